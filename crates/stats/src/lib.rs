@@ -1,0 +1,35 @@
+//! Statistics of OpenSLOB: the latency histogram, the time series of a run, summaries, trends and a
+//! goodness-of-fit test.
+//!
+//! Everything here is pure: no clock, no files, no threads of its own. Times are nanoseconds unless a
+//! name says otherwise. A figure that is undefined for its input is `None`, never 0.
+//!
+//! - [`Histogram`]: latencies in fixed memory, percentiles within 1/128 of the true value.
+//! - [`SharedHistogram`]: the same buckets, written by one thread while others read.
+//! - [`Series`]: values per interval of a run, bounded in length by coarsening.
+//! - [`summary`]: mean, deviation and quantiles of a slice.
+//! - [`Trend`] and [`RobustTrend`]: does a series rise or fall, and is that more than noise?
+//! - [`ChiSquare`]: do observed counts follow an expected distribution?
+#![forbid(unsafe_code)]
+
+mod bounds;
+pub mod bucket;
+mod chi_square;
+mod histogram;
+mod series;
+mod series_wire;
+mod shared;
+mod special;
+pub mod summary;
+mod trend;
+mod wire;
+
+pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
+pub use chi_square::{ChiSquare, ChiSquareError};
+pub use histogram::Histogram;
+pub use series::{Merge, Point, Series, SeriesError};
+pub use series_wire::SeriesFormatError;
+pub use shared::SharedHistogram;
+pub use summary::Summary;
+pub use trend::{RobustTrend, Trend};
+pub use wire::HistogramError;

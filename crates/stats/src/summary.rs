@@ -1,0 +1,190 @@
+//! Summaries of a slice of measurements.
+//!
+//! A figure is `None` where it is undefined: too few values, a value that is not finite, or a result that
+//! is not. The unit is that of the values unless said otherwise.
+
+use serde::{Deserialize, Serialize};
+
+/// The usual figures of one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Number of values.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation; `None` for a single value.
+    pub std_dev: Option<f64>,
+    /// Standard deviation relative to the mean, as a ratio; `None` for a single value or a mean of 0.
+    pub coefficient_of_variation: Option<f64>,
+    /// Smallest value.
+    pub minimum: f64,
+    /// Median.
+    pub median: f64,
+    /// Largest value.
+    pub maximum: f64,
+}
+
+impl Summary {
+    /// Summarises `values`; `None` if there are none or one is not finite.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            n: values.len(),
+            mean: mean(values)?,
+            std_dev: sample_std_dev(values),
+            coefficient_of_variation: coefficient_of_variation(values),
+            minimum: minimum(values)?,
+            median: median(values)?,
+            maximum: maximum(values)?,
+        })
+    }
+}
+
+/// Arithmetic mean; needs 1 value.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let values = finite(values)?;
+    let n = values.len() as f64;
+    let first = values.iter().sum::<f64>() / n;
+    // Second pass: takes out the rounding error of a long sum.
+    defined(first + values.iter().map(|v| v - first).sum::<f64>() / n)
+}
+
+/// Sample standard deviation with `n - 1` in the denominator; needs 2 values.
+#[must_use]
+pub fn sample_std_dev(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    defined((squares / (values.len() as f64 - 1.0)).sqrt())
+}
+
+/// Sample standard deviation relative to the size of the mean, as a ratio (0.05 is 5 %); needs 2 values and a
+/// mean that is not 0.
+#[must_use]
+pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    if mean == 0.0 {
+        return None;
+    }
+    defined(sample_std_dev(values)? / mean.abs())
+}
+
+/// Median: the middle value, or the mean of the middle two; needs 1 value.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// Quantile `q` (0 to 1) by linear interpolation between order statistics: definition 7 of Hyndman and Fan,
+/// "Sample quantiles in statistical packages", *The American Statistician* 50 (1996), the default of R and
+/// NumPy. Needs 1 value.
+#[must_use]
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    if !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    let mut sorted = finite(values)?.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let position = q * (sorted.len() - 1) as f64;
+    let below = position.floor() as usize;
+    let low = sorted[below];
+    let high = sorted.get(below + 1).copied().unwrap_or(low);
+    let share = position - below as f64;
+    // Weighted instead of low + share * (high - low): the difference of two huge values can overflow.
+    defined(if low == high { low } else { low * (1.0 - share) + high * share })
+}
+
+/// Smallest value; needs 1 value.
+#[must_use]
+pub fn minimum(values: &[f64]) -> Option<f64> {
+    finite(values)?.iter().copied().reduce(f64::min)
+}
+
+/// Largest value; needs 1 value.
+#[must_use]
+pub fn maximum(values: &[f64]) -> Option<f64> {
+    finite(values)?.iter().copied().reduce(f64::max)
+}
+
+/// The slice if it has values and all are finite.
+fn finite(values: &[f64]) -> Option<&[f64]> {
+    (!values.is_empty() && values.iter().all(|v| v.is_finite())).then_some(values)
+}
+
+/// The result unless it overflowed or is not a number.
+pub(crate) fn defined(result: f64) -> Option<f64> {
+    result.is_finite().then_some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    const SAMPLE: [f64; 8] = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+
+    #[test]
+    fn figures_of_a_known_sample() {
+        let summary = Summary::of(&SAMPLE).unwrap();
+        assert_eq!((summary.n, summary.mean, summary.median), (8, 5.0, 4.5));
+        assert_eq!((summary.minimum, summary.maximum), (2.0, 9.0));
+        let deviation = (32.0_f64 / 7.0).sqrt();
+        assert_eq!(summary.std_dev, Some(deviation));
+        assert_eq!(summary.coefficient_of_variation, Some(deviation / 5.0));
+    }
+
+    /// By hand: with 8 values the position is 7 q, so 0.1 lies 0.7 of the way from the first to the second.
+    #[rstest]
+    #[case(0.0, 2.0)]
+    #[case(0.1, 3.4)]
+    #[case(0.25, 4.0)]
+    #[case(0.9, 7.6)]
+    #[case(1.0, 9.0)]
+    fn quantiles_are_of_type_seven(#[case] q: f64, #[case] expected: f64) {
+        assert!((quantile(&SAMPLE, q).unwrap() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_value_has_no_deviation() {
+        let summary = Summary::of(&[3.0]).unwrap();
+        assert_eq!((summary.mean, summary.median, summary.std_dev), (3.0, 3.0, None));
+        assert_eq!(summary.coefficient_of_variation, None);
+    }
+
+    #[test]
+    fn undefined_input_gives_none() {
+        for values in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY, 1.0]] {
+            assert_eq!(Summary::of(values), None);
+            assert_eq!(sample_std_dev(values), None);
+            assert_eq!((minimum(values), maximum(values), median(values)), (None, None, None));
+        }
+        assert_eq!(coefficient_of_variation(&[-1.0, 1.0]), None);
+        assert_eq!(quantile(&SAMPLE, 1.5), None);
+        assert_eq!(quantile(&SAMPLE, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_large_offset_does_not_eat_the_deviation() {
+        let values = SAMPLE.map(|v| v + 1e9);
+        let deviation = sample_std_dev(&values).unwrap();
+        assert!((deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn figures_lie_within_the_sample(
+            values in prop::collection::vec(-1e9_f64..1e9, 1..100), q in 0.0..=1.0,
+        ) {
+            let (low, high) = (minimum(&values).unwrap(), maximum(&values).unwrap());
+            let slack = 1e-6;
+            for figure in [mean(&values), median(&values), quantile(&values, q)] {
+                let figure = figure.unwrap();
+                prop_assert!(low - slack <= figure && figure <= high + slack);
+            }
+        }
+    }
+}
