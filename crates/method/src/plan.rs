@@ -1,0 +1,225 @@
+//! The operation planner: from a workload and a seed to batches of plain numbers.
+
+use std::num::{NonZeroU16, NonZeroU32};
+use std::time::Duration;
+
+use crate::deck::Deck;
+use crate::rng::{self, Rng};
+use crate::stamp::Stamp;
+use crate::workload::{ThinkPause, Workload};
+use slob_spec::WorkUnit;
+
+/// A schema's number, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchemaNo(NonZeroU16);
+
+impl SchemaNo {
+    /// The first schema: the one that the hot-schema operations go to.
+    pub const FIRST: Self = Self(NonZeroU16::MIN);
+
+    /// `None` for 0.
+    #[must_use]
+    pub fn new(number: u16) -> Option<Self> {
+        NonZeroU16::new(number).map(Self)
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u16 {
+        self.0.get()
+    }
+
+    /// The numbers `1..=count`.
+    pub fn up_to(count: u16) -> impl Iterator<Item = Self> + Clone {
+        (1..=count).filter_map(Self::new)
+    }
+}
+
+impl std::fmt::Display for SchemaNo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Consecutive keys: `first..first + blocks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The lowest key.
+    pub first: u64,
+    /// How many keys, hence how many blocks.
+    pub blocks: u16,
+}
+
+impl KeyRange {
+    /// The key after the last one.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.first + u64::from(self.blocks)
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Counts c2 over a range of keys of the main table.
+    Select(KeyRange),
+    /// Changes a range of keys and commits.
+    Update(KeyRange, Stamp),
+    /// Counts c2 over the whole scan table.
+    Scan,
+}
+
+/// One operation of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What to do.
+    pub action: Action,
+    /// In which schema.
+    pub schema: SchemaNo,
+    /// How long to pause afterwards, in microseconds; 0 for no pause.
+    pub pause_us: u32,
+}
+
+impl Op {
+    /// The rows that the operation must see or change; a scan's depend on the load.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        match self.action {
+            Action::Select(range) | Action::Update(range, _) => Some(u64::from(range.blocks)),
+            Action::Scan => None,
+        }
+    }
+}
+
+/// The operations that a session hands to its engine at once. Its memory is reused.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    ops: Vec<Op>,
+    done: usize,
+}
+
+impl Batch {
+    /// An empty batch that will never have to grow for up to `capacity` operations.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { ops: Vec::with_capacity(capacity), done: 0 }
+    }
+
+    /// The operations that are to be done, in order.
+    #[must_use]
+    pub fn ops(&self) -> &[Op] {
+        &self.ops[self.done..]
+    }
+
+    /// Takes the first `count` operations away as done: a batch that was cut short goes on with the rest, so that
+    /// no operation of a plan is lost or done twice.
+    pub fn advance(&mut self, count: usize) {
+        self.done = self.ops.len().min(self.done + count);
+    }
+
+    /// The think time planned within this batch.
+    #[must_use]
+    pub fn pauses(&self) -> Duration {
+        Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
+    }
+}
+
+impl From<Vec<Op>> for Batch {
+    fn from(ops: Vec<Op>) -> Self {
+        Self { ops, done: 0 }
+    }
+}
+
+/// What makes a plan the plan it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanSeed {
+    /// Decides every key, kind and pause.
+    pub seed: u64,
+    /// Different for each run; it changes only the values that UPDATEs write, so that they always differ from
+    /// those already there.
+    pub nonce: u64,
+}
+
+/// Plans the operations of one session: an endless stream that depends on nothing but the workload, the seed
+/// and the session's number. The sizes of the batches do not change the stream.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    workload: Workload,
+    home: SchemaNo,
+    session: u32,
+    nonce: u64,
+    rng: Rng,
+    updates: Deck,
+    scans: Deck,
+    planned: u64,
+    keyed: u64,
+}
+
+impl Planner {
+    /// The planner of session number `session` (any numbering without repeats), whose schema is `home`. The
+    /// workload must have passed [`Workload::check`].
+    #[must_use]
+    pub fn new(workload: Workload, seed: PlanSeed, session: u32, home: SchemaNo) -> Self {
+        Self {
+            workload,
+            home,
+            session,
+            nonce: seed.nonce,
+            rng: Rng::new(rng::key(&[seed.seed, u64::from(session)])),
+            updates: Deck::new(workload.update_pct.get()),
+            scans: Deck::new(workload.scan_pct.get()),
+            planned: 0,
+            keyed: 0,
+        }
+    }
+
+    /// Replaces the content of `batch` by the next `count` operations. Allocates nothing once the batch has held
+    /// that many.
+    pub fn fill(&mut self, batch: &mut Batch, count: usize) {
+        batch.done = 0;
+        batch.ops.clear();
+        batch.ops.extend((0..count).map(|_| self.next_op()));
+    }
+
+    fn next_op(&mut self) -> Op {
+        self.planned += 1;
+        let action = if self.updates.draw(&mut self.rng) {
+            let range = self.next_range(self.workload.update_unit);
+            Action::Update(range, Stamp::new(self.nonce, self.session, self.planned))
+        } else if self.scans.draw(&mut self.rng) {
+            Action::Scan
+        } else {
+            Action::Select(self.next_range(self.workload.select_unit))
+        };
+        let pause_us = self.workload.think.map_or(0, |think| self.next_pause(think));
+        Op { action, schema: self.next_schema(), pause_us }
+    }
+
+    fn next_range(&mut self, unit: WorkUnit) -> KeyRange {
+        self.keyed += 1;
+        let (first, blocks) = match self.workload.hot_spot {
+            Some(hot) if is_nth(self.keyed, hot.every) => (hot.first, hot.blocks),
+            _ => (1, self.workload.scale),
+        };
+        let places = blocks - u64::from(unit.get()) + 1;
+        KeyRange { first: first + self.rng.below(places), blocks: unit.get() }
+    }
+
+    fn next_schema(&self) -> SchemaNo {
+        match self.workload.hot_schema_every {
+            Some(every) if is_nth(self.planned, every) => SchemaNo::FIRST,
+            _ => self.home,
+        }
+    }
+
+    fn next_pause(&mut self, think: ThinkPause) -> u32 {
+        if !is_nth(self.planned, think.every) {
+            return 0;
+        }
+        think.min_us + self.rng.below(u64::from(think.max_us - think.min_us) + 1) as u32
+    }
+}
+
+fn is_nth(count: u64, every: NonZeroU32) -> bool {
+    count.is_multiple_of(u64::from(every.get()))
+}

@@ -1,0 +1,253 @@
+//! Checking a row that was read back.
+
+use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Table, UpdateText};
+use crate::plan::SchemaNo;
+use crate::scatter::Scatter;
+use crate::stamp::Stamp;
+
+/// A row as an engine read it back.
+#[derive(Clone, Copy, Debug)]
+pub struct RowView<'a> {
+    /// Where the row lies: 1 is the first of its table.
+    pub position: u64,
+    /// The key it carries.
+    pub custid: u64,
+    /// c2 to c20.
+    pub columns: [&'a [u8]; COLUMNS],
+    /// The layout's filler; empty where it has none.
+    pub filler: &'a [u8],
+}
+
+/// What a sound row turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowState {
+    /// As loaded.
+    Loaded,
+    /// Changed by the update that carries this stamp (the latest, when there were several).
+    Updated(Stamp),
+}
+
+/// How a row differs from what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowFault {
+    /// The key does not belong to the position.
+    #[error("holds key {found}, but key {expected} belongs there")]
+    Key {
+        /// The key that the scatter puts there.
+        expected: u64,
+        /// The key read.
+        found: u64,
+    },
+    /// A column is neither as loaded nor as any update writes it.
+    #[error("column c{column} is neither as loaded nor as an update writes it")]
+    Column {
+        /// 2 to 20.
+        column: usize,
+    },
+    /// Columns that every update changes together carry different versions.
+    #[error("column c{column} has another version than the columns that are always updated with it")]
+    Version {
+        /// 2 to 20.
+        column: usize,
+    },
+    /// The filler is not as loaded.
+    #[error("the filler is not as loaded")]
+    Filler,
+}
+
+/// Verifies the rows of one table.
+#[derive(Clone, Debug)]
+pub struct Verifier {
+    content: RowContent,
+    updates: UpdateText,
+    table: Table,
+    schema: SchemaNo,
+    scatter: Option<Scatter>,
+    filler_bytes: usize,
+}
+
+impl Verifier {
+    /// A verifier for the rows of the main table, whose keys are scattered, with a filler of that many bytes.
+    #[must_use]
+    pub fn main(content: RowContent, schema: SchemaNo, scatter: Scatter, filler_bytes: usize) -> Self {
+        let updates = content.update_text();
+        Self { content, updates, table: Table::Main, schema, scatter: Some(scatter), filler_bytes }
+    }
+
+    /// A verifier for the rows of the scan table, whose keys are their positions.
+    #[must_use]
+    pub fn scan(content: RowContent, schema: SchemaNo, filler_bytes: usize) -> Self {
+        let updates = content.update_text();
+        Self { content, updates, table: Table::Scan, schema, scatter: None, filler_bytes }
+    }
+
+    /// Checks every byte of a row.
+    ///
+    /// # Errors
+    /// The first difference found.
+    pub fn check(&self, row: &RowView<'_>) -> Result<RowState, RowFault> {
+        let expected = self.key_at(row.position);
+        if expected != Some(row.custid) {
+            return Err(RowFault::Key { expected: expected.unwrap_or(0), found: row.custid });
+        }
+        let mut versions = [None; COLUMNS];
+        for (column, version) in versions.iter_mut().enumerate() {
+            *version = self.version(row, column)?;
+        }
+        self.check_filler(row)?;
+        check_versions(&versions)?;
+        Ok(versions[0].map_or(RowState::Loaded, RowState::Updated))
+    }
+
+    fn key_at(&self, position: u64) -> Option<u64> {
+        match &self.scatter {
+            Some(scatter) => (1..=scatter.len()).contains(&position).then(|| scatter.key_at(position)),
+            None => Some(position),
+        }
+    }
+
+    /// `None` for a column as loaded, its stamp for an updated one.
+    fn version(&self, row: &RowView<'_>, column: usize) -> Result<Option<Stamp>, RowFault> {
+        let text = row.columns[column];
+        if text.first() == Some(&b'1')
+            && let Some(stamp) = self.updates.stamp_of(column, text)
+        {
+            return Ok(Some(stamp));
+        }
+        let mut loaded = [0; COLUMN_BYTES];
+        self.content.fill_column(self.table, self.schema, row.custid, column, &mut loaded);
+        if text == loaded { Ok(None) } else { Err(RowFault::Column { column: column + 2 }) }
+    }
+
+    fn check_filler(&self, row: &RowView<'_>) -> Result<(), RowFault> {
+        let mut expected = vec![0; self.filler_bytes];
+        self.content.fill_filler(self.table, self.schema, row.custid, &mut expected);
+        if row.filler == expected { Ok(()) } else { Err(RowFault::Filler) }
+    }
+}
+
+/// LITE updates set c2 and c20 together, HEAVY ones all columns together: so c2 and c20 always agree, and so do
+/// all columns between them.
+fn check_versions(versions: &[Option<Stamp>; COLUMNS]) -> Result<(), RowFault> {
+    let (first, rest) = (versions[0], &versions[1..]);
+    if rest[COLUMNS - 2] != first {
+        return Err(RowFault::Version { column: COLUMNS + 1 });
+    }
+    let odd = rest[..COLUMNS - 2].iter().position(|version| *version != rest[0]);
+    match odd {
+        Some(i) => Err(RowFault::Version { column: i + 3 }),
+        // Between c2 and c20 there can be an update only if a HEAVY one came by, and c2 has then been set too.
+        None if first.is_none() && rest[0].is_some() => Err(RowFault::Version { column: 2 }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::ROW_BYTES;
+    use proptest::prelude::*;
+
+    const FILLER: usize = 300;
+
+    struct Stored {
+        position: u64,
+        custid: u64,
+        text: Box<[u8; ROW_BYTES]>,
+        filler: Vec<u8>,
+    }
+
+    impl Stored {
+        fn loaded(content: RowContent, scatter: &Scatter, position: u64) -> Self {
+            let custid = scatter.key_at(position);
+            let mut text = Box::new([0; ROW_BYTES]);
+            content.fill_row(Table::Main, schema(), custid, &mut text);
+            let mut filler = vec![0; FILLER];
+            content.fill_filler(Table::Main, schema(), custid, &mut filler);
+            Self { position, custid, text, filler }
+        }
+
+        fn update(&mut self, updates: &UpdateText, stamp: Stamp, columns: impl Iterator<Item = usize>) {
+            let (parts, _) = self.text.as_chunks_mut::<COLUMN_BYTES>();
+            columns.for_each(|column| updates.fill_column(column, stamp, &mut parts[column]));
+        }
+
+        fn check(&self, verifier: &Verifier) -> Result<RowState, RowFault> {
+            let (parts, _) = self.text.as_chunks::<COLUMN_BYTES>();
+            verifier.check(&RowView {
+                position: self.position,
+                custid: self.custid,
+                columns: std::array::from_fn(|column| &parts[column][..]),
+                filler: &self.filler,
+            })
+        }
+    }
+
+    fn schema() -> SchemaNo {
+        SchemaNo::new(2).unwrap()
+    }
+
+    fn setup(obfuscated: bool) -> (RowContent, Scatter, Verifier) {
+        let content = RowContent::new(5, obfuscated);
+        let scatter = Scatter::new(5, 2, 1000);
+        (content, scatter.clone(), Verifier::main(content, schema(), scatter, FILLER))
+    }
+
+    #[test]
+    fn sound_rows_pass_in_every_state() {
+        let (content, scatter, verifier) = setup(false);
+        let updates = content.update_text();
+        let mut row = Stored::loaded(content, &scatter, 10);
+        assert_eq!(row.check(&verifier), Ok(RowState::Loaded));
+        let (heavy, lite) = (Stamp::new(1, 1, 1), Stamp::new(1, 1, 2));
+        row.update(&updates, heavy, 0..COLUMNS);
+        assert_eq!(row.check(&verifier), Ok(RowState::Updated(heavy)));
+        row.update(&updates, lite, [0, COLUMNS - 1].into_iter());
+        assert_eq!(row.check(&verifier), Ok(RowState::Updated(lite)));
+    }
+
+    #[test]
+    fn a_torn_update_shows() {
+        let (content, scatter, verifier) = setup(true);
+        let updates = content.update_text();
+        let stamp = Stamp::new(1, 1, 1);
+        for (columns, fault) in [(0..1, 20), (0..9, 20), (18..19, 20), (1..18, 2), (3..5, 5)] {
+            let mut row = Stored::loaded(content, &scatter, 10);
+            let _ = fault;
+            row.update(&updates, stamp, columns.clone());
+            assert!(matches!(row.check(&verifier), Err(RowFault::Version { .. })), "{columns:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_in_the_wrong_place_shows() {
+        let (content, scatter, verifier) = setup(false);
+        let mut row = Stored::loaded(content, &scatter, 10);
+        row.position = 11;
+        assert!(matches!(row.check(&verifier), Err(RowFault::Key { .. })));
+        row.position = 5000;
+        assert!(matches!(row.check(&verifier), Err(RowFault::Key { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn any_flipped_byte_shows(
+            obfuscated: bool, updated in 0..3, place in 0..ROW_BYTES + FILLER, flip in 1..=255u8, position in 1..=1000u64,
+        ) {
+            let (content, scatter, verifier) = setup(obfuscated);
+            let mut row = Stored::loaded(content, &scatter, position);
+            let updates = content.update_text();
+            match updated {
+                1 => row.update(&updates, Stamp::new(3, 1, position), [0, COLUMNS - 1].into_iter()),
+                2 => row.update(&updates, Stamp::new(3, 1, position), 0..COLUMNS),
+                _ => {}
+            }
+            prop_assert!(row.check(&verifier).is_ok());
+            match place.checked_sub(ROW_BYTES) {
+                None => row.text[place] ^= flip,
+                Some(i) => row.filler[i] ^= flip,
+            }
+            prop_assert!(row.check(&verifier).is_err());
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What the method promises of its plans.
+#![allow(clippy::unwrap_used)]
+
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+use slob_method::{Action, Batch, HotRange, Op, PlanSeed, Planner, SchemaNo, ThinkPause, Workload};
+use slob_spec::{Percent, RedoStress, WorkUnit};
+use slob_stats::ChiSquare;
+
+const SEED: PlanSeed = PlanSeed { seed: 1, nonce: 1 };
+
+fn workload(scale: u64, unit: u16) -> Workload {
+    Workload {
+        scale,
+        update_pct: Percent::new(0).unwrap(),
+        scan_pct: Percent::new(0).unwrap(),
+        select_unit: WorkUnit::new(unit).unwrap(),
+        update_unit: WorkUnit::new(unit).unwrap(),
+        redo: RedoStress::Lite,
+        hot_spot: None,
+        hot_schema_every: None,
+        think: None,
+    }
+}
+
+fn every(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).unwrap()
+}
+
+fn plan(workload: Workload, seed: PlanSeed, session: u32, count: usize) -> Vec<Op> {
+    workload.check().unwrap();
+    let mut planner = Planner::new(workload, seed, session, SchemaNo::new(3).unwrap());
+    let mut batch = Batch::default();
+    planner.fill(&mut batch, count);
+    batch.ops().to_vec()
+}
+
+fn is_update(op: &Op) -> bool {
+    matches!(op.action, Action::Update(..))
+}
+
+proptest! {
+    #[test]
+    fn every_hundred_operations_hold_the_exact_mix(updates in 0..=100u8, scans in 0..=100u8, seed: u64) {
+        let workload = Workload {
+            update_pct: Percent::new(updates).unwrap(),
+            scan_pct: Percent::new(scans).unwrap(),
+            ..workload(5000, 7)
+        };
+        let ops = plan(workload, PlanSeed { seed, nonce: 0 }, 1, 2000);
+        for hundred in ops.chunks(100) {
+            prop_assert_eq!(hundred.iter().filter(|op| is_update(op)).count(), usize::from(updates));
+        }
+        let reads: Vec<&Op> = ops.iter().filter(|op| !is_update(op)).collect();
+        for hundred in reads.chunks_exact(100) {
+            let found = hundred.iter().filter(|op| op.action == Action::Scan).count();
+            prop_assert_eq!(found, usize::from(scans));
+        }
+    }
+
+    #[test]
+    fn every_operation_is_exactly_one_work_unit_within_the_scale(
+        scale in 1024..=1u64 << 40, unit in 1..=1024u16, updates in 0..=100u8, seed: u64,
+    ) {
+        let workload = Workload { update_pct: Percent::new(updates).unwrap(), ..workload(scale, unit) };
+        for op in plan(workload, PlanSeed { seed, nonce: 0 }, 9, 300) {
+            let (Action::Select(range) | Action::Update(range, _)) = op.action else { panic!("no scans planned") };
+            prop_assert_eq!(range.blocks, unit);
+            prop_assert!(range.first >= 1 && range.end() - 1 <= scale);
+        }
+    }
+
+    #[test]
+    fn the_hot_spot_is_hit_on_every_nth_operation_and_kept_exactly(
+        offset in 0..3000u64, blocks in 64..=1000u64, n in 1..=20u32, updates in 0..=100u8, seed: u64,
+    ) {
+        let hot = HotRange { first: offset + 1, blocks, every: every(n) };
+        let workload =
+            Workload { hot_spot: Some(hot), update_pct: Percent::new(updates).unwrap(), ..workload(4000, 64) };
+        for (i, op) in plan(workload, PlanSeed { seed, nonce: 0 }, 2, 400).iter().enumerate() {
+            let (Action::Select(range) | Action::Update(range, _)) = op.action else { panic!("no scans planned") };
+            if (i as u64 + 1).is_multiple_of(u64::from(n)) {
+                prop_assert!(range.first > offset && range.end() - 1 <= offset + blocks);
+            }
+        }
+    }
+
+    #[test]
+    fn hot_schema_and_think_time_come_after_every_nth(n in 1..=30u32, min_us in 0..1000u32, more in 0..5000u32) {
+        let think = ThinkPause { every: every(n), min_us, max_us: min_us + more };
+        let workload = Workload { hot_schema_every: Some(every(n)), think: Some(think), ..workload(4000, 3) };
+        for (i, op) in plan(workload, SEED, 2, 500).iter().enumerate() {
+            let nth = (i as u32 + 1).is_multiple_of(n);
+            prop_assert_eq!(op.schema.get(), if nth { 1 } else { 3 });
+            if nth {
+                prop_assert!((min_us..=min_us + more).contains(&op.pause_us));
+            } else {
+                prop_assert_eq!(op.pause_us, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn batch_sizes_do_not_change_the_stream(sizes in proptest::collection::vec(0..50usize, 1..30), seed: u64) {
+        let workload = Workload {
+            update_pct: Percent::new(37).unwrap(),
+            scan_pct: Percent::new(11).unwrap(),
+            ..workload(9000, 16)
+        };
+        let seed = PlanSeed { seed, nonce: 5 };
+        let whole = plan(workload, seed, 4, sizes.iter().sum());
+        let mut planner = Planner::new(workload, seed, 4, SchemaNo::new(3).unwrap());
+        let mut pieces = Vec::new();
+        for size in sizes {
+            let mut batch = Batch::default();
+            planner.fill(&mut batch, size);
+            pieces.extend_from_slice(batch.ops());
+        }
+        prop_assert_eq!(pieces, whole);
+    }
+}
+
+fn keys(seed: u64, session: u32) -> Vec<u64> {
+    let ops = plan(workload(1 << 30, 1), PlanSeed { seed, nonce: 0 }, session, 1000);
+    ops.iter()
+        .map(|op| match op.action {
+            Action::Select(range) => range.first,
+            _ => unreachable!(),
+        })
+        .collect()
+}
+
+#[test]
+fn same_seed_same_plan_and_other_sessions_are_independent() {
+    assert_eq!(keys(1, 1), keys(1, 1));
+    assert_ne!(keys(1, 1), keys(2, 1));
+    // Independent streams over 2^30 keys share next to none; correlated ones would show at equal places too.
+    let (one, two) = (keys(1, 1), keys(1, 2));
+    assert!(one.iter().filter(|key| two.contains(key)).count() < 3);
+    let mean = |keys: &[u64]| keys.iter().sum::<u64>() as f64 / keys.len() as f64;
+    let (m1, m2) = (mean(&one), mean(&two));
+    let cov: f64 = one.iter().zip(&two).map(|(a, b)| (*a as f64 - m1) * (*b as f64 - m2)).sum();
+    let var = |keys: &[u64], m: f64| keys.iter().map(|k| (*k as f64 - m).powi(2)).sum::<f64>();
+    let correlation = cov / (var(&one, m1) * var(&two, m2)).sqrt();
+    // 1000 pairs: the standard deviation of the correlation is 0.032.
+    assert!(correlation.abs() < 0.13, "correlation {correlation}");
+}
+
+#[test]
+fn a_nonce_changes_stamps_and_nothing_else() {
+    let workload = Workload { update_pct: Percent::new(50).unwrap(), ..workload(9000, 4) };
+    let stamps = |nonce| {
+        let ops = plan(workload, PlanSeed { seed: 1, nonce }, 1, 1000);
+        let keys: Vec<_> = ops.iter().map(|op| (op.rows(), op.schema)).collect();
+        let stamps: Vec<_> = ops
+            .iter()
+            .filter_map(|op| match op.action {
+                Action::Update(_, stamp) => Some(stamp),
+                _ => None,
+            })
+            .collect();
+        (keys, stamps)
+    };
+    let (first, second) = (stamps(1), stamps(2));
+    assert_eq!(first.0, second.0);
+    assert!(first.1.iter().all(|stamp| !second.1.contains(stamp)));
+    let mut unique = first.1.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), 500);
+}
+
+#[test]
+fn keys_are_uniform() {
+    for (scale, unit) in [(10_240, 64), (1 << 40, 1), (1000, 1)] {
+        let cells = 100u64;
+        let places = scale - u64::from(unit) + 1;
+        let mut counts = vec![0u64; cells as usize];
+        for op in plan(workload(scale, unit), SEED, 1, 200_000) {
+            let Action::Select(range) = op.action else { unreachable!() };
+            counts[((u128::from(range.first - 1) * u128::from(cells)) / u128::from(places)) as usize] += 1;
+        }
+        let width = |cell: u64| {
+            let edge = |c: u64| (u128::from(c) * u128::from(places)).div_ceil(u128::from(cells));
+            (edge(cell + 1) - edge(cell)) as f64
+        };
+        let expected: Vec<f64> = (0..cells).map(|cell| 200_000.0 * width(cell) / places as f64).collect();
+        let p = ChiSquare::test(&counts, &expected).unwrap().p_value;
+        assert!(p > 0.001, "scale {scale}, unit {unit}: p = {p}");
+    }
+}
+
+#[test]
+fn pauses_cover_their_range() {
+    let think = ThinkPause { every: every(1), min_us: 100, max_us: 109 };
+    let workload = Workload { think: Some(think), ..workload(4000, 1) };
+    let mut counts = vec![0u64; 10];
+    plan(workload, SEED, 1, 20_000).iter().for_each(|op| counts[op.pause_us as usize - 100] += 1);
+    let p = ChiSquare::test(&counts, &[2000.0; 10]).unwrap().p_value;
+    assert!(p > 0.001, "{counts:?}");
+}
+
+#[test]
+fn impossible_workloads_are_refused() {
+    assert!(workload(63, 64).check().is_err());
+    let hot = |first, blocks| Workload {
+        hot_spot: Some(HotRange { first, blocks, every: every(1) }),
+        ..workload(1000, 64)
+    };
+    assert!(hot(937, 64).check().is_ok());
+    assert!(hot(938, 64).check().is_err(), "ends beyond the scale");
+    assert!(hot(1, 63).check().is_err(), "smaller than an operation");
+}
