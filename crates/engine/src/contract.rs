@@ -1,0 +1,168 @@
+//! The contract itself.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
+use slob_spec::{Param, RedoStress, Target};
+
+use crate::{EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, Slice, Snapshot};
+
+/// One target of one database product.
+///
+/// Methods may be called from several threads at once.
+pub trait Engine: Send + Sync {
+    /// Describes the server.
+    ///
+    /// # Errors
+    /// If the server can't be asked.
+    fn server(&self) -> Result<Server, EngineError>;
+
+    /// The schemas on the target that carry our marker, in order of their numbers. Schemas without the marker are
+    /// not ours, whatever their names.
+    ///
+    /// # Errors
+    /// If the target can't be read.
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError>;
+
+    /// Makes an empty, marked schema, ready for slices.
+    ///
+    /// # Errors
+    /// If something of that name exists: what is not ours is never touched, and what is ours is not replaced.
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError>;
+
+    /// Loads a slice that is not there yet, and marks it as loaded, both or neither. Engines without
+    /// [`crate::Capabilities::parallel_slices`] are given the slices of a schema one after the other, in order.
+    ///
+    /// # Errors
+    /// With [`crate::ErrorKind::Cancelled`] when `progress` was asked to stop; then the slice is not there.
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError>;
+
+    /// Completes a schema whose slices are all there: index, statistics, a clean start for the first run. May be
+    /// called again after it was cut off. Looks at the result and returns how the rows lie.
+    ///
+    /// # Errors
+    /// If the schema can't be completed.
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError>;
+
+    /// Removes a schema and everything in it.
+    ///
+    /// # Errors
+    /// If it does not carry our marker, or can't be removed.
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError>;
+
+    /// Opens a session, connected and ready to execute.
+    ///
+    /// # Errors
+    /// If its schemas are not loaded, or the server refuses.
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError>;
+
+    /// Reads the cumulative counters.
+    ///
+    /// # Errors
+    /// If the server can't be asked.
+    fn snapshot(&self) -> Result<Snapshot, EngineError>;
+
+    /// Reads back the rows at `positions` of a table, in any order, for verification. Rows that are missing are
+    /// not visited.
+    ///
+    /// # Errors
+    /// If the table can't be read.
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError>;
+
+    /// The processes of the server on this machine, by pid; `None` when it is remote or they can't be known. An
+    /// embedded database is this process.
+    fn processes(&self) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// One connection that executes batches. Each belongs to one thread at a time.
+pub trait Session: Send {
+    /// Executes the operations of a batch in order, each followed by its pause, and puts what came of them into
+    /// `outcome` (cleared first). Before an operation would start at or after `deadline`, the call returns; a
+    /// pause is cut short at the deadline too.
+    ///
+    /// # Errors
+    /// Of the first operation that fails; `outcome` holds the operations before it. The session is not used
+    /// again after an error that is not [`crate::ErrorKind::Retryable`].
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError>;
+
+    /// A handle that ends a call of [`Session::execute`] from another thread; `None` where
+    /// [`crate::Capabilities::cancel`] is false.
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        None
+    }
+}
+
+/// Ends a running batch from another thread.
+pub trait Cancel: Send + Sync {
+    /// Makes the running call of [`Session::execute`], and every later one, return soon with
+    /// [`crate::ErrorKind::Cancelled`].
+    fn cancel(&self);
+}
+
+/// What a session needs to know to be opened.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its own schema.
+    pub home: SchemaNo,
+    /// Whether some of its operations go to schema 1.
+    pub hot_schema: bool,
+    /// Whether it will scan.
+    pub scans: bool,
+    /// How much of a row its UPDATEs change; `None` if it makes none.
+    pub redo: Option<RedoStress>,
+    /// What its UPDATEs write.
+    pub update_text: Arc<UpdateText>,
+}
+
+/// What a target is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Loading: what is missing may be created.
+    Load,
+    /// Anything else: what is missing is an error.
+    Use,
+}
+
+/// What an engine is opened with.
+#[derive(Clone, Debug)]
+pub struct OpenSpec {
+    /// The target.
+    pub target: Target,
+    /// What for.
+    pub purpose: Purpose,
+    /// The values of the engine's own parameters ([`EngineKind::params`]), all of them present.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A database product that targets can name: one line of the registry.
+#[derive(Clone, Copy)]
+pub struct EngineKind {
+    /// The scheme of its targets' URLs.
+    pub scheme: &'static str,
+    /// The form of a target, for help texts.
+    pub target_form: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Parameters of its own.
+    pub params: &'static [Param],
+    /// Opens a target: checks it as far as possible without changing anything.
+    pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
+}

@@ -1,0 +1,203 @@
+//! What an engine counts.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use slob_stats::Histogram;
+
+/// A figure that the database counts since some moment in the past and that only ever grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counter {
+    /// Block visits in the buffer cache.
+    LogicalReads,
+    /// Blocks that the buffer cache had to ask the operating system for.
+    PhysicalReads,
+    /// Requests made for those blocks, where one request may bring several.
+    PhysicalReadRequests,
+    /// Bytes of those reads.
+    PhysicalReadBytes,
+    /// Nanoseconds spent waiting for those reads.
+    PhysicalReadTimeNs,
+    /// Blocks of tables and indexes written.
+    PhysicalWrites,
+    /// Bytes of those writes.
+    PhysicalWriteBytes,
+    /// Bytes of log.
+    RedoBytes,
+    /// Log writes.
+    RedoWrites,
+    /// Times that log was forced to stable storage.
+    RedoSyncs,
+    /// Transactions committed.
+    Commits,
+    /// Rows that statements read.
+    RowsRead,
+    /// Rows that statements changed.
+    RowsChanged,
+    /// Checkpoints completed.
+    Checkpoints,
+    /// Bytes of temporary files.
+    TempBytes,
+}
+
+impl Counter {
+    /// Every counter.
+    pub const ALL: [Self; 15] = [
+        Self::LogicalReads,
+        Self::PhysicalReads,
+        Self::PhysicalReadRequests,
+        Self::PhysicalReadBytes,
+        Self::PhysicalReadTimeNs,
+        Self::PhysicalWrites,
+        Self::PhysicalWriteBytes,
+        Self::RedoBytes,
+        Self::RedoWrites,
+        Self::RedoSyncs,
+        Self::Commits,
+        Self::RowsRead,
+        Self::RowsChanged,
+        Self::Checkpoints,
+        Self::TempBytes,
+    ];
+
+    /// Its name in records: lower case, with the unit.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LogicalReads => "logical_reads",
+            Self::PhysicalReads => "physical_reads",
+            Self::PhysicalReadRequests => "physical_read_requests",
+            Self::PhysicalReadBytes => "physical_read_bytes",
+            Self::PhysicalReadTimeNs => "physical_read_time_ns",
+            Self::PhysicalWrites => "physical_writes",
+            Self::PhysicalWriteBytes => "physical_write_bytes",
+            Self::RedoBytes => "redo_bytes",
+            Self::RedoWrites => "redo_writes",
+            Self::RedoSyncs => "redo_syncs",
+            Self::Commits => "commits",
+            Self::RowsRead => "rows_read",
+            Self::RowsChanged => "rows_changed",
+            Self::Checkpoints => "checkpoints",
+            Self::TempBytes => "temp_bytes",
+        }
+    }
+}
+
+/// A flat set of counters; what the engine can't know is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters(BTreeMap<Counter, u64>);
+
+impl Counters {
+    /// The value, if the engine knows it.
+    #[must_use]
+    pub fn get(&self, counter: Counter) -> Option<u64> {
+        self.0.get(&counter).copied()
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, counter: Counter, value: u64) {
+        self.0.insert(counter, value);
+    }
+
+    /// All values, in the order of [`Counter`].
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
+        self.0.iter().map(|(counter, value)| (*counter, *value))
+    }
+
+    /// What was counted since an earlier snapshot of the same engine. Counters that either side lacks, or that
+    /// went backwards (the server was restarted), are absent.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let delta = |(counter, value): (Counter, u64)| {
+            value.checked_sub(earlier.get(counter)?).map(|difference| (counter, difference))
+        };
+        Self(self.iter().filter_map(delta).collect())
+    }
+}
+
+impl FromIterator<(Counter, u64)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (Counter, u64)>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+/// Which waits a latency histogram is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LatencyKind {
+    /// One physical read of the data.
+    PhysicalRead,
+    /// One physical write of the data.
+    PhysicalWrite,
+    /// One forced write of the log.
+    RedoSync,
+}
+
+impl LatencyKind {
+    /// Its name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PhysicalRead => "physical_read",
+            Self::PhysicalWrite => "physical_write",
+            Self::RedoSync => "redo_sync",
+        }
+    }
+}
+
+/// A wait event of the database, cumulative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitEvent {
+    /// The database's own name.
+    pub name: String,
+    /// The database's own class.
+    pub class: String,
+    /// How often, if it is counted.
+    pub waits: Option<u64>,
+    /// For how long altogether, in microseconds.
+    pub time_us: u64,
+}
+
+/// The cumulative figures of an engine at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// When they were taken.
+    pub taken: Instant,
+    /// What was counted.
+    pub counters: Counters,
+    /// Latencies, where the engine measures each one.
+    pub latencies: BTreeMap<LatencyKind, Histogram>,
+    /// Waits, where the database reports them.
+    pub events: Vec<WaitEvent>,
+}
+
+impl Snapshot {
+    /// A snapshot, taken now, of counters alone.
+    #[must_use]
+    pub fn now(counters: Counters) -> Self {
+        Self { taken: Instant::now(), counters, latencies: BTreeMap::new(), events: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_absent_rather_than_wrong() {
+        let before: Counters = [(Counter::Commits, 5), (Counter::RedoBytes, 100)].into_iter().collect();
+        let after: Counters =
+            [(Counter::Commits, 9), (Counter::RedoBytes, 40), (Counter::RowsRead, 7)].into_iter().collect();
+        let delta = after.since(&before);
+        assert_eq!(delta.get(Counter::Commits), Some(4));
+        assert_eq!(delta.get(Counter::RedoBytes), None, "went backwards");
+        assert_eq!(delta.get(Counter::RowsRead), None, "unknown before");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = Counter::ALL.iter().map(|counter| counter.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Counter::ALL.len());
+    }
+}

@@ -1,0 +1,27 @@
+//! The engine contract: what a database must be able to do to be tested by the SLOB method.
+//!
+//! An [`Engine`] stands for one target, a [`Session`] for one connection that runs the work loop. The contract is
+//! small, blocking and object-safe: few, long calls, one thread per session. What an engine can't do or can't
+//! know is said by its [`Capabilities`] and by absent values, never by zeros or names.
+//!
+//! The [`null`] engine is the contract without a database: it ships, and it is the skeleton to start from. The
+//! [`suite`] is what every engine must pass.
+#![forbid(unsafe_code)]
+
+mod alarm;
+mod contract;
+mod counters;
+mod error;
+mod load;
+pub mod null;
+mod outcome;
+mod server;
+pub mod suite;
+
+pub use alarm::Alarm;
+pub use contract::{Cancel, Engine, EngineKind, OpenSpec, Purpose, Session, SessionPlan};
+pub use counters::{Counter, Counters, LatencyKind, Snapshot, WaitEvent};
+pub use error::{EngineError, ErrorKind};
+pub use load::{Layout, Load, LoadProgress, LoadState, SchemaState, Slice};
+pub use outcome::{OpOutcome, Outcome};
+pub use server::{Capabilities, Server, Setting};

@@ -1,0 +1,172 @@
+//! What is loaded, in which pieces.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use slob_method::{RowContent, Scatter, SchemaNo, Table, Verifier};
+
+/// The decisions of one load. Engines keep it with the data: a load can only be resumed, verified and run against
+/// as what it was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Seed of scatter and content.
+    pub seed: u64,
+    /// Blocks, and rows, of each main table.
+    pub scale: u64,
+    /// Blocks, and rows, of each scan table; 0 for none.
+    pub scan_blocks: u64,
+    /// Whether columns are filled incompressibly.
+    pub obfuscated: bool,
+    /// Rows of a slice; the last slice of a table may be smaller.
+    pub slice_rows: u64,
+}
+
+impl Load {
+    /// Rows of a table of each schema.
+    #[must_use]
+    pub fn rows(&self, table: Table) -> u64 {
+        match table {
+            Table::Main => self.scale,
+            Table::Scan => self.scan_blocks,
+        }
+    }
+
+    /// The pieces of a schema, in order: the main table's first.
+    pub fn slices(&self, schema: SchemaNo) -> impl Iterator<Item = Slice> + use<> {
+        let load = *self;
+        [Table::Main, Table::Scan].into_iter().flat_map(move |table| {
+            let end = load.rows(table) + 1;
+            (1..end).step_by(load.slice_rows.max(1) as usize).map(move |first| Slice {
+                schema,
+                table,
+                positions: first..end.min(first + load.slice_rows.max(1)),
+            })
+        })
+    }
+
+    /// The generator of the rows.
+    #[must_use]
+    pub fn content(&self) -> RowContent {
+        RowContent::new(self.seed, self.obfuscated)
+    }
+
+    /// Which key lives at which position of a schema's main table.
+    #[must_use]
+    pub fn scatter(&self, schema: SchemaNo) -> Scatter {
+        Scatter::new(self.seed, u64::from(schema.get()), self.scale)
+    }
+
+    /// The verifier of a table's rows, in a layout with that many bytes of filler.
+    #[must_use]
+    pub fn verifier(&self, table: Table, schema: SchemaNo, filler_bytes: usize) -> Verifier {
+        match table {
+            Table::Main => Verifier::main(self.content(), schema, self.scatter(schema), filler_bytes),
+            Table::Scan => Verifier::scan(self.content(), schema, filler_bytes),
+        }
+    }
+}
+
+/// A piece of a load: it is loaded, and marked as loaded, as a whole or not at all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// The schema.
+    pub schema: SchemaNo,
+    /// The table.
+    pub table: Table,
+    /// The positions, counted from 1.
+    pub positions: Range<u64>,
+}
+
+/// A schema that carries our marker, as found on the target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaState {
+    /// Its number.
+    pub schema: SchemaNo,
+    /// The load that it belongs to.
+    pub load: Load,
+    /// Bytes of filler in each row.
+    pub filler_bytes: usize,
+    /// How far the load got.
+    pub state: LoadState,
+}
+
+/// How far the load of a schema got.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadState {
+    /// These slices are in place; the others, the index and the statistics are missing.
+    Begun(Vec<Slice>),
+    /// Everything is in place.
+    Complete(Layout),
+}
+
+/// How the main table of a schema lies in its blocks, as the engine found by looking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Rows.
+    pub rows: u64,
+    /// Blocks that hold these rows.
+    pub row_blocks: u64,
+    /// All blocks of the schema: both tables, index, and the engine's own.
+    pub all_blocks: u64,
+}
+
+impl Layout {
+    /// Whether each row has a block of its own: blocks / rows within 1 %.
+    #[must_use]
+    pub fn one_row_per_block(&self) -> bool {
+        self.row_blocks.abs_diff(self.rows) * 100 <= self.rows
+    }
+}
+
+/// Shared by the streams of a load and whoever watches them.
+#[derive(Debug, Default)]
+pub struct LoadProgress {
+    rows: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl LoadProgress {
+    /// Adds rows written; engines call this every few megabytes.
+    pub fn add(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Rows written so far.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Asks the streams to stop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the streams were asked to stop. Engines ask as often as they add, and then give up the slice with
+    /// [`crate::ErrorKind::Cancelled`].
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_cover_both_tables_once() {
+        let load = Load { seed: 1, scale: 100, scan_blocks: 7, obfuscated: false, slice_rows: 40 };
+        let slices: Vec<_> =
+            load.slices(SchemaNo::FIRST).map(|slice| (slice.table, slice.positions)).collect();
+        let (main, scan) = (Table::Main, Table::Scan);
+        assert_eq!(slices, [(main, 1..41), (main, 41..81), (main, 81..101), (scan, 1..8)]);
+    }
+
+    #[test]
+    fn one_percent_is_the_limit() {
+        let layout = |row_blocks| Layout { rows: 1000, row_blocks, all_blocks: 0 };
+        assert!(layout(1010).one_row_per_block() && layout(990).one_row_per_block());
+        assert!(!layout(1011).one_row_per_block() && !layout(500).one_row_per_block());
+    }
+}

@@ -1,0 +1,181 @@
+//! The engine without a database.
+//!
+//! It executes plans by doing nothing, at once or after a latency of your choice (`null:?latency_us=100`). It
+//! shows what the tool itself costs, it carries the tests that need no database, and it is the skeleton from
+//! which an engine is written.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use slob_method::{Action, Batch, RowView, SchemaNo, Table};
+
+use crate::{
+    Alarm, Cancel, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Layout, Load,
+    LoadProgress, OpOutcome, OpenSpec, Outcome, SchemaState, Server, Session, SessionPlan, Setting, Slice,
+    Snapshot,
+};
+
+/// The null engine's line in the registry.
+pub const KIND: EngineKind = EngineKind {
+    scheme: "null",
+    target_form: "null: or null:?latency_us=N",
+    summary: "no database: shows what the tool itself costs",
+    params: &[],
+    open,
+};
+
+const BLOCK_BYTES: u32 = 8192;
+
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+    let mut latency = Duration::ZERO;
+    for (name, value) in spec.target.query() {
+        let us = (name == "latency_us").then(|| value.parse().ok()).flatten().ok_or_else(|| {
+            EngineError::new(ErrorKind::Usage, "opening null:", format!("can't use {name}={value}"))
+                .with_advice("the only option is latency_us=<microseconds>")
+        })?;
+        latency = Duration::from_micros(us);
+    }
+    Ok(Box::new(NullEngine { latency, counts: Arc::default() }))
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    commits: AtomicU64,
+    rows_read: AtomicU64,
+    rows_changed: AtomicU64,
+}
+
+struct NullEngine {
+    latency: Duration,
+    counts: Arc<Counts>,
+}
+
+impl Engine for NullEngine {
+    fn server(&self) -> Result<Server, EngineError> {
+        Ok(Server {
+            product: "null".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            block_bytes: BLOCK_BYTES,
+            settings: vec![Setting::new("latency_us", self.latency.as_micros().to_string())],
+            advice: vec!["No database is behind this target: the figures show the tool alone.".into()],
+            capabilities: Capabilities {
+                stores_data: false,
+                parallel_slices: true,
+                embedded: true,
+                batches_in_server: false,
+                cancel: true,
+                direct_io: None,
+            },
+            data_path: None,
+        })
+    }
+
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    fn create_schema(&self, _: &Load, _: SchemaNo) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn load_slice(&self, _: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        progress.add(slice.positions.end - slice.positions.start);
+        Ok(())
+    }
+
+    fn finish_schema(&self, load: &Load, _: SchemaNo) -> Result<Layout, EngineError> {
+        Ok(Layout { rows: load.scale, row_blocks: load.scale, all_blocks: load.scale + load.scan_blocks })
+    }
+
+    fn drop_schema(&self, _: SchemaNo) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn session(&self, _: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        let (latency, counts) = (self.latency, Arc::clone(&self.counts));
+        Ok(Box::new(NullSession { latency, counts, alarm: Arc::default() }))
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let counters = [
+            (Counter::Commits, read(&self.counts.commits)),
+            (Counter::RowsRead, read(&self.counts.rows_read)),
+            (Counter::RowsChanged, read(&self.counts.rows_changed)),
+        ];
+        Ok(Snapshot::now(counters.into_iter().collect()))
+    }
+
+    fn read_rows(
+        &self,
+        _: SchemaNo,
+        _: Table,
+        _: Range<u64>,
+        _: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn processes(&self) -> Option<Vec<u32>> {
+        Some(vec![std::process::id()])
+    }
+}
+
+struct NullSession {
+    latency: Duration,
+    counts: Arc<Counts>,
+    alarm: Arc<Alarm>,
+}
+
+impl Session for NullSession {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        outcome.clear();
+        let begun = Instant::now();
+        let (mut commits, mut rows_read, mut rows_changed) = (0, 0, 0);
+        let mut result = Ok(());
+        for op in batch.ops() {
+            let start = Instant::now();
+            if deadline.is_some_and(|deadline| start >= deadline) {
+                break;
+            }
+            result = self.alarm.sleep(self.latency, None);
+            if result.is_err() {
+                break;
+            }
+            let rows = op.rows().unwrap_or(0);
+            match op.action {
+                Action::Update(..) => (commits, rows_changed) = (commits + 1, rows_changed + rows),
+                Action::Select(_) | Action::Scan => rows_read += rows,
+            }
+            outcome.push(OpOutcome {
+                start_ns: nanoseconds(start - begun),
+                duration_ns: nanoseconds(start.elapsed()),
+                rows,
+            });
+            result = self.alarm.sleep(Duration::from_micros(op.pause_us.into()), deadline);
+            if result.is_err() {
+                break;
+            }
+        }
+        self.counts.commits.fetch_add(commits, Ordering::Relaxed);
+        self.counts.rows_read.fetch_add(rows_read, Ordering::Relaxed);
+        self.counts.rows_changed.fetch_add(rows_changed, Ordering::Relaxed);
+        result
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        let alarm: Arc<dyn Cancel> = Arc::<Alarm>::clone(&self.alarm);
+        Some(alarm)
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

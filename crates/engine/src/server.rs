@@ -1,0 +1,57 @@
+//! What an engine says of its server.
+
+use std::path::PathBuf;
+
+/// A database server (or embedded library), described for the record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// The product's name as its makers write it.
+    pub product: String,
+    /// Its version, in full.
+    pub version: String,
+    /// The size of a block in bytes.
+    pub block_bytes: u32,
+    /// The settings that change results, in the order in which they should be read.
+    pub settings: Vec<Setting>,
+    /// Sentences of advice where a setting spoils an I/O test; empty when there is nothing to say.
+    pub advice: Vec<String>,
+    /// What the engine can do with this server.
+    pub capabilities: Capabilities,
+    /// A path on this machine's file system that holds the data, when the server is local: the way to the block
+    /// device.
+    pub data_path: Option<PathBuf>,
+}
+
+/// A setting and its value, as the server shows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The server's name for it.
+    pub name: String,
+    /// Its value, with the unit.
+    pub value: String,
+}
+
+impl Setting {
+    /// A setting.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
+/// What an engine can do. Code asks these, never an engine's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Rows that are loaded can be read back; false only where there is no database at all.
+    pub stores_data: bool,
+    /// Several slices of one schema may be loaded at the same time.
+    pub parallel_slices: bool,
+    /// The database runs inside this process, so that its CPU is this process's CPU.
+    pub embedded: bool,
+    /// A batch runs inside the server; otherwise the client sends operation by operation.
+    pub batches_in_server: bool,
+    /// Sessions can be cancelled from another thread.
+    pub cancel: bool,
+    /// Reads of the data go around the operating system's page cache, as far as the engine knows; `None` when it
+    /// can't know.
+    pub direct_io: Option<bool>,
+}

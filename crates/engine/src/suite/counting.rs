@@ -1,0 +1,69 @@
+//! Counters against work.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use slob_method::{Action, Batch, SchemaNo};
+use slob_spec::RedoStress;
+
+use super::{Subject, Verdict, ensure, plans, session, text};
+use crate::{Counter, Counters, Engine, Outcome};
+
+/// Servers may take a moment to publish what a session did.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Executes a batch and returns what was counted meanwhile, once `enough` is content or patience ends.
+fn counted(
+    engine: &dyn Engine,
+    batch: &Batch,
+    redo: RedoStress,
+    enough: &dyn Fn(&Counters) -> bool,
+) -> Result<Counters, String> {
+    let mut session = session(engine, 0, SchemaNo::FIRST, Some(redo))?;
+    let before = engine.snapshot().map_err(text)?;
+    session.execute(batch, None, &mut Outcome::new()).map_err(text)?;
+    let begun = Instant::now();
+    loop {
+        let delta = engine.snapshot().map_err(text)?.counters.since(&before.counters);
+        if enough(&delta) || begun.elapsed() > PATIENCE {
+            return Ok(delta);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(super) fn counters_grow(subject: &Subject<'_>) -> Verdict {
+    let engine = subject.engine()?;
+    let batch = plans::batch(plans::workload(20, 8)?, 31, SchemaNo::FIRST, 200)?;
+    let updates = batch.ops().iter().filter(|op| matches!(op.action, Action::Update(..))).count() as u64;
+    let blocks = 200 * 8;
+    let least = [(Counter::Commits, updates), (Counter::LogicalReads, blocks)];
+    let reached = |delta: &Counters| {
+        least.iter().all(|(counter, least)| delta.get(*counter).is_none_or(|value| value >= *least))
+    };
+    let delta = counted(engine.as_ref(), &batch, RedoStress::Lite, &reached)?;
+    for (counter, least) in least {
+        if let Some(value) = delta.get(counter) {
+            ensure(value >= least, || format!("{} grew by {value}, not by {least}", counter.name()))?;
+        }
+    }
+    ensure(delta.iter().count() > 0, || "nothing is counted".into())
+}
+
+pub(super) fn redo_by_stress(subject: &Subject<'_>) -> Verdict {
+    let engine = subject.engine()?;
+    let mut redo_bytes = Vec::new();
+    for (redo, nonce) in [(RedoStress::Lite, 51), (RedoStress::Heavy, 52)] {
+        let batch = plans::batch(plans::workload(100, 4)?, nonce, SchemaNo::FIRST, 50)?;
+        let delta = counted(engine.as_ref(), &batch, redo, &|delta| {
+            delta.get(Counter::RedoBytes).is_none_or(|bytes| bytes > 0)
+        })?;
+        match delta.get(Counter::RedoBytes) {
+            Some(bytes) => redo_bytes.push(bytes),
+            None => return ensure(!subject.stores_data()?, || "redo is not counted".into()),
+        }
+    }
+    // Engines that log whole pages write the same for both; none may write less for nineteen columns.
+    ensure(redo_bytes[0] > 0, || "LITE updates made no redo".into())?;
+    ensure(redo_bytes[1] * 10 >= redo_bytes[0] * 9, || format!("redo bytes, LITE and HEAVY: {redo_bytes:?}"))
+}

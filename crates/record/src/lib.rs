@@ -1,0 +1,26 @@
+//! The run record: everything that a run measured, in one versioned document.
+//!
+//! Field names carry their units, an absent figure is absent (`null` or left out), and histograms are kept whole,
+//! so that every report can be made again, and better, years later. [`Record`] is what is saved;
+//! [`RunDirectory`] is where; both know nothing of how a run is made or shown.
+#![forbid(unsafe_code)]
+
+mod error;
+mod interval;
+mod model;
+mod probes;
+mod series;
+mod store;
+
+pub use error::RecordError;
+pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
+pub use model::{
+    ConfigEntry, DbCpu, DeviceRecord, Event, HostRecord, KindRecord, LoadRecord, OpKind, Record,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+};
+pub use probes::{SavedProbe, latest_probe, save_probe};
+pub use series::series_csv;
+pub use store::{RUN_FILE, RunDirectory, find_run, list_runs, read_record};
+
+/// The version of the record's schema. Readers accept this and every older version.
+pub const RECORD_VERSION: u32 = 1;

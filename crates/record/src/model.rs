@@ -1,0 +1,325 @@
+//! The record itself.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
+use slob_stats::{Histogram, Series};
+
+use crate::interval::{CpuSplit, Interval};
+use crate::probes::SavedProbe;
+
+/// One run, whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`crate::RECORD_VERSION`] of the release that wrote it.
+    pub record_version: u32,
+    /// That release.
+    pub slob_version: String,
+    /// The name of the run's directory.
+    pub id: String,
+    /// RUN_NAME.
+    pub name: String,
+    /// How the run ended.
+    pub status: Status,
+    /// When the sessions were started.
+    pub started: Timestamp,
+    /// When they had all stopped.
+    pub ended: Timestamp,
+    /// The target, without a password.
+    pub target: String,
+    /// The server.
+    pub server: ServerRecord,
+    /// The effective configuration, with the origin of each value; secrets are left out.
+    pub configuration: Vec<ConfigEntry>,
+    /// What the sessions did.
+    pub workload: WorkloadRecord,
+    /// The data that they did it to; absent where the engine stores none.
+    pub load: Option<LoadRecord>,
+    /// The measured window; absent when the run ended before it began.
+    pub window: Option<Window>,
+    /// Operations within the window, by kind.
+    pub operations: BTreeMap<OpKind, KindRecord>,
+    /// Every session.
+    pub sessions: Vec<SessionRecord>,
+    /// What the database counted within the window; names carry the unit where it is not a count.
+    pub counters: BTreeMap<String, u64>,
+    /// Latencies that the database measured within the window, by name.
+    pub latencies: BTreeMap<String, Histogram>,
+    /// Wait events within the window.
+    pub events: Vec<Event>,
+    /// CPU of the database within the window.
+    pub db_cpu: Option<DbCpu>,
+    /// CPU of this program within the window.
+    pub client_cpu: Option<CpuSplit>,
+    /// I/O of this program within the window, as the kernel counted it.
+    pub client_io: Option<ProcessIo>,
+    /// Peak resident memory of this program, in bytes.
+    pub client_peak_memory_bytes: Option<u64>,
+    /// The host; absent with NO_OS_PERF_DATA.
+    pub host: Option<HostRecord>,
+    /// What the device can do by itself, if it was probed.
+    pub probe: Option<SavedProbe>,
+    /// What was read back after the run.
+    pub verification: Option<Verification>,
+    /// The run second by second, warm-up included; second 0 is the common start of the sessions.
+    pub series: Series<Interval>,
+    /// What else a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Status {
+    /// As planned.
+    Completed,
+    /// By the user; what was measured until then is valid.
+    Interrupted,
+    /// By an error; what was measured until then is kept.
+    Failed {
+        /// What failed.
+        error: String,
+    },
+}
+
+/// The server, as the engine described it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// The product.
+    pub product: String,
+    /// Its version.
+    pub version: String,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// The settings that change results.
+    pub settings: Vec<SettingRecord>,
+    /// Advice about them.
+    pub advice: Vec<String>,
+    /// Whether the database runs inside this program.
+    pub embedded: bool,
+    /// Whether batches run inside the server.
+    pub batches_in_server: bool,
+    /// Whether reads go around the page cache, as far as the engine knows.
+    pub direct_io: Option<bool>,
+    /// Where the data lie, if that is on this host.
+    pub data_path: Option<String>,
+}
+
+/// A setting and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingRecord {
+    /// The server's name for it.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A parameter, its value, and where the value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigEntry {
+    /// The parameter.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// Where it came from.
+    pub origin: String,
+}
+
+/// What the sessions did, resolved to blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadRecord {
+    /// Schemas used.
+    pub schemas: u32,
+    /// Sessions of each.
+    pub threads_per_schema: u32,
+    /// Active data set of each schema, in blocks.
+    pub scale_blocks: u64,
+    /// Blocks of a SELECT.
+    pub work_unit: u16,
+    /// Blocks of an UPDATE.
+    pub update_work_unit: u16,
+    /// Percent of operations that are UPDATEs.
+    pub update_pct: u8,
+    /// Percent of the others that are scans.
+    pub scan_pct: u8,
+    /// LITE or HEAVY.
+    pub redo_stress: String,
+    /// Seconds of the planned window; absent with WORK_LOOP.
+    pub run_time_s: Option<f64>,
+    /// Operations per session, with WORK_LOOP.
+    pub work_loop: Option<u64>,
+    /// Seconds before the window.
+    pub warmup_s: f64,
+    /// The seed of the plan.
+    pub seed: u64,
+    /// The number that makes this run's updates differ from other runs'.
+    pub nonce: u64,
+    /// The hot spot in words, if there is one.
+    pub hot_spot: Option<String>,
+    /// Every how many operations one goes to schema 1.
+    pub hot_schema_every: Option<u32>,
+    /// Think time in words, if there is any.
+    pub think_time: Option<String>,
+}
+
+impl WorkloadRecord {
+    /// Sessions altogether.
+    #[must_use]
+    pub fn sessions(&self) -> u32 {
+        self.schemas * self.threads_per_schema
+    }
+}
+
+/// The data of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// The seed of scatter and content.
+    pub seed: u64,
+    /// Blocks of each main table.
+    pub scale_blocks: u64,
+    /// Blocks of each scan table.
+    pub scan_blocks: u64,
+    /// Whether columns are incompressible.
+    pub obfuscated: bool,
+    /// The schemas used.
+    pub schemas: Vec<SchemaRecord>,
+}
+
+/// How the rows of a schema lie.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaRecord {
+    /// Its number.
+    pub schema: u16,
+    /// Rows of its main table.
+    pub rows: u64,
+    /// Blocks that hold them.
+    pub row_blocks: u64,
+    /// All its blocks.
+    pub all_blocks: u64,
+}
+
+/// The measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Seconds from the sessions' start to snapshot A.
+    pub begin_s: f64,
+    /// Seconds from snapshot A to snapshot B: what every rate is divided by.
+    pub seconds: f64,
+}
+
+/// The kinds of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpKind {
+    /// Counting over a range of the main table.
+    Select,
+    /// Changing a range of the main table, with its commit.
+    Update,
+    /// Counting over the scan table.
+    Scan,
+}
+
+impl OpKind {
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Select => "SELECT",
+            Self::Update => "UPDATE",
+            Self::Scan => "SCAN",
+        }
+    }
+}
+
+/// Operations of one kind that ended within the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KindRecord {
+    /// How many.
+    pub operations: u64,
+    /// Rows, hence blocks, that they counted or changed.
+    pub rows: u64,
+    /// Their durations.
+    pub latency: Histogram,
+}
+
+/// One session. Figures are of the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// Its number, from 0.
+    pub session: u32,
+    /// Its schema.
+    pub schema: u16,
+    /// Operations that ended within the window.
+    pub selects: u64,
+    /// See `selects`.
+    pub updates: u64,
+    /// See `selects`.
+    pub scans: u64,
+    /// Rows of these.
+    pub rows: u64,
+    /// Time within these, in microseconds.
+    pub busy_us: u64,
+    /// The longest of these, in microseconds.
+    pub max_us: Option<f64>,
+    /// Whether it was at work from before the window to after it (with WORK_LOOP: did all its operations).
+    pub whole_window: bool,
+    /// The error that ended it.
+    pub error: Option<String>,
+}
+
+/// A wait event within the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The database's name for it.
+    pub name: String,
+    /// The database's class for it.
+    pub class: String,
+    /// How often.
+    pub waits: Option<u64>,
+    /// For how long altogether, in microseconds.
+    pub time_us: u64,
+}
+
+/// CPU of the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DbCpu {
+    /// User and system time within the window.
+    pub cpu: CpuSplit,
+    /// Whose CPU this is, in words.
+    pub source: String,
+}
+
+/// The host within the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// What it is.
+    pub info: HostInfo,
+    /// CPU time by mode.
+    pub cpu: Option<CpuTimes>,
+    /// The device behind the data.
+    pub device: Option<DeviceRecord>,
+    /// Why there is no device, if there is none.
+    pub device_note: Option<String>,
+}
+
+/// The block device behind the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// What it is.
+    pub device: Device,
+    /// What it did within the window, by everybody on this host.
+    pub counters: Option<DeviceCounters>,
+}
+
+/// Rows that were read back after the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Rows read, drawn at random.
+    pub rows: u64,
+    /// Those that were found changed by an update, all columns in agreement.
+    pub updated: u64,
+    /// What was wrong, if anything.
+    pub faults: Vec<String>,
+}

@@ -1,0 +1,292 @@
+//! From the parts of a run to its record.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use slob_engine::{LoadState, Snapshot};
+use slob_host::{Device, HostInfo};
+use slob_method::Workload;
+use slob_record::{
+    DbCpu, DeviceRecord, Event, HostRecord, LoadRecord, RECORD_VERSION, Record, SavedProbe, SchemaRecord,
+    ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+};
+use slob_spec::Length;
+
+use crate::RunError;
+use crate::check::Prepared;
+use crate::growing::GrowingSeries;
+use crate::runner::RunContext;
+use crate::sampler::Sample;
+use crate::session::SessionEnd;
+use crate::tally::Tally;
+
+/// Everything that was measured.
+pub(crate) struct Parts {
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Timestamp,
+    pub(crate) status: Status,
+    pub(crate) begin: Option<Sample>,
+    pub(crate) end: Option<Sample>,
+    pub(crate) series: GrowingSeries,
+    /// With the moment at which the timeline heard of each end.
+    pub(crate) sessions: Vec<(Instant, SessionEnd)>,
+    /// Sessions that did not end in time.
+    pub(crate) unfinished: u32,
+    pub(crate) device: Option<Device>,
+    pub(crate) probe: Option<SavedProbe>,
+    pub(crate) verification: Option<Verification>,
+}
+
+impl Parts {
+    pub(crate) fn new(started: Timestamp, tally: Arc<Tally>) -> Self {
+        Self {
+            tally,
+            started,
+            ended: started,
+            status: Status::Completed,
+            begin: None,
+            end: None,
+            series: GrowingSeries::new(),
+            sessions: Vec::new(),
+            unfinished: 0,
+            device: None,
+            probe: None,
+            verification: None,
+        }
+    }
+
+    /// Makes the run a failed one; the first failure counts.
+    pub(crate) fn fail(&mut self, error: &RunError) {
+        if !matches!(self.status, Status::Failed { .. }) {
+            self.status = Status::Failed { error: error.to_string() };
+        }
+    }
+}
+
+pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, parts: Parts) -> Record {
+    let edges = parts.begin.as_ref().zip(parts.end.as_ref());
+    let window = window(&parts);
+    let notes = notes(&parts);
+    let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
+    let cpu = |of: fn(&Sample) -> Option<slob_record::CpuSplit>| {
+        edges.and_then(|(begin, end)| Sample::cpu_since(of(end), of(begin)))
+    };
+    Record {
+        record_version: RECORD_VERSION,
+        slob_version: context.slob_version.to_owned(),
+        id: id.to_owned(),
+        name: context.spec.run_name.as_str().to_owned(),
+        status: parts.status.clone(),
+        started: parts.started,
+        ended: parts.ended,
+        target: context.spec.target.to_string(),
+        server: server(prepared),
+        configuration: context.configuration.clone(),
+        workload: workload(context, prepared),
+        load: load(prepared),
+        operations: if window.is_some() { parts.tally.window() } else { BTreeMap::new() },
+        sessions: sessions(prepared, &parts),
+        counters: snapshots.map(|(begin, end)| counters(begin, end)).unwrap_or_default(),
+        latencies: snapshots.map(|(begin, end)| latencies(begin, end)).unwrap_or_default(),
+        events: snapshots.map(|(begin, end)| events(begin, end)).unwrap_or_default(),
+        db_cpu: cpu(|sample| sample.db_cpu).map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
+        client_cpu: cpu(|sample| sample.client_cpu),
+        client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
+        client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
+        host: context.spec.host_counters.then(|| host(prepared, &parts)),
+        probe: parts.probe,
+        verification: parts.verification,
+        series: parts.series.into_series(),
+        window,
+        notes,
+    }
+}
+
+fn window(parts: &Parts) -> Option<Window> {
+    let (begin, end) = (parts.begin.as_ref()?, parts.end.as_ref()?);
+    let start = parts.tally.start();
+    let seconds = (end.taken - begin.taken).as_secs_f64();
+    (seconds > 0.0)
+        .then(|| Window { begin_s: begin.taken.saturating_duration_since(start).as_secs_f64(), seconds })
+}
+
+fn notes(parts: &Parts) -> Vec<String> {
+    let mut notes = Vec::new();
+    let retries: u64 = parts.sessions.iter().map(|(_, end)| end.retries).sum();
+    if retries > 0 {
+        notes.push(format!("{retries} operations were repeated after a conflict with other sessions."));
+    }
+    if parts.unfinished > 0 {
+        notes.push(format!(
+            "{} sessions did not end when they were cancelled; what they did last is missing.",
+            parts.unfinished
+        ));
+    }
+    notes
+}
+
+fn server(prepared: &Prepared) -> ServerRecord {
+    let server = &prepared.server;
+    let setting = |setting: &slob_engine::Setting| SettingRecord {
+        name: setting.name.clone(),
+        value: setting.value.clone(),
+    };
+    ServerRecord {
+        product: server.product.clone(),
+        version: server.version.clone(),
+        block_bytes: server.block_bytes,
+        settings: server.settings.iter().map(setting).collect(),
+        advice: server.advice.clone(),
+        embedded: server.capabilities.embedded,
+        batches_in_server: server.capabilities.batches_in_server,
+        direct_io: server.capabilities.direct_io,
+        data_path: server.data_path.as_ref().map(|path| path.display().to_string()),
+    }
+}
+
+fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
+    let spec = context.spec;
+    let Workload { scale, update_pct, scan_pct, select_unit, update_unit, redo, hot_spot, think, .. } =
+        prepared.workload;
+    let (run_time_s, work_loop) = match prepared.length {
+        Length::Time(time) => (Some(time.as_secs_f64()), None),
+        Length::Operations(count) => (None, Some(count)),
+    };
+    WorkloadRecord {
+        schemas: spec.schemas,
+        threads_per_schema: spec.threads_per_schema,
+        scale_blocks: scale,
+        work_unit: select_unit.get(),
+        update_work_unit: update_unit.get(),
+        update_pct: update_pct.get(),
+        scan_pct: scan_pct.get(),
+        redo_stress: redo.to_string(),
+        run_time_s,
+        work_loop,
+        warmup_s: prepared.warmup.as_secs_f64(),
+        seed: prepared.seed.seed,
+        nonce: prepared.seed.nonce,
+        hot_spot: hot_spot.map(|hot| {
+            let last = hot.first + hot.blocks - 1;
+            format!("blocks {} to {last} on every {}. operation", hot.first, hot.every)
+        }),
+        hot_schema_every: prepared.workload.hot_schema_every.map(std::num::NonZeroU32::get),
+        think_time: think.map(|think| {
+            let seconds = |us: u32| f64::from(us) / 1e6;
+            format!(
+                "{} to {} s after every {}. operation",
+                seconds(think.min_us),
+                seconds(think.max_us),
+                think.every
+            )
+        }),
+    }
+}
+
+fn load(prepared: &Prepared) -> Option<LoadRecord> {
+    let first = prepared.schemas.first()?.load;
+    let schema = |state: &slob_engine::SchemaState| match state.state {
+        LoadState::Complete(layout) => Some(SchemaRecord {
+            schema: state.schema.get(),
+            rows: layout.rows,
+            row_blocks: layout.row_blocks,
+            all_blocks: layout.all_blocks,
+        }),
+        LoadState::Begun(_) => None,
+    };
+    Some(LoadRecord {
+        seed: first.seed,
+        scale_blocks: first.scale,
+        scan_blocks: first.scan_blocks,
+        obfuscated: first.obfuscated,
+        schemas: prepared.schemas.iter().filter_map(schema).collect(),
+    })
+}
+
+fn sessions(prepared: &Prepared, parts: &Parts) -> Vec<SessionRecord> {
+    let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
+    let mut records: Vec<SessionRecord> = parts
+        .sessions
+        .iter()
+        .map(|(ended, end)| {
+            let whole = match prepared.length {
+                Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
+                Length::Operations(count) => end.operations == count,
+            };
+            SessionRecord {
+                session: end.session,
+                schema: prepared.homes[end.session as usize].get(),
+                selects: end.totals.selects,
+                updates: end.totals.updates,
+                scans: end.totals.scans,
+                rows: end.totals.rows,
+                busy_us: end.totals.busy_ns / 1000,
+                max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
+                whole_window: whole && end.error.is_none(),
+                error: end.error.as_ref().map(ToString::to_string),
+            }
+        })
+        .collect();
+    records.sort_by_key(|record| record.session);
+    records
+}
+
+fn counters(begin: &Snapshot, end: &Snapshot) -> BTreeMap<String, u64> {
+    let delta = end.counters.since(&begin.counters);
+    delta.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
+}
+
+fn latencies(begin: &Snapshot, end: &Snapshot) -> BTreeMap<String, slob_stats::Histogram> {
+    let delta = |(kind, later): (&slob_engine::LatencyKind, &slob_stats::Histogram)| {
+        let delta = begin.latencies.get(kind).map_or_else(|| later.clone(), |earlier| later.since(earlier));
+        (!delta.is_empty()).then(|| (kind.name().to_owned(), delta))
+    };
+    end.latencies.iter().filter_map(delta).collect()
+}
+
+fn events(begin: &Snapshot, end: &Snapshot) -> Vec<Event> {
+    let delta = |later: &slob_engine::WaitEvent| {
+        let earlier =
+            begin.events.iter().find(|event| event.name == later.name && event.class == later.class);
+        let (waits, time_us) = earlier.map_or((Some(0), 0), |event| (event.waits, event.time_us));
+        let event = Event {
+            name: later.name.clone(),
+            class: later.class.clone(),
+            waits: later.waits.and_then(|count| count.checked_sub(waits?)),
+            time_us: later.time_us.checked_sub(time_us)?,
+        };
+        (event.time_us > 0 || event.waits.is_some_and(|waits| waits > 0)).then_some(event)
+    };
+    let mut events: Vec<Event> = end.events.iter().filter_map(delta).collect();
+    events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
+    events
+}
+
+fn cpu_source(prepared: &Prepared) -> &'static str {
+    if prepared.server.capabilities.embedded {
+        "this program's process: the database is embedded in it"
+    } else {
+        "the server's processes"
+    }
+}
+
+fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
+    let edges = parts.begin.as_ref().zip(parts.end.as_ref());
+    let device = parts.device.clone();
+    HostRecord {
+        info: HostInfo::read(),
+        cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),
+        device_note: match (&device, &prepared.server.data_path) {
+            (Some(device), _) => device.note.clone(),
+            (None, Some(_)) => Some("The device behind the data could not be found.".into()),
+            (None, None) => Some("The data are not on this host.".into()),
+        },
+        device: device.map(|device| DeviceRecord {
+            device,
+            counters: edges.and_then(|(begin, end)| end.device_since(begin)),
+        }),
+    }
+}

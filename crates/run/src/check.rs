@@ -1,0 +1,143 @@
+//! Checks before a run: nothing is connected or changed until they pass.
+
+use std::time::Duration;
+
+use slob_engine::{Engine, LoadState, SchemaState, Server};
+use slob_method::{HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
+use slob_spec::{Length, RunSpec};
+
+use crate::random::fresh_seed;
+use crate::{ExternalScript, RunError};
+
+/// A run that can begin.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The server, as it described itself.
+    pub server: Server,
+    /// The schemas of the run, all of them complete; empty where the engine stores no data.
+    pub schemas: Vec<SchemaState>,
+    /// What the sessions do.
+    pub workload: Workload,
+    /// What makes their plans.
+    pub seed: PlanSeed,
+    /// The home schema of each session, in order of the sessions' numbers.
+    pub homes: Vec<SchemaNo>,
+    /// When the window ends.
+    pub length: Length,
+    /// How long the sessions run before the window.
+    pub warmup: Duration,
+    /// The user's own program, if there is one.
+    pub script: Option<ExternalScript>,
+}
+
+/// Checks a run against the server and the data that are loaded.
+///
+/// # Errors
+/// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
+pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
+    let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    let schema_count = u16::try_from(spec.schemas).map_err(|_| RunError::usage("too many schemas"))?;
+    let workload = resolve(spec, server.block_bytes);
+    workload.check().map_err(|error| RunError::usage(error.to_string()))?;
+    let schemas = if server.capabilities.stores_data {
+        let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+        loaded(states, schema_count, &workload)?
+    } else {
+        Vec::new()
+    };
+    // Round-robin over the schemas, so that a first few sessions do not all share one.
+    let homes = (0..spec.threads_per_schema).flat_map(|_| SchemaNo::up_to(schema_count)).collect();
+    let script = spec.external_script.as_deref().map(ExternalScript::new).transpose()?;
+    let warmup = match spec.length {
+        Length::Time(_) => spec.warmup,
+        // Every operation counts: there is nothing to leave out.
+        Length::Operations(_) => Duration::ZERO,
+    };
+    let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
+    Ok(Prepared { server, schemas, workload, seed, homes, length: spec.length, warmup, script })
+}
+
+fn resolve(spec: &RunSpec, block_bytes: u32) -> Workload {
+    Workload {
+        scale: spec.scale.blocks(block_bytes),
+        update_pct: spec.update_pct,
+        scan_pct: spec.scan_pct,
+        select_unit: spec.work_unit,
+        update_unit: spec.update_work_unit,
+        redo: spec.redo,
+        hot_spot: spec.hot_spot.map(|hot| HotRange {
+            first: hot.first_key(block_bytes),
+            blocks: hot.blocks(block_bytes),
+            every: hot.every,
+        }),
+        hot_schema_every: spec.hot_schema_every,
+        think: spec.think.map(|think| ThinkPause {
+            every: think.every(),
+            min_us: microseconds(think.min()),
+            max_us: microseconds(think.max()),
+        }),
+    }
+}
+
+/// Think times are at most an hour, which fits.
+fn microseconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The states of schemas `1..=count`, if the run can use them.
+fn loaded(states: Vec<SchemaState>, count: u16, workload: &Workload) -> Result<Vec<SchemaState>, RunError> {
+    let total = states.len();
+    let used: Vec<_> = states.into_iter().filter(|state| state.schema.get() <= count).collect();
+    let missing = SchemaNo::up_to(count).find(|number| used.iter().all(|state| state.schema != *number));
+    if let Some(number) = missing {
+        return Err(RunError::usage(format!(
+            "schema {number} is not loaded (the target holds {total} of the {count} that this run needs); \
+             load it with `slob setup {count}`, or run with fewer schemas"
+        )));
+    }
+    for state in &used {
+        check_schema(state, workload)?;
+    }
+    if let Some(other) = used.iter().find(|state| state.load != used[0].load) {
+        return Err(RunError::usage(format!(
+            "schema {} was loaded with other parameters than schema 1, so they can't be used in one run; \
+             drop it and load it again",
+            other.schema
+        )));
+    }
+    Ok(used)
+}
+
+fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError> {
+    let number = state.schema;
+    match state.state {
+        LoadState::Begun(_) => {
+            return Err(RunError::usage(format!(
+                "the load of schema {number} was not finished; `slob setup` with the same parameters resumes it"
+            )));
+        }
+        LoadState::Complete(layout) if !layout.one_row_per_block() => {
+            return Err(RunError::usage(format!(
+                "schema {number} does not hold one row per block ({} rows in {} blocks), so operations would not \
+                 touch what they should; drop it and load it again",
+                layout.rows, layout.row_blocks
+            )));
+        }
+        LoadState::Complete(_) => {}
+    }
+    if workload.scale > state.load.scale {
+        return Err(RunError::usage(format!(
+            "SCALE is {} blocks, but schema {number} was loaded with {}; set SCALE={} or lower, or drop the \
+             schemas and load them with the larger scale",
+            workload.scale, state.load.scale, state.load.scale
+        )));
+    }
+    if workload.scan_pct.get() > 0 && state.load.scan_blocks == 0 {
+        return Err(RunError::usage(format!(
+            "SCAN_PCT is {}, but schema {number} was loaded without a scan table; set SCAN_PCT=0, or load with \
+             SCAN_TABLE_SZ above 0",
+            workload.scan_pct.get()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The series of a run while it grows.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use slob_record::Interval;
+use slob_stats::{Merge, Series};
+
+use crate::sampler::Sample;
+use crate::tally::{Tally, merge_into};
+
+/// Points of a series; a longer run gets wider intervals. Keeps the series below 40 MB of memory.
+const MOST_POINTS: usize = 1800;
+/// How many seconds an operation may be reported late before it counts to a later second.
+const LATE: u64 = 60;
+
+/// The series while it grows: seconds that may still get late reports are kept apart.
+#[derive(Debug)]
+pub(crate) struct GrowingSeries {
+    settled: Series<Interval>,
+    open: BTreeMap<u64, Interval>,
+    sampled: Interval,
+}
+
+impl GrowingSeries {
+    pub(crate) fn new() -> Self {
+        Self { settled: Series::new(0, MOST_POINTS), open: BTreeMap::new(), sampled: Interval::default() }
+    }
+
+    /// Adds what was sampled between two moments to the second in which most of it lies.
+    pub(crate) fn add_sampled(&mut self, start: Instant, from: &Sample, to: &Sample) {
+        let interval = to.interval_since(from);
+        self.sampled.merge(&interval);
+        let middle = from.taken.saturating_duration_since(start) + (to.taken - from.taken) / 2;
+        merge_into(&mut self.open, middle.as_secs(), &interval);
+    }
+
+    /// Takes in what the sessions reported; returns that and what was sampled since the last call.
+    pub(crate) fn collect(&mut self, tally: &Tally) -> Interval {
+        let mut recent = std::mem::take(&mut self.sampled);
+        for (second, interval) in tally.drain_seconds() {
+            recent.merge(&interval);
+            // What comes later than LATE counts to the oldest second that is still open.
+            let oldest = self.open.keys().next().copied().unwrap_or(second);
+            merge_into(&mut self.open, second.max(oldest), &interval);
+        }
+        let newest = self.open.keys().next_back().copied().unwrap_or(0);
+        self.settle(newest.saturating_sub(LATE));
+        recent
+    }
+
+    fn settle(&mut self, before: u64) {
+        let still_open = self.open.split_off(&before);
+        for (second, interval) in std::mem::replace(&mut self.open, still_open) {
+            // Seconds come out of the map in order, so none is refused.
+            let _ = self.settled.push(second, interval);
+        }
+    }
+
+    pub(crate) fn flush_all(&mut self, tally: &Tally) {
+        self.collect(tally);
+        self.settle(u64::MAX);
+    }
+
+    pub(crate) fn into_series(self) -> Series<Interval> {
+        self.settled
+    }
+}

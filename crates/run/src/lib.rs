@@ -1,0 +1,31 @@
+//! Loading and running: the method carried out by an engine, measured.
+//!
+//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back. All three are handed an engine by its
+//! contract and report what happens to an observer; none prints, exits, or knows a database by name.
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod check;
+mod error;
+mod growing;
+mod loader;
+mod loader_plan;
+mod observe;
+mod random;
+mod runner;
+mod sampler;
+mod script;
+mod session;
+mod sessions;
+mod tally;
+mod verify;
+
+pub use check::{Prepared, prepare};
+pub use error::{RunError, RunErrorKind};
+pub use loader::{LoadSummary, load};
+pub use loader_plan::{LoadPlan, plan_load};
+pub use observe::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
+pub use random::fresh_seed;
+pub use runner::{Measured, RunContext, run};
+pub use script::{ExternalScript, ScriptMoment};
+pub use verify::{VerifySummary, verify};

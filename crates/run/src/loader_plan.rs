@@ -1,0 +1,159 @@
+//! What a load has to do: everything that was asked for and is not there yet.
+
+use std::collections::VecDeque;
+
+use slob_engine::{Engine, Load, LoadState, Slice};
+use slob_method::SchemaNo;
+use slob_spec::LoadSpec;
+
+use crate::RunError;
+use crate::random::fresh_seed;
+
+/// Data of one slice: bounds what a kill costs, and the memory of engines that buffer a slice.
+const SLICE_BYTES: u64 = 64 << 20;
+/// Blocks besides those of rows (index, interior pages, log), as a share of them.
+const OVERHEAD: f64 = 0.05;
+
+/// A load that can begin.
+#[derive(Clone, Debug)]
+pub struct LoadPlan {
+    /// The decisions of the load.
+    pub load: Load,
+    /// Streams at work.
+    pub streams: usize,
+    /// Schemas that lack something, each with the slices that it lacks.
+    pub(crate) work: VecDeque<SchemaWork>,
+    /// Schemas that are complete.
+    pub(crate) complete: usize,
+    /// Whether slices of one schema may be loaded at the same time.
+    pub(crate) parallel_slices: bool,
+    /// Bytes of a block.
+    pub(crate) block_bytes: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SchemaWork {
+    pub(crate) schema: SchemaNo,
+    /// It does not exist yet.
+    pub(crate) new: bool,
+    pub(crate) slices: VecDeque<Slice>,
+}
+
+impl LoadPlan {
+    /// Rows that are to be loaded.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        let slices = self.work.iter().flat_map(|work| &work.slices);
+        slices.map(|slice| slice.positions.end - slice.positions.start).sum()
+    }
+
+    /// Bytes of the blocks of these rows.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.rows() * u64::from(self.block_bytes)
+    }
+
+    /// Whether everything is there already.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.work.is_empty()
+    }
+}
+
+/// Compares what is asked for with what is there. Changes nothing.
+///
+/// # Errors
+/// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters, or there is no room.
+pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
+    let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+    let count = u16::try_from(spec.schemas).map_err(|_| RunError::usage("too many schemas"))?;
+    let mut load = wanted(spec, server.block_bytes);
+    if let Some(first) = states.first() {
+        // More schemas for a target that has some: they belong to the same load.
+        load.seed = spec.seed.unwrap_or(first.load.seed);
+        load.slice_rows = first.load.slice_rows;
+    }
+    let mut plan = LoadPlan {
+        load,
+        streams: spec.streams as usize,
+        work: VecDeque::new(),
+        complete: 0,
+        parallel_slices: server.capabilities.parallel_slices,
+        block_bytes: server.block_bytes,
+    };
+    for schema in SchemaNo::up_to(count) {
+        let state = states.iter().find(|state| state.schema == schema);
+        if let Some(state) = state {
+            check_same(schema, &state.load, &load)?;
+        }
+        match state.map(|state| &state.state) {
+            Some(LoadState::Complete(_)) => plan.complete += 1,
+            Some(LoadState::Begun(done)) => {
+                let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
+                plan.work.push_back(SchemaWork { schema, new: false, slices });
+            }
+            None => {
+                plan.work.push_back(SchemaWork { schema, new: true, slices: load.slices(schema).collect() })
+            }
+        }
+    }
+    if let Some(path) = &server.data_path {
+        check_space(path, &plan)?;
+    }
+    Ok(plan)
+}
+
+fn wanted(spec: &LoadSpec, block_bytes: u32) -> Load {
+    Load {
+        seed: spec.seed.unwrap_or_else(fresh_seed),
+        scale: spec.scale.blocks(block_bytes),
+        scan_blocks: spec.scan_table.map_or(0, |size| size.blocks(block_bytes)),
+        obfuscated: spec.obfuscate,
+        slice_rows: (SLICE_BYTES / u64::from(block_bytes)).max(1),
+    }
+}
+
+fn check_same(schema: SchemaNo, there: &Load, wanted: &Load) -> Result<(), RunError> {
+    let differs = |key: &str, there: &dyn std::fmt::Display, wanted: &dyn std::fmt::Display| {
+        Err(RunError::usage(format!(
+            "schema {schema} is already there, loaded with {key}={there}, not {wanted}; load with {key}={there}, \
+             or remove the schemas first with `slob drop`"
+        )))
+    };
+    if there.scale != wanted.scale {
+        return differs("SCALE", &there.scale, &wanted.scale);
+    }
+    if there.scan_blocks != wanted.scan_blocks {
+        return differs("SCAN_TABLE_SZ", &there.scan_blocks, &wanted.scan_blocks);
+    }
+    if there.obfuscated != wanted.obfuscated {
+        return differs("OBFUSCATE_COLUMNS", &there.obfuscated, &wanted.obfuscated);
+    }
+    if there.seed != wanted.seed {
+        return differs("SEED", &there.seed, &wanted.seed);
+    }
+    Ok(())
+}
+
+fn check_space(path: &std::path::Path, plan: &LoadPlan) -> Result<(), RunError> {
+    // A folder that is yet to be made lies on its parent's file system.
+    let Some(existing) = path.ancestors().find(|path| path.exists() || path.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let existing = if existing.as_os_str().is_empty() { std::path::Path::new(".") } else { existing };
+    let free =
+        slob_host::free_space(existing).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
+    let needed = (plan.bytes() as f64 * (1.0 + OVERHEAD)) as u64;
+    if needed > free {
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        return Err(RunError::usage(format!(
+            "the load needs {:.1} GB in {}, but only {:.1} GB are free there; lower SCALE or the number of schemas, \
+             or choose another place with TARGET",
+            gb(needed),
+            existing.display(),
+            gb(free)
+        )));
+    }
+    Ok(())
+}

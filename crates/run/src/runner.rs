@@ -1,0 +1,308 @@
+//! The timeline of a run.
+//!
+//! Connect every session; barrier; `pre`; start together; warm up; snapshot A; measured window; snapshot B; stop;
+//! `post`; read some rows back; assemble the record. The sessions work on while both snapshots are taken, so the
+//! window holds no idle time. Whatever goes wrong after the start, what was measured becomes a record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use slob_engine::{Engine, SessionPlan};
+use slob_host::{Device, HostInfo};
+use slob_method::Planner;
+use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
+use slob_spec::{Length, RunSpec};
+
+use crate::assemble::{Parts, assemble};
+use crate::check::Prepared;
+use crate::observe::{Phase, RunEvent, RunObserver, Tick};
+use crate::sampler::{Sample, Sampler};
+use crate::session::{Message, SessionEnd, Shared, Worker};
+use crate::sessions::{Sessions, Wake};
+use crate::tally::Tally;
+use crate::{RunError, RunErrorKind, ScriptMoment, verify};
+
+/// Stack of a session's thread, in bytes; only what is touched takes memory.
+const SESSION_STACK: usize = 1 << 20;
+/// Should all else fail, no session starts an operation this long after the planned end.
+const LAST_RESORT: Duration = Duration::from_secs(60);
+
+/// What a run needs besides its specification.
+pub struct RunContext<'a> {
+    /// The engine of the target.
+    pub engine: Arc<dyn Engine>,
+    /// The specification.
+    pub spec: &'a RunSpec,
+    /// The effective configuration, for the record.
+    pub configuration: Vec<ConfigEntry>,
+    /// This program's version, for the record.
+    pub slob_version: &'a str,
+    /// Set by the user's wish to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// A run that was measured, if not to its planned end: the record, and the directory that waits to be published.
+#[derive(Debug)]
+pub struct Measured {
+    /// What was measured.
+    pub record: Record,
+    /// Where it goes.
+    pub directory: RunDirectory,
+}
+
+/// Runs.
+///
+/// # Errors
+/// Only if nothing was measured: before the sessions started. Later failures are in the record's status.
+pub fn run(
+    context: &RunContext<'_>,
+    prepared: &Prepared,
+    observer: &mut dyn RunObserver,
+) -> Result<Measured, RunError> {
+    let spec = context.spec;
+    let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
+        .map_err(|error| RunError::usage(error.to_string()))?;
+    let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
+    let sampler = Sampler::new(context.engine.as_ref(), device.clone(), spec.host_counters);
+    let mut timeline = Timeline { context, prepared, observer, run_id: directory.id().to_owned() };
+    match timeline.measure(&sampler) {
+        Ok(mut parts) => {
+            parts.device = device;
+            parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
+            timeline.after(&mut parts);
+            let record = assemble(context, prepared, directory.id(), parts);
+            Ok(Measured { record, directory })
+        }
+        Err(error) => {
+            directory.discard();
+            Err(error)
+        }
+    }
+}
+
+fn find_probe(results: &Path, parts: &Parts, block_bytes: u32) -> Option<slob_record::SavedProbe> {
+    latest_probe(results, &HostInfo::read().hostname, parts.device.as_ref()?, block_bytes)
+}
+
+struct Timeline<'a> {
+    context: &'a RunContext<'a>,
+    prepared: &'a Prepared,
+    observer: &'a mut dyn RunObserver,
+    run_id: String,
+}
+
+impl Timeline<'_> {
+    /// From the first connection to the end of the last session.
+    fn measure(&mut self, sampler: &Sampler<'_>) -> Result<Parts, RunError> {
+        let (sender, messages) = mpsc::channel();
+        let shared = Arc::new(Shared::default());
+        let workers = self.workers(&shared, &sender);
+        drop(sender);
+        let count = workers.len() as u32;
+        let mut sessions =
+            Sessions { shared, messages, cancellers: BTreeMap::new(), ended: Vec::new(), count };
+        let result = self.spawn(workers).and_then(|()| self.connect(&mut sessions));
+        if result.is_err() {
+            sessions.shared.gate.call_off();
+        }
+        result.map(|()| self.started(sampler, sessions))
+    }
+
+    /// Starts a thread for each session. The threads are not joined: one that hangs in its database must not
+    /// hold up the record.
+    fn spawn(&self, workers: Vec<Worker>) -> Result<(), RunError> {
+        let count = workers.len();
+        for worker in workers {
+            let engine = Arc::clone(&self.context.engine);
+            thread::Builder::new()
+                .name(format!("session {}", worker.plan.number))
+                .stack_size(SESSION_STACK)
+                .spawn(move || worker.work(engine.as_ref()))
+                .map_err(|error| {
+                    RunError::failed(format!("starting a thread for each of {count} sessions: {error}"))
+                })?;
+        }
+        Ok(())
+    }
+
+    fn workers(&self, shared: &Arc<Shared>, messages: &mpsc::Sender<Message>) -> Vec<Worker> {
+        let prepared = self.prepared;
+        let workload = prepared.workload;
+        let load = prepared.schemas.first().map(|state| state.load);
+        let content = load.map_or_else(|| slob_method::RowContent::new(0, false), |load| load.content());
+        let update_text = Arc::new(content.update_text());
+        let worker = |(number, home): (u32, slob_method::SchemaNo)| Worker {
+            plan: SessionPlan {
+                number,
+                home,
+                hot_schema: workload.hot_schema_every.is_some(),
+                scans: workload.scan_pct.get() > 0 && workload.update_pct.get() < 100,
+                redo: (workload.update_pct.get() > 0).then_some(workload.redo),
+                update_text: Arc::clone(&update_text),
+            },
+            planner: Planner::new(workload, prepared.seed, number, home),
+            operations: match prepared.length {
+                Length::Operations(count) => Some(count),
+                Length::Time(_) => None,
+            },
+            shared: Arc::clone(shared),
+            messages: messages.clone(),
+        };
+        (0..).zip(prepared.homes.iter().copied()).map(worker).collect()
+    }
+
+    /// Waits until every session is connected, then calls `pre`.
+    fn connect(&mut self, sessions: &mut Sessions) -> Result<(), RunError> {
+        let begun = Instant::now();
+        let mut ready = 0;
+        while ready < sessions.count {
+            match sessions.messages.recv_timeout(Duration::from_millis(100)) {
+                Ok(Message::Ready(number, canceller)) => {
+                    ready += 1;
+                    sessions.cancellers.extend(canceller.map(|canceller| (number, canceller)));
+                }
+                Ok(Message::Ended(end)) => return Err(connection_error(&end)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RunError::failed("the sessions ended before they were connected"));
+                }
+            }
+            if self.context.stop.load(Ordering::Relaxed) {
+                return Err(RunError::interrupted("connecting the sessions"));
+            }
+        }
+        self.observer.on_run(&RunEvent::Connected { sessions: ready, took: begun.elapsed() });
+        self.call_script(ScriptMoment::Pre)
+    }
+
+    fn call_script(&mut self, moment: ScriptMoment) -> Result<(), RunError> {
+        if let Some(script) = &self.prepared.script {
+            self.observer.on_run(&RunEvent::Script(moment));
+            script.call(moment, &self.run_id)?;
+        }
+        Ok(())
+    }
+
+    /// From the start of the sessions to their end.
+    fn started(&mut self, sampler: &Sampler<'_>, mut sessions: Sessions) -> Parts {
+        let start = Instant::now();
+        if let Length::Time(length) = self.prepared.length {
+            sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT);
+        }
+        let tally = Arc::new(Tally::new(start));
+        let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
+        sessions.shared.gate.start(Arc::clone(&tally));
+        self.observer.on_run(&RunEvent::Started);
+        self.watch(sampler, &mut sessions, &mut parts);
+        sessions.stop();
+        parts.ended = Timestamp::now();
+        if let Some(error) = sessions.first_error() {
+            parts.status = Status::Failed { error };
+        }
+        parts.series.flush_all(&tally);
+        parts.unfinished = sessions.count - sessions.ended.len() as u32;
+        parts.sessions = sessions.ended;
+        parts
+    }
+
+    /// Samples once a second, and at the edges of the window, until the window ends.
+    fn watch(&mut self, sampler: &Sampler<'_>, sessions: &mut Sessions, parts: &mut Parts) {
+        let tally = Arc::clone(&parts.tally);
+        let start = tally.start();
+        let begin_at = start + self.prepared.warmup;
+        let end_at = match self.prepared.length {
+            Length::Time(length) => Some(begin_at + length),
+            Length::Operations(_) => None,
+        };
+        let mut last = sampler.take();
+        let mut next_second = 1;
+        if self.prepared.warmup.is_zero() {
+            self.open_window(&tally, parts, &last);
+        }
+        loop {
+            let tick_at = start + Duration::from_secs(next_second);
+            let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
+            let wake_at = edge_at.map_or(tick_at, |edge| edge.min(tick_at));
+            let why = sessions.wait_until(wake_at, self.context.stop);
+            let sample = sampler.take();
+            parts.series.add_sampled(start, &last, &sample);
+            let over = why.is_some() || end_at.is_some_and(|end| sample.taken >= end);
+            if parts.begin.is_none() && sample.taken >= begin_at && why.is_none() {
+                self.open_window(&tally, parts, &sample);
+            }
+            if over || sample.taken >= tick_at {
+                next_second = (sample.taken - start).as_secs() + 1;
+                self.tick(sessions, parts, &tally, end_at);
+            }
+            if over {
+                tally.edges().end(sample.taken);
+                parts.end = Some(sample);
+                self.observer.on_run(&RunEvent::WindowEnded);
+                if why == Some(Wake::Interrupted) {
+                    parts.status = Status::Interrupted;
+                    self.observer.on_run(&RunEvent::Interrupted);
+                }
+                return;
+            }
+            last = sample;
+        }
+    }
+
+    fn open_window(&mut self, tally: &Tally, parts: &mut Parts, sample: &Sample) {
+        // With WORK_LOOP every operation counts, from the very first.
+        let begin = match self.prepared.length {
+            Length::Time(_) => sample.taken,
+            Length::Operations(_) => tally.start(),
+        };
+        tally.edges().begin(begin);
+        parts.begin = Some(sample.clone());
+        self.observer.on_run(&RunEvent::WindowBegan);
+    }
+
+    fn tick(&mut self, sessions: &Sessions, parts: &mut Parts, tally: &Tally, end_at: Option<Instant>) {
+        let recent = parts.series.collect(tally);
+        let now = Instant::now();
+        let all = match self.prepared.length {
+            Length::Operations(count) => Some(count * u64::from(sessions.count)),
+            Length::Time(_) => None,
+        };
+        self.observer.on_run(&RunEvent::Tick(Tick {
+            phase: if parts.begin.is_some() { Phase::Window } else { Phase::WarmUp },
+            elapsed: now - tally.start(),
+            left: end_at.map(|end| end.saturating_duration_since(now)),
+            recent: &recent,
+            sessions: sessions.count - sessions.ended.len() as u32,
+            operations: all.map(|all| (sessions.shared.operations(), all)),
+        }));
+    }
+
+    /// What follows when the sessions have ended: `post`, and a look at the data.
+    fn after(&mut self, parts: &mut Parts) {
+        if let Err(error) = self.call_script(ScriptMoment::Post) {
+            parts.fail(&error);
+        }
+        self.observer.on_run(&RunEvent::Verifying);
+        parts.verification = verify::sample(self.context.engine.as_ref(), &self.prepared.schemas);
+    }
+}
+
+fn connection_error(end: &SessionEnd) -> RunError {
+    match &end.error {
+        Some(error) => {
+            let error = RunError::while_preparing(error);
+            let message = format!("connecting session {}: {error}", end.session);
+            if error.kind() == RunErrorKind::Usage {
+                RunError::usage(message)
+            } else {
+                RunError::failed(message)
+            }
+        }
+        None => RunError::failed(format!("session {} ended before the start", end.session)),
+    }
+}

@@ -1,0 +1,210 @@
+//! Where the sessions' operations are added up while they run.
+//!
+//! Sessions report after each batch, to one of a few shards: memory does not grow with the number of sessions
+//! nor with the number of operations, and no session waits for another one's lock for long.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use slob_engine::OpOutcome;
+use slob_method::{Action, Op};
+use slob_record::{Interval, KindRecord, OpKind};
+use slob_stats::Merge;
+
+const SHARDS: usize = 16;
+
+/// The edges of the measured window, once they are known.
+#[derive(Debug, Default)]
+pub(crate) struct WindowEdges {
+    begin: OnceLock<Instant>,
+    end: OnceLock<Instant>,
+}
+
+impl WindowEdges {
+    /// Sets the beginning. The first call counts.
+    pub(crate) fn begin(&self, at: Instant) {
+        let _ = self.begin.set(at);
+    }
+
+    /// Sets the end. The first call counts.
+    pub(crate) fn end(&self, at: Instant) {
+        let _ = self.end.set(at);
+    }
+
+    /// Whether an operation that ended at that moment belongs to the window. The answer does not depend on when
+    /// it is asked: an edge that is not known yet lies later than anything that has already happened.
+    pub(crate) fn holds(&self, moment: Instant) -> bool {
+        self.begin.get().is_some_and(|begin| moment >= *begin)
+            && self.end.get().is_none_or(|end| moment <= *end)
+    }
+}
+
+/// Adds up the operations of all sessions.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    start: Instant,
+    edges: WindowEdges,
+    shards: Vec<Mutex<Shard>>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    window: BTreeMap<OpKind, KindRecord>,
+    seconds: BTreeMap<u64, Interval>,
+}
+
+/// What a session did within the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SessionTotals {
+    pub(crate) selects: u64,
+    pub(crate) updates: u64,
+    pub(crate) scans: u64,
+    pub(crate) rows: u64,
+    pub(crate) busy_ns: u64,
+    pub(crate) max_ns: Option<u64>,
+}
+
+impl Tally {
+    /// A tally whose second 0 begins at `start`.
+    pub(crate) fn new(start: Instant) -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { start, edges: WindowEdges::default(), shards }
+    }
+
+    pub(crate) fn start(&self) -> Instant {
+        self.start
+    }
+
+    pub(crate) fn edges(&self) -> &WindowEdges {
+        &self.edges
+    }
+
+    /// Adds what came of the first operations of a batch that was handed over at `begun`. An operation belongs to
+    /// the second, and to the side of the window's edges, in which it ended.
+    pub(crate) fn add(
+        &self,
+        session: u32,
+        begun: Instant,
+        ops: &[Op],
+        outcomes: &[OpOutcome],
+        totals: &mut SessionTotals,
+    ) {
+        let mut shard = self.shards[session as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
+        for (op, done) in ops.iter().zip(outcomes) {
+            let end = begun + Duration::from_nanos(done.start_ns + done.duration_ns);
+            let kind = kind_of(op);
+            shard.add_to_series((end - self.start).as_secs(), kind, done);
+            if self.edges.holds(end) {
+                let record = shard.window.entry(kind).or_default();
+                record.operations += 1;
+                record.rows += done.rows;
+                record.latency.record(done.duration_ns);
+                totals.add(kind, done);
+            }
+        }
+    }
+
+    /// Takes what was reported for each second since the last call.
+    pub(crate) fn drain_seconds(&self) -> BTreeMap<u64, Interval> {
+        let mut seconds = BTreeMap::new();
+        for shard in &self.shards {
+            let taken = std::mem::take(&mut shard.lock().unwrap_or_else(PoisonError::into_inner).seconds);
+            for (second, interval) in taken {
+                merge_into(&mut seconds, second, &interval);
+            }
+        }
+        seconds
+    }
+
+    /// The operations within the window, by kind.
+    pub(crate) fn window(&self) -> BTreeMap<OpKind, KindRecord> {
+        let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
+        for shard in &self.shards {
+            for (kind, record) in &shard.lock().unwrap_or_else(PoisonError::into_inner).window {
+                let into = window.entry(*kind).or_default();
+                into.operations += record.operations;
+                into.rows += record.rows;
+                into.latency.merge(&record.latency);
+            }
+        }
+        window
+    }
+}
+
+/// Merges an interval into those of other sources.
+pub(crate) fn merge_into(seconds: &mut BTreeMap<u64, Interval>, second: u64, interval: &Interval) {
+    seconds.entry(second).or_default().merge(interval);
+}
+
+fn kind_of(op: &Op) -> OpKind {
+    match op.action {
+        Action::Select(_) => OpKind::Select,
+        Action::Update(..) => OpKind::Update,
+        Action::Scan => OpKind::Scan,
+    }
+}
+
+impl Shard {
+    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome) {
+        let interval = self.seconds.entry(second).or_default();
+        match kind {
+            OpKind::Select => interval.ops.selects += 1,
+            OpKind::Update => interval.ops.updates += 1,
+            OpKind::Scan => interval.ops.scans += 1,
+        }
+        interval.rows += done.rows;
+        interval.latency.record(done.duration_ns);
+    }
+}
+
+impl SessionTotals {
+    fn add(&mut self, kind: OpKind, done: &OpOutcome) {
+        match kind {
+            OpKind::Select => self.selects += 1,
+            OpKind::Update => self.updates += 1,
+            OpKind::Scan => self.scans += 1,
+        }
+        self.rows += done.rows;
+        self.busy_ns += done.duration_ns;
+        self.max_ns = self.max_ns.max(Some(done.duration_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::{KeyRange, SchemaNo};
+
+    fn select() -> Op {
+        let range = KeyRange { first: 1, blocks: 4 };
+        Op { action: Action::Select(range), schema: SchemaNo::FIRST, pause_us: 0 }
+    }
+
+    #[test]
+    fn operations_count_where_they_end() {
+        let start = Instant::now();
+        let tally = Tally::new(start);
+        tally.edges().begin(start + Duration::from_millis(1500));
+        tally.edges().end(start + Duration::from_millis(2500));
+        let outcomes: Vec<OpOutcome> = [0u64, 1400, 1600, 2400]
+            .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
+            .into();
+        let mut totals = SessionTotals::default();
+        tally.add(3, start, &vec![select(); 4], &outcomes, &mut totals);
+        // They end at 0.2, 1.6, 1.8 and 2.6 s.
+        assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
+        assert_eq!(tally.window()[&OpKind::Select].operations, 2);
+        let seconds: Vec<_> = tally.drain_seconds().into_iter().map(|(s, i)| (s, i.ops.selects)).collect();
+        assert_eq!(seconds, [(0, 1), (1, 2), (2, 1)]);
+        assert!(tally.drain_seconds().is_empty());
+    }
+
+    #[test]
+    fn nothing_counts_before_the_window_is_open() {
+        let tally = Tally::new(Instant::now());
+        let done = OpOutcome { start_ns: 0, duration_ns: 5, rows: 4 };
+        tally.add(0, tally.start(), &[select()], &[done], &mut SessionTotals::default());
+        assert!(tally.window().is_empty());
+    }
+}
