@@ -1,12 +1,11 @@
 //! The contract itself.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
-use slob_spec::{Param, RedoStress, Target};
+use slob_spec::{EngineOptions, Param, RedoStress, Target};
 
 use crate::{EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, Slice, Snapshot};
 
@@ -148,8 +147,8 @@ pub struct OpenSpec {
     pub target: Target,
     /// What for.
     pub purpose: Purpose,
-    /// The values of the engine's own parameters ([`EngineKind::params`]), all of them present.
-    pub options: BTreeMap<String, String>,
+    /// The values of the engine's own parameters ([`EngineKind::params`]).
+    pub options: EngineOptions,
 }
 
 /// A database product that targets can name: one line of the registry.

@@ -1,13 +1,11 @@
 //! The null engine passes the contract suite.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-
 use slob_engine::{OpenSpec, Purpose, null, suite};
-use slob_spec::Target;
+use slob_spec::EngineOptions;
 
 fn open(target: &str) -> OpenSpec {
-    OpenSpec { target: Target::parse(target).unwrap(), purpose: Purpose::Load, options: BTreeMap::new() }
+    OpenSpec { target: target.parse().unwrap(), purpose: Purpose::Load, options: EngineOptions::default() }
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl SavedProbe {
         let same = |mine: &Device| mine.mount_point == device.mount_point && mine.stack == device.stack;
         self.host == host
             && self.device.as_ref().is_some_and(same)
-            && self.result.block_bytes == u64::from(block_bytes)
+            && self.result.plan.block_bytes == block_bytes
     }
 }
 

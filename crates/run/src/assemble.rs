@@ -156,14 +156,14 @@ fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
         Length::Operations(count) => (None, Some(count)),
     };
     WorkloadRecord {
-        schemas: spec.schemas,
-        threads_per_schema: spec.threads_per_schema,
+        schemas: spec.schemas.get(),
+        threads_per_schema: spec.threads_per_schema.get(),
         scale_blocks: scale,
         work_unit: select_unit.get(),
         update_work_unit: update_unit.get(),
         update_pct: update_pct.get(),
         scan_pct: scan_pct.get(),
-        redo_stress: redo.to_string(),
+        redo_stress: redo.as_str().to_owned(),
         run_time_s,
         work_loop,
         warmup_s: prepared.warmup.as_secs_f64(),

@@ -36,7 +36,7 @@ pub struct Prepared {
 /// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
-    let schema_count = u16::try_from(spec.schemas).map_err(|_| RunError::usage("too many schemas"))?;
+    let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let workload = resolve(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
@@ -46,7 +46,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
         Vec::new()
     };
     // Round-robin over the schemas, so that a first few sessions do not all share one.
-    let homes = (0..spec.threads_per_schema).flat_map(|_| SchemaNo::up_to(schema_count)).collect();
+    let homes = (0..spec.threads_per_schema.get()).flat_map(|_| SchemaNo::up_to(schema_count)).collect();
     let script = spec.external_script.as_deref().map(ExternalScript::new).transpose()?;
     let warmup = match spec.length {
         Length::Time(_) => spec.warmup,

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use slob_engine::{Engine, EngineError, Layout, LoadProgress, Slice};
 use slob_method::SchemaNo;
 
+use crate::RunError;
 use crate::loader_plan::{LoadPlan, SchemaWork};
 use crate::observe::{LoadEvent, LoadObserver};
-use crate::{RunError, RunErrorKind};
 
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
@@ -32,7 +32,7 @@ pub struct LoadSummary {
 /// Loads what the plan says is missing. What is loaded stays, whatever happens: the next load goes on from there.
 ///
 /// # Errors
-/// Of the first stream that fails; with [`RunErrorKind::Interrupted`] when `stop` was set; and if a schema does
+/// Of the first stream that fails; with [`crate::RunErrorKind::Interrupted`] when `stop` was set; and if a schema does
 /// not hold one row per block in the end.
 pub fn load(
     engine: &dyn Engine,

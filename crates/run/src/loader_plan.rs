@@ -67,7 +67,7 @@ impl LoadPlan {
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
-    let count = u16::try_from(spec.schemas).map_err(|_| RunError::usage("too many schemas"))?;
+    let count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let mut load = wanted(spec, server.block_bytes);
     if let Some(first) = states.first() {
         // More schemas for a target that has some: they belong to the same load.
@@ -76,7 +76,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
     }
     let mut plan = LoadPlan {
         load,
-        streams: spec.streams as usize,
+        streams: spec.streams.get() as usize,
         work: VecDeque::new(),
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,

@@ -191,15 +191,20 @@ impl Timeline<'_> {
 
     /// From the start of the sessions to their end.
     fn started(&mut self, sampler: &Sampler<'_>, mut sessions: Sessions) -> Parts {
+        let first = sampler.take();
         let start = Instant::now();
         if let Length::Time(length) = self.prepared.length {
             sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT);
         }
         let tally = Arc::new(Tally::new(start));
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
-        sessions.shared.gate.start(Arc::clone(&tally));
+        if self.prepared.warmup.is_zero() {
+            // Before the start, so that every operation counts, from the very first.
+            self.open_window(&mut parts, &first);
+        }
+        sessions.shared.gate.start(tally.clone());
         self.observer.on_run(&RunEvent::Started);
-        self.watch(sampler, &mut sessions, &mut parts);
+        self.watch(sampler, first, &mut sessions, &mut parts);
         sessions.stop();
         parts.ended = Timestamp::now();
         if let Some(error) = sessions.first_error() {
@@ -212,7 +217,7 @@ impl Timeline<'_> {
     }
 
     /// Samples once a second, and at the edges of the window, until the window ends.
-    fn watch(&mut self, sampler: &Sampler<'_>, sessions: &mut Sessions, parts: &mut Parts) {
+    fn watch(&mut self, sampler: &Sampler<'_>, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
         let tally = Arc::clone(&parts.tally);
         let start = tally.start();
         let begin_at = start + self.prepared.warmup;
@@ -220,11 +225,7 @@ impl Timeline<'_> {
             Length::Time(length) => Some(begin_at + length),
             Length::Operations(_) => None,
         };
-        let mut last = sampler.take();
-        let mut next_second = 1;
-        if self.prepared.warmup.is_zero() {
-            self.open_window(&tally, parts, &last);
-        }
+        let (mut last, mut next_second) = (first, 1);
         loop {
             let tick_at = start + Duration::from_secs(next_second);
             let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
@@ -234,7 +235,7 @@ impl Timeline<'_> {
             parts.series.add_sampled(start, &last, &sample);
             let over = why.is_some() || end_at.is_some_and(|end| sample.taken >= end);
             if parts.begin.is_none() && sample.taken >= begin_at && why.is_none() {
-                self.open_window(&tally, parts, &sample);
+                self.open_window(parts, &sample);
             }
             if over || sample.taken >= tick_at {
                 next_second = (sample.taken - start).as_secs() + 1;
@@ -254,13 +255,8 @@ impl Timeline<'_> {
         }
     }
 
-    fn open_window(&mut self, tally: &Tally, parts: &mut Parts, sample: &Sample) {
-        // With WORK_LOOP every operation counts, from the very first.
-        let begin = match self.prepared.length {
-            Length::Time(_) => sample.taken,
-            Length::Operations(_) => tally.start(),
-        };
-        tally.edges().begin(begin);
+    fn open_window(&mut self, parts: &mut Parts, sample: &Sample) {
+        parts.tally.edges().begin(sample.taken);
         parts.begin = Some(sample.clone());
         self.observer.on_run(&RunEvent::WindowBegan);
     }

@@ -1,0 +1,137 @@
+//! The block devices behind a path: which they are, what they are like, and what they count.
+
+mod counters;
+mod disk;
+mod mounts;
+mod resolve;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use counters::DeviceCounters;
+pub use disk::Disk;
+
+use crate::HostError;
+use crate::roots::Roots;
+
+/// A block device by name and number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockId {
+    /// The kernel's name, as in `/sys/class/block`.
+    pub name: String,
+    /// Major device number.
+    pub major: u32,
+    /// Minor device number.
+    pub minor: u32,
+}
+
+impl BlockId {
+    /// This device's cumulative counters.
+    ///
+    /// # Errors
+    /// The device is gone, or its counters do not read as expected.
+    pub fn counters(&self) -> Result<DeviceCounters, HostError> {
+        self.counters_in(&Roots::default())
+    }
+
+    fn counters_in(&self, roots: &Roots) -> Result<DeviceCounters, HostError> {
+        DeviceCounters::read(&roots.sys.join(format!("dev/block/{}:{}/stat", self.major, self.minor)))
+    }
+}
+
+/// What carries a path: the file system, the block device below it, and the disks at the bottom.
+///
+/// Where no block device can be told (memory, network, pools that hide their members) `disks` is empty, `top` is
+/// `None`, and `note` says why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// The path that was asked about.
+    pub path: PathBuf,
+    /// Type of the file system that carries it, as the kernel calls it: "ext4", "xfs", "overlay".
+    pub file_system: String,
+    /// Where that file system is mounted.
+    pub mount_point: PathBuf,
+    /// What is mounted there: a device, an export, or a mere word.
+    pub mount_source: String,
+    /// Options of the mount and of the file system, in the kernel's order.
+    pub mount_options: Vec<String>,
+    /// The block device that carries the file system: where its I/O is accounted. `None` if there is none, or if
+    /// there are several (a btrfs of several devices): then the disks account for it together.
+    pub top: Option<BlockId>,
+    /// The kernel's names of all block devices from the top to the leaves, each once, depth first.
+    pub stack: Vec<String>,
+    /// The whole disks at the bottom of the stack.
+    pub disks: Vec<Disk>,
+    /// What a reader must know about this stack; if `disks` is empty, why.
+    pub note: Option<String>,
+}
+
+impl Device {
+    /// Finds what carries `path`, which must exist.
+    ///
+    /// The file system is found by the mount id that the kernel gives for the path (by device number before Linux
+    /// 5.8), the stack by following `/sys/dev/block`: partition to disk, device-mapper, md and bcache to their
+    /// members, loop devices to the file behind them, an overlay to the folder that takes its writes.
+    ///
+    /// # Errors
+    /// The path does not exist, or the mount table cannot be read.
+    pub fn behind(path: &Path) -> Result<Self, HostError> {
+        resolve::Resolver::of_this_host().device(path)
+    }
+
+    /// Cumulative counters of the device that carries the file system; `None` if there is no single one.
+    ///
+    /// # Errors
+    /// The device is gone, or its counters do not read as expected.
+    pub fn counters(&self) -> Result<Option<DeviceCounters>, HostError> {
+        self.top.as_ref().map(BlockId::counters).transpose()
+    }
+
+    /// Cumulative counters of every disk at the bottom, in the order of `disks`.
+    ///
+    /// # Errors
+    /// A disk is gone, or its counters do not read as expected.
+    pub fn disk_counters(&self) -> Result<Vec<DeviceCounters>, HostError> {
+        self.disks.iter().map(|disk| disk.id.counters()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn writes_to_a_file_reach_the_counters_of_its_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = Device::behind(dir.path()).unwrap();
+        assert!(!device.file_system.is_empty() && dir.path().starts_with(&device.mount_point), "{device:?}");
+        let Some(before) = device.counters().unwrap() else {
+            assert!(device.note.is_some(), "no block device and no reason: {device:?}");
+            return;
+        };
+        assert!(!device.disks.is_empty() && device.stack.first() == device.top.as_ref().map(|t| &t.name));
+        let mut file = tempfile::tempfile_in(dir.path()).unwrap();
+        file.write_all(&vec![0xa5; 4 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let interval = device.counters().unwrap().unwrap().since(&before).unwrap();
+        assert!(interval.write_bytes >= 4 << 20 && interval.writes >= 1, "{interval:?}");
+        assert_eq!(device.disk_counters().unwrap().len(), device.disks.len());
+    }
+
+    #[test]
+    fn a_missing_path_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Device::behind(&dir.path().join("missing")).unwrap_err();
+        assert!(matches!(error, HostError::NoSuchPath { .. }), "{error}");
+    }
+
+    #[test]
+    fn proc_has_no_disk_and_says_so() {
+        let device = Device::behind("/proc/self".as_ref()).unwrap();
+        assert_eq!((device.file_system.as_str(), device.top, device.disks.len()), ("proc", None, 0));
+        assert!(device.note.is_some());
+    }
+}

@@ -1,0 +1,185 @@
+//! The mount table, `/proc/self/mountinfo`.
+//!
+//! Read here and not with a library, because the order of the options and escaped characters in paths are needed.
+
+use std::path::{Path, PathBuf};
+
+use crate::HostError;
+use crate::roots::{Roots, read_text};
+
+/// One line of mountinfo (proc(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    pub(super) id: u64,
+    pub(super) major: u32,
+    pub(super) minor: u32,
+    pub(super) point: PathBuf,
+    pub(super) file_system: String,
+    pub(super) source: String,
+    /// Per-mount options, then those of the file system that are not among them.
+    pub(super) options: Vec<String>,
+}
+
+impl Mount {
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split(' ');
+        let id = fields.next()?.parse().ok()?;
+        let (major, minor) = fields.nth(1)?.split_once(':')?;
+        let point = unescape(fields.nth(1)?);
+        let own_options = fields.next()?;
+        let mut fields = fields.skip_while(|field| *field != "-").skip(1); // any number of optional fields
+        let file_system = fields.next()?.to_owned();
+        let source = unescape(fields.next()?);
+        let mut options: Vec<String> = own_options.split(',').map(unescape).collect();
+        for option in fields.next().unwrap_or_default().split(',').map(unescape) {
+            if !option.is_empty() && !options.contains(&option) {
+                options.push(option);
+            }
+        }
+        let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+        Some(Self { id, major, minor, point: point.into(), file_system, source, options })
+    }
+
+    /// The value of `name=value` among the options.
+    pub(super) fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// How the kernel names the place of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The path without symbolic links.
+    pub(super) path: PathBuf,
+    pub(super) major: u32,
+    pub(super) minor: u32,
+    /// The mount it is reached through (Linux 5.8 and later).
+    pub(super) mount_id: Option<u64>,
+}
+
+impl Place {
+    pub(super) fn of(path: &Path) -> Result<Self, HostError> {
+        use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+        let canonical = path.canonicalize().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => HostError::NoSuchPath { path: path.to_path_buf() },
+            _ => HostError::Io { action: "find", path: path.to_path_buf(), source },
+        })?;
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let stat = statx(CWD, &canonical, AtFlags::empty(), wanted).map_err(|errno| HostError::Io {
+            action: "stat",
+            path: canonical.clone(),
+            source: errno.into(),
+        })?;
+        let given = StatxFlags::from_bits_retain(stat.stx_mask);
+        Ok(Self {
+            path: canonical,
+            major: stat.stx_dev_major,
+            minor: stat.stx_dev_minor,
+            mount_id: given.contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id),
+        })
+    }
+}
+
+/// All mounts that this process sees.
+pub(super) struct Mounts(Vec<Mount>);
+
+impl Mounts {
+    pub(super) fn read(roots: &Roots) -> Result<Self, HostError> {
+        let path = roots.proc.join("self/mountinfo");
+        let mounts: Vec<Mount> = read_text(&path)?.lines().filter_map(Mount::parse).collect();
+        if mounts.is_empty() {
+            return Err(HostError::unexpected(&path, "no line describes a mount"));
+        }
+        Ok(Self(mounts))
+    }
+
+    /// The mount that carries a place: by mount id; else by device number and the longest mount point above the
+    /// path; else (btrfs gives every subvolume a number of its own) by mount point alone. Of equals the last one,
+    /// which covers the others.
+    pub(super) fn of(&self, place: &Place) -> Option<&Mount> {
+        let by_id = place.mount_id.and_then(|id| self.0.iter().find(|mount| mount.id == id));
+        if by_id.is_some() {
+            return by_id;
+        }
+        let above = || self.0.iter().filter(|mount| place.path.starts_with(&mount.point));
+        let depth = |mount: &&Mount| mount.point.components().count();
+        let same_device = |m: &&Mount| (m.major, m.minor) == (place.major, place.minor);
+        above().filter(same_device).max_by_key(depth).or_else(|| above().max_by_key(depth))
+    }
+}
+
+/// Undoes the kernel's escapes: three octal digits after a backslash.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = match rest {
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
+                Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
+            }
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &rest[4..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_with_its_optional_fields_and_escapes() {
+        let line =
+            r"36 35 98:0 /mnt1 /mnt\040two rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue";
+        let mount = Mount::parse(line).unwrap();
+        assert_eq!((mount.id, mount.major, mount.minor), (36, 98, 0));
+        assert_eq!((mount.point.to_str(), mount.file_system.as_str()), (Some("/mnt two"), "ext3"));
+        assert_eq!(mount.options, ["rw", "noatime", "errors=continue"]);
+        assert_eq!((mount.option("errors"), mount.option("rw")), (Some("continue"), None));
+        assert_eq!(Mount::parse("36 35 98 / / rw - ext3"), None);
+    }
+
+    #[test]
+    fn escapes_are_undone_and_nothing_else() {
+        assert_eq!(unescape(r"a\040b\011c\134d\12x\\"), "a b\tc\\d\\12x\\\\");
+        assert_eq!(unescape(r"caf\303\251"), "café");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_the_kernel_escapes_comes_back(text in ".{0,40}") {
+            let escaped: String = text.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            proptest::prop_assert_eq!(unescape(&escaped), text);
+        }
+
+        #[test]
+        fn any_line_is_read_or_refused(line in "([0-9:/ a-z,=\\\\-]|é){0,80}") {
+            if let Some(mount) = Mount::parse(&line) {
+                proptest::prop_assert!(!mount.options.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_covering_mount_wins() {
+        let parse = |line| Mount::parse(line).unwrap();
+        let mounts = Mounts(vec![
+            parse("1 0 8:1 / / rw - ext4 /dev/sda1 rw"),
+            parse("2 1 8:2 / /data rw - xfs /dev/sda2 rw"),
+            parse("3 1 8:3 / /data rw - xfs /dev/sda3 rw"),
+        ]);
+        let place = |path: &str, minor, mount_id| Place { path: path.into(), major: 8, minor, mount_id };
+        let id = |place: &Place| mounts.of(place).map(|mount| mount.id);
+        assert_eq!(id(&place("/data/x", 3, None)), Some(3));
+        assert_eq!(id(&place("/data/x", 2, None)), Some(2));
+        assert_eq!(id(&place("/data/x", 2, Some(3))), Some(3));
+        assert_eq!(id(&place("/database", 1, None)), Some(1));
+        assert_eq!(
+            id(&place("/data/x", 77, None)),
+            Some(3),
+            "an unknown number falls back to the mount point"
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The probe as a whole, on this host's disk, with short steps.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::*;
+
+/// A short probe of a folder; buffered where its file system refuses direct I/O.
+fn plan(dir: &Path) -> ProbePlan {
+    let direct = matches!(crate::supports_direct_io(dir).unwrap(), crate::DirectIo::Supported { .. });
+    ProbePlan {
+        file_bytes: 8 << 20,
+        seconds_per_step: 0.1,
+        sync_sessions: vec![1, 3],
+        async_depths: vec![4],
+        direct,
+        ..ProbePlan::new(dir)
+    }
+}
+
+fn names(dir: &Path) -> usize {
+    std::fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn every_step_is_measured_told_and_nothing_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan { write: true, buffer_blocks: 7, ..plan(dir.path()) };
+    let mut told = Vec::new();
+    let result = Probe::run(
+        &plan,
+        &mut |event| {
+            assert_eq!(names(dir.path()), 0, "the scratch file must have no name");
+            told.push(event);
+        },
+        &AtomicBool::new(false),
+    )
+    .unwrap();
+    let kinds: Vec<_> = result.steps.iter().map(|step| (step.kind, step.sessions_or_depth)).collect();
+    let expected = [
+        (StepKind::SequentialWrite, 1),
+        (StepKind::SyncRead, 1),
+        (StepKind::SyncRead, 3),
+        (StepKind::AsyncRead, 4),
+        (StepKind::SyncWrite, 1),
+        (StepKind::SyncWrite, 3),
+    ];
+    assert_eq!(kinds, expected);
+    for step in &result.steps {
+        assert_eq!(step.error, None);
+        let figures = step.figures.as_ref().unwrap();
+        assert!(figures.operations > 0 && figures.iops > 0.0 && figures.seconds > 0.0, "{figures:?}");
+        assert!(figures.p50_us <= figures.p99_us && figures.p99_us <= figures.p999_us, "{figures:?}");
+        assert!(figures.p999_us <= figures.max_us && figures.cpu_us_per_op.unwrap() > 0.0, "{figures:?}");
+        assert!(told.contains(&ProbeEvent::StepFinished(Box::new(step.clone()))));
+    }
+    assert_eq!(result.steps[0].figures.as_ref().unwrap().operations, 8, "8 MiB in writes of 1 MiB");
+    assert!(told.contains(&ProbeEvent::Filling { written_bytes: 8 << 20, total_bytes: 8 << 20 }));
+    assert!(result.ceiling_iops().unwrap() >= result.sync_iops_at(2).unwrap());
+    assert!(!result.interrupted);
+}
+
+#[test]
+fn direct_reads_of_a_step_reach_the_device_one_for_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan { async_depths: vec![], sync_sessions: vec![2], ..plan(dir.path()) };
+    let device = crate::Device::behind(dir.path()).unwrap();
+    if device.top.is_none() || !plan.direct {
+        return; // memory or a network: there is nothing to compare with
+    }
+    let before = std::cell::Cell::new(None);
+    let result = Probe::run(
+        &plan,
+        &mut |event| {
+            if matches!(event, ProbeEvent::StepStarted { .. }) {
+                before.set(device.counters().unwrap());
+            }
+        },
+        &AtomicBool::new(false),
+    )
+    .unwrap();
+    let interval = device.counters().unwrap().unwrap().since(&before.get().unwrap()).unwrap();
+    let read_bytes = result.steps[1].figures.as_ref().unwrap().operations * u64::from(plan.block_bytes);
+    // Others may read from the device too, but not one of these reads may have been served from memory.
+    assert!(interval.read_bytes >= read_bytes, "{} of {read_bytes}", interval.read_bytes);
+}
+
+#[test]
+fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan { seconds_per_step: 3600.0, ..plan(dir.path()) };
+    let stop = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        Probe::run(
+            &plan,
+            &mut |event| {
+                if matches!(event, ProbeEvent::StepStarted { number: 1, .. }) {
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(50));
+                        stop.store(true, Ordering::Relaxed);
+                    });
+                }
+            },
+            &stop,
+        )
+        .unwrap()
+    });
+    assert!(result.interrupted);
+    assert_eq!(result.steps.len(), 2, "the filling and the step that was cut short");
+    let cut_short = result.steps[1].figures.as_ref().unwrap();
+    assert!(cut_short.operations > 0 && cut_short.seconds < 3600.0);
+}
+
+#[test]
+fn a_panic_of_the_listener_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(dir.path());
+    let run = || Probe::run(&plan, &mut |_| panic!("the display broke"), &AtomicBool::new(false));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    assert_eq!(names(dir.path()), 0);
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_with_both_sizes() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan { file_bytes: 1 << 60, ..plan(dir.path()) };
+    let error = Probe::run(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
+    let free = free_space(dir.path()).unwrap().free_bytes;
+    match error {
+        HostError::NotEnoughSpace { needed_bytes, free_bytes, .. } => {
+            assert_eq!(needed_bytes, 1 << 60);
+            assert!(free_bytes.abs_diff(free) < 1 << 32, "{free_bytes} {free}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_missing_folder_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan::new(dir.path().join("missing"));
+    let error = Probe::run(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(error, HostError::NoSuchPath { .. }), "{error}");
+}

@@ -1,0 +1,295 @@
+//! Processes: CPU time, names, children, memory and I/O counters.
+
+use std::time::Duration;
+
+use procfs::process::Process;
+use serde::{Deserialize, Serialize};
+
+use crate::{HostError, clock};
+
+/// Cumulative CPU time of one process with all its threads, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessCpu {
+    /// In its own code.
+    pub user_s: f64,
+    /// In the kernel on its behalf.
+    pub system_s: f64,
+}
+
+impl ProcessCpu {
+    /// User and system time together: exact, unlike the split.
+    pub fn total_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+
+    /// The CPU time used between `earlier` and `self`. The split is the kernel's estimate and can go back by a tick;
+    /// such a part counts as 0 and the other one takes the exact rest.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let total_s = (self.total_s() - earlier.total_s()).max(0.0);
+        let system_s = (self.system_s - earlier.system_s).clamp(0.0, total_s);
+        Self { user_s: total_s - system_s, system_s }
+    }
+}
+
+/// CPU time of a process. Children are not included: see [`descendants`].
+///
+/// The total is exact (the process's CPU clock). The split into user and system follows `/proc/PID/stat`, whose
+/// unit is the tick; a process that has not used a tick yet has all its time counted as user time.
+///
+/// # Errors
+/// The process does not exist, or ended just now.
+pub fn process_cpu(pid: u32) -> Result<ProcessCpu, HostError> {
+    let total = clock::process_cpu(pid)?;
+    let stat = open(pid)?.stat().map_err(|e| proc_error(pid, e))?;
+    Ok(split(total, stat.utime, stat.stime))
+}
+
+fn split(total: Duration, user_ticks: u64, system_ticks: u64) -> ProcessCpu {
+    let total_s = total.as_secs_f64();
+    let ticks = user_ticks + system_ticks;
+    let system_s = if ticks == 0 { 0.0 } else { total_s * system_ticks as f64 / ticks as f64 };
+    ProcessCpu { user_s: total_s - system_s, system_s }
+}
+
+/// CPU time of this process.
+///
+/// # Errors
+/// getrusage failed, which no kernel is known to do.
+pub fn own_cpu() -> Result<ProcessCpu, HostError> {
+    let (user, system) = clock::own_cpu()?;
+    Ok(ProcessCpu { user_s: user.as_secs_f64(), system_s: system.as_secs_f64() })
+}
+
+/// CPU time of the calling thread so far, to the nanosecond.
+pub fn thread_cpu_now() -> Duration {
+    clock::thread_cpu()
+}
+
+/// The kernel's short name of a process (at most 15 bytes), as `ps` shows it.
+///
+/// # Errors
+/// The process does not exist, or ended just now.
+pub fn process_name(pid: u32) -> Result<String, HostError> {
+    Ok(open(pid)?.stat().map_err(|e| proc_error(pid, e))?.comm)
+}
+
+/// The direct children of a process, in ascending order. Empty if it has none or does not exist.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub fn children(pid: u32) -> Result<Vec<u32>, HostError> {
+    Ok(children_in(&process_table()?, pid))
+}
+
+/// All processes below one: children, their children and so on, parents before their children. The process itself
+/// is not in the list.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub fn descendants(pid: u32) -> Result<Vec<u32>, HostError> {
+    let table = process_table()?;
+    let mut found = children_in(&table, pid);
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        // A process number reused while the table was read could close a circle.
+        let fresh: Vec<u32> =
+            children_in(&table, parent).into_iter().filter(|c| *c != pid && !found.contains(c)).collect();
+        found.extend(fresh);
+        next += 1;
+    }
+    Ok(found)
+}
+
+/// One process and its parent.
+struct Parentage {
+    pid: u32,
+    parent: u32,
+}
+
+fn children_in(table: &[Parentage], parent: u32) -> Vec<u32> {
+    let mut found: Vec<u32> = table.iter().filter(|row| row.parent == parent).map(|row| row.pid).collect();
+    found.sort_unstable();
+    found
+}
+
+/// All processes now. One that ends while the list is read is left out, like one that ended just before.
+fn process_table() -> Result<Vec<Parentage>, HostError> {
+    let processes = procfs::process::all_processes().map_err(|e| proc_error(std::process::id(), e))?;
+    let table = processes
+        .filter_map(|process| process.ok()?.stat().ok())
+        .map(|stat| Parentage { pid: stat.pid.unsigned_abs(), parent: stat.ppid.unsigned_abs() });
+    Ok(table.collect())
+}
+
+/// Resident memory of this process now, in bytes; the kernel's count is loose by some tens of pages per CPU.
+///
+/// # Errors
+/// `/proc/self/status` is unreadable.
+pub fn memory_bytes() -> Result<u64, HostError> {
+    own_status_kib("VmRSS", |status| status.vmrss)
+}
+
+/// The highest resident memory of this process so far, in bytes.
+///
+/// # Errors
+/// `/proc/self/status` is unreadable.
+pub fn peak_memory_bytes() -> Result<u64, HostError> {
+    own_status_kib("VmHWM", |status| status.vmhwm)
+}
+
+fn own_status_kib(
+    field: &str,
+    get: impl FnOnce(&procfs::process::Status) -> Option<u64>,
+) -> Result<u64, HostError> {
+    let pid = std::process::id();
+    let status = open(pid)?.status().map_err(|e| proc_error(pid, e))?;
+    let kib = get(&status).ok_or_else(|| HostError::unexpected("/proc/self/status".as_ref(), field))?;
+    Ok(kib * 1024)
+}
+
+/// Cumulative I/O of one process, as the kernel accounts it (`/proc/PID/io`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIo {
+    /// Bytes returned by read calls, from wherever (page cache included).
+    pub read_chars: u64,
+    /// Bytes passed to write calls.
+    pub write_chars: u64,
+    /// Read calls.
+    pub read_calls: u64,
+    /// Write calls.
+    pub write_calls: u64,
+    /// Bytes that this process made the storage layer fetch.
+    pub read_bytes: u64,
+    /// Bytes that this process made the storage layer write (at the moment pages are dirtied, for buffered writes).
+    pub write_bytes: u64,
+}
+
+impl ProcessIo {
+    /// The I/O between `earlier` and `self`, both of the same process.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read_chars: self.read_chars.saturating_sub(earlier.read_chars),
+            write_chars: self.write_chars.saturating_sub(earlier.write_chars),
+            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
+            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
+        }
+    }
+}
+
+/// The I/O of this process so far.
+///
+/// # Errors
+/// `/proc/self/io` is unreadable (a kernel without I/O accounting, or some sandboxes).
+pub fn self_io() -> Result<ProcessIo, HostError> {
+    let pid = std::process::id();
+    let io = open(pid)?.io().map_err(|e| proc_error(pid, e))?;
+    Ok(ProcessIo {
+        read_chars: io.rchar,
+        write_chars: io.wchar,
+        read_calls: io.syscr,
+        write_calls: io.syscw,
+        read_bytes: io.read_bytes,
+        write_bytes: io.write_bytes,
+    })
+}
+
+fn open(pid: u32) -> Result<Process, HostError> {
+    let pid_t = i32::try_from(pid).map_err(|_| HostError::NoSuchProcess { pid })?;
+    Process::new(pid_t).map_err(|e| proc_error(pid, e))
+}
+
+fn proc_error(pid: u32, error: procfs::ProcError) -> HostError {
+    match error {
+        procfs::ProcError::NotFound(_) => HostError::NoSuchProcess { pid },
+        procfs::ProcError::Io(source, path) => {
+            HostError::Io { action: "read", path: path.unwrap_or_else(|| "/proc".into()), source }
+        }
+        other => HostError::unexpected(format!("/proc/{pid}").as_ref(), other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn burn() {
+        for i in 0..20_000_000_u64 {
+            black_box(i);
+        }
+    }
+
+    #[test]
+    fn the_process_clock_and_getrusage_agree_about_this_process() {
+        burn();
+        let before = own_cpu().unwrap().total_s();
+        let by_clock = process_cpu(std::process::id()).unwrap().total_s();
+        let after = own_cpu().unwrap().total_s();
+        // getrusage truncates both parts to a microsecond.
+        assert!(before - 2e-6 <= by_clock && by_clock <= after + 2e-6, "{before} {by_clock} {after}");
+    }
+
+    #[test]
+    fn the_thread_clock_counts_this_thread_only() {
+        let before = thread_cpu_now();
+        std::thread::spawn(burn).join().unwrap();
+        let waiting = thread_cpu_now() - before;
+        burn();
+        assert!(thread_cpu_now() - before > 2 * waiting, "{waiting:?}");
+    }
+
+    #[test]
+    fn the_split_keeps_the_exact_total() {
+        let cpu = split(Duration::from_nanos(1_234_567_891), 30, 90);
+        assert!((cpu.total_s() - 1.234_567_891).abs() < 1e-12);
+        assert!((cpu.system_s / cpu.user_s - 3.0).abs() < 1e-9);
+        assert_eq!(split(Duration::from_millis(3), 0, 0), ProcessCpu { user_s: 0.003, system_s: 0.0 });
+    }
+
+    #[test]
+    fn an_interval_survives_a_split_that_goes_back() {
+        let earlier = ProcessCpu { user_s: 1.0, system_s: 2.0 };
+        let interval = ProcessCpu { user_s: 1.5, system_s: 1.99 }.since(&earlier);
+        assert_eq!(interval.system_s, 0.0);
+        assert!((interval.user_s - 0.49).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_child_is_found_named_and_then_gone() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let pid = child.id();
+        let me = std::process::id();
+        assert!(children(me).unwrap().contains(&pid));
+        assert!(descendants(me).unwrap().contains(&pid));
+        assert!(process_cpu(pid).is_ok());
+        assert_eq!(process_name(pid).unwrap(), "cat");
+        drop(child.stdin.take()); // end of input: cat ends
+        child.wait().unwrap();
+        assert!(!children(me).unwrap().contains(&pid));
+        assert!(matches!(process_cpu(pid), Err(HostError::NoSuchProcess { .. })));
+        assert!(matches!(process_name(pid), Err(HostError::NoSuchProcess { .. })));
+    }
+
+    #[test]
+    fn memory_grows_with_use_and_the_peak_is_at_least_it() {
+        let before = memory_bytes().unwrap();
+        let block = black_box(vec![1_u8; 64 << 20]);
+        let during = memory_bytes().unwrap();
+        assert!(during >= before + (32 << 20), "{before} {during}");
+        drop(block);
+        // The kernel keeps these counts per CPU and adds them up loosely.
+        assert!(peak_memory_bytes().unwrap() + (16 << 20) >= during);
+    }
+
+    #[test]
+    fn own_reads_are_counted() {
+        let before = self_io().unwrap();
+        std::fs::read("/proc/self/status").unwrap();
+        let interval = self_io().unwrap().since(&before);
+        assert!(interval.read_calls >= 1 && interval.read_chars >= 1, "{interval:?}");
+    }
+}

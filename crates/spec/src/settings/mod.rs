@@ -1,0 +1,131 @@
+//! Every parameter's value and where it came from: defaults, then file, then environment, then flags.
+
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+use crate::conf::ConfFile;
+use crate::error::{SpecError, SpecErrors};
+use crate::origin::Origin;
+use crate::param::{Group, Param};
+use crate::table::{DEFAULT_BLOCK_BYTES, Table};
+use crate::values::{FromValue, Value};
+use crate::warning::Warning;
+
+/// One parameter with its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    param: Param,
+    value: Option<Value>,
+    origin: Origin,
+    changed_from_default: bool,
+}
+
+impl Entry {
+    /// The parameter.
+    #[must_use]
+    pub fn param(&self) -> &Param {
+        &self.param
+    }
+
+    /// The value; `None` if the parameter is optional and unset.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+
+    /// The value as it may be shown: passwords are masked or left out. `None` if unset.
+    #[must_use]
+    pub fn displayed(&self) -> Option<String> {
+        self.value.as_ref().map(Value::to_string)
+    }
+
+    /// Where the value came from.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Whether the value differs from the shipped default, by whatever way it got here.
+    ///
+    /// A key that is deleted from the file can take a different default: that counts as changed.
+    #[must_use]
+    pub fn changed_from_default(&self) -> bool {
+        self.changed_from_default
+    }
+}
+
+/// The values of all parameters of a table, each one checked by itself.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    entries: Vec<Entry>,
+}
+
+/// Settings, and what was odd on the way to them.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The settings.
+    pub settings: Settings,
+    /// What their author probably did not mean.
+    pub warnings: Vec<Warning>,
+}
+
+impl Settings {
+    /// Decides every parameter's value: defaults, overridden by the file, by the environment, by flags.
+    ///
+    /// `environment` holds full names and may be the whole environment: `SLOB_<KEY>` is taken, and the few
+    /// bare keys that the original kit read there; all else is left alone. `flags` holds pairs of key and
+    /// value; the last one of a key counts. An empty value unsets an optional parameter.
+    ///
+    /// # Errors
+    /// Every value that is not permitted, all at once, among those that are in effect.
+    pub fn resolve(
+        table: &Table,
+        file: Option<&ConfFile>,
+        environment: &[(String, String)],
+        flags: &[(String, String)],
+    ) -> Result<Resolved, SpecErrors> {
+        resolve::resolve(table, file, environment, flags)
+    }
+
+    /// All parameters in the order of the table.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The entry of a key or alias.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.param.keys().any(|name| name == key))
+    }
+
+    /// The value of a key or alias; `None` if it is unset or unknown.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.entry(key).and_then(Entry::value)
+    }
+
+    /// The options of one engine that have a value: those of the group with its name.
+    pub(crate) fn engine_options(&self) -> impl Iterator<Item = (&'static str, &'static str, &Value)> {
+        self.entries.iter().filter_map(|entry| match (entry.param.group, &entry.value) {
+            (Group::Engine(engine), Some(value)) => Some((engine, entry.param.key, value)),
+            _ => None,
+        })
+    }
+
+    /// A value that can't be left out.
+    pub(crate) fn required<T: FromValue>(&self, key: &'static str) -> Result<T, SpecError> {
+        self.optional(key).ok_or(SpecError::Missing { key })
+    }
+
+    /// A value that can be left out.
+    pub(crate) fn optional<T: FromValue>(&self, key: &str) -> Option<T> {
+        self.value(key).and_then(T::from_value)
+    }
+
+    /// The block size in bytes.
+    pub(crate) fn block_bytes(&self) -> u32 {
+        let text: Option<&'static str> = self.optional("BLOCK_SZ");
+        text.and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+}

@@ -1,0 +1,290 @@
+//! Tests of what overrides what, and of what is said about it.
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use crate::{
+    ConfFile, Group, Kind, Origin, Param, Resolved, Settings, SpecErrors, Table, init_text, markdown,
+    to_conf_text,
+};
+
+static OPTIONS: &[Param] = &[
+    Param::new("CACHE_MB", Kind::Count { min: 1, max: 1 << 20 }, Group::Engine("demo"), "cache in MiB")
+        .shipped("16")
+        .flag("cache-mb"),
+    Param::new("DEMO_NOTE", Kind::Text, Group::Engine("demo"), "free text").flag("demo-note"),
+    Param::new("DEMO_PASSWORD", Kind::Secret, Group::Engine("demo"), "a password | with a bar"),
+];
+
+fn table() -> Table {
+    Table::new("file:./slob-data", &[OPTIONS])
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn resolve(
+    file: Option<&str>,
+    environment: &[(&str, &str)],
+    flags: &[(&str, &str)],
+) -> Result<Resolved, SpecErrors> {
+    let file = file.map(|text| ConfFile::parse("slob.conf", text).unwrap());
+    Settings::resolve(&table(), file.as_ref(), &pairs(environment), &pairs(flags))
+}
+
+fn shown(settings: &Settings, key: &str) -> Option<String> {
+    settings.entry(key).unwrap().displayed()
+}
+
+fn warnings(resolved: &Resolved) -> Vec<String> {
+    resolved.warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn without_a_file_the_shipped_defaults_apply() {
+    let resolved = resolve(None, &[], &[]).unwrap();
+    assert_eq!(resolved.warnings, []);
+    for entry in resolved.settings.entries() {
+        assert_eq!(entry.origin(), &Origin::ShippedDefault);
+        assert!(!entry.changed_from_default(), "{}", entry.param().key);
+        assert_eq!(entry.value().is_none(), entry.param().is_optional());
+    }
+    assert_eq!(shown(&resolved.settings, "UPDATE_PCT").as_deref(), Some("10"));
+}
+
+#[test]
+fn an_empty_file_brings_the_other_defaults() {
+    let settings = resolve(Some(""), &[], &[]).unwrap().settings;
+    let entry = settings.entry("UPDATE_PCT").unwrap();
+    assert_eq!((entry.displayed().as_deref(), entry.origin()), (Some("25"), &Origin::DeletedDefault));
+    assert!(entry.changed_from_default());
+    assert_eq!(settings.entry("TARGET").unwrap().origin(), &Origin::ShippedDefault);
+    assert_eq!(shown(&settings, "SCALE").as_deref(), Some("10000"));
+}
+
+#[test]
+fn flags_beat_environment_beats_file() {
+    let file = Some("WORK_UNIT=1\nSCAN_PCT=1\nUPDATE_PCT=1\n");
+    let environment = [("SLOB_SCAN_PCT", "2"), ("SLOB_UPDATE_PCT", "2"), ("PATH", "/bin")];
+    let settings = resolve(file, &environment, &[("UPDATE_PCT", "3"), ("UPDATE_PCT", "4")]).unwrap().settings;
+    let origin = |key| settings.entry(key).unwrap().origin().to_string();
+    assert_eq!(
+        (shown(&settings, "WORK_UNIT").unwrap(), origin("WORK_UNIT")),
+        ("1".into(), "slob.conf line 1".into())
+    );
+    assert_eq!(shown(&settings, "SCAN_PCT").as_deref(), Some("2"));
+    assert_eq!(origin("SCAN_PCT"), "environment variable SLOB_SCAN_PCT");
+    assert_eq!(
+        (shown(&settings, "UPDATE_PCT").unwrap(), origin("UPDATE_PCT")),
+        ("4".into(), "command line".into())
+    );
+}
+
+#[test]
+fn three_bare_keys_are_environment_variables_too() {
+    let environment = [
+        ("SLOB_BLOCK_SZ", "4096"),
+        ("BLOCK_SZ", "16384"),
+        ("OBFUSCATE_COLUMNS", "TRUE"),
+        ("NO_OS_PERF_DATA", ""),
+        ("UPDATE_PCT", "99"),
+    ];
+    let resolved = resolve(None, &environment, &[]).unwrap();
+    assert_eq!(resolved.warnings, []);
+    let value = |key| shown(&resolved.settings, key).unwrap();
+    assert_eq!([value("BLOCK_SZ"), value("OBFUSCATE_COLUMNS")], ["4096", "TRUE"]);
+    assert_eq!([value("NO_OS_PERF_DATA"), value("UPDATE_PCT")], ["FALSE", "10"]);
+}
+
+#[test]
+fn an_empty_value_unsets_what_is_optional() {
+    let file = Some("EXTERNAL_SCRIPT=/bin/true\nTABLESPACE=\"\"\n");
+    let settings = resolve(file, &[("SLOB_EXTERNAL_SCRIPT", "")], &[]).unwrap().settings;
+    assert_eq!(shown(&settings, "EXTERNAL_SCRIPT"), None);
+    assert_eq!(shown(&settings, "TABLESPACE"), None);
+    let error = resolve(Some("UPDATE_PCT=\n"), &[], &[]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "UPDATE_PCT is empty (slob.conf line 1); it must be a whole number from 0 to 100. \
+         Correct the line, or delete it for the default (25)."
+    );
+}
+
+#[test]
+fn unknown_names_are_warned_about_with_the_likely_one() {
+    let resolved =
+        resolve(Some("RUN_TIM=9\nFROBNICATE=1\n"), &[("SLOB_SCALEE", "1"), ("SLOB_Q", "")], &[]).unwrap();
+    assert_eq!(
+        warnings(&resolved),
+        [
+            "slob.conf line 1: RUN_TIM is not a known key and has no effect; did you mean RUN_TIME?",
+            "slob.conf line 2: FROBNICATE is not a known key and has no effect",
+            "the environment variable SLOB_SCALEE names no parameter and has no effect; did you mean SLOB_SCALE?",
+            "the environment variable SLOB_Q names no parameter and has no effect",
+        ]
+    );
+    let error = resolve(None, &[], &[("run_time", "9")]).unwrap_err().to_string();
+    assert_eq!(error, "there is no parameter run_time; did you mean RUN_TIME?");
+}
+
+#[test]
+fn two_names_of_one_parameter_are_one_parameter() {
+    let resolved = resolve(Some("NUM_SCHEMAS=2\nSCHEMAS=3\n"), &[], &[]).unwrap();
+    assert_eq!(shown(&resolved.settings, "NUM_SCHEMAS").as_deref(), Some("3"));
+    assert_eq!(
+        warnings(&resolved),
+        ["slob.conf: NUM_SCHEMAS on line 1 is overridden by SCHEMAS on line 2; delete one of them"]
+    );
+}
+
+#[rstest]
+#[case("SHARED_DATA_MODULUS=8", "release 2.3")]
+#[case("DBNAME=pgio", "TARGET")]
+#[case("CONNECT_STRING=pgio/tiger", "TARGET")]
+#[case("CREATE_BASE_TABLE=TRUE", "TARGET")]
+fn keys_of_other_kits_have_no_effect_and_say_so(#[case] line: &str, #[case] instead: &str) {
+    let resolved = resolve(Some(line), &[], &[]).unwrap();
+    let warnings = warnings(&resolved);
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("(slob.conf line 1) is accepted without effect"), "{}", warnings[0]);
+    assert!(warnings[0].contains(instead) && !warnings[0].contains("tiger"), "{}", warnings[0]);
+}
+
+#[test]
+fn all_bad_values_are_reported_together() {
+    let file =
+        Some("UPDATE_PCT=110\nSYSDBA_PASSWD='a\tb'\nTARGET=db://u:tiger@h:x/d\nRUN_TIME=0\nWORK_UNIT=0\n");
+    let error = resolve(file, &[("SLOB_SCALE", "64K")], &[("DO_HOTSPOT", "perhaps"), ("WORK_UNIT", "8")]);
+    let error = error.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.errors().len(), 6, "{text}");
+    for part in [
+        "UPDATE_PCT is '110' (slob.conf line 1); it must be a whole number from 0 to 100. Correct the line",
+        "SYSDBA_PASSWD is ******** (slob.conf line 2)",
+        "delete it for the default (********)",
+        "a port is not a number",
+        "RUN_TIME is '0' (slob.conf line 4); it must be 1 to 2592000 seconds",
+        "SCALE is '64K' (environment variable SLOB_SCALE)",
+        "this is 8 blocks of 8192 bytes. Correct or unset SLOB_SCALE.",
+        "DO_HOTSPOT is 'perhaps' (command line); it must be TRUE or FALSE (yes or no, on or off, 1 or 0). Correct --do-hotspot.",
+    ] {
+        assert!(text.contains(part), "{part}\nnot in\n{text}");
+    }
+    assert!(!text.contains("tiger") && !text.contains("a\tb"));
+}
+
+#[test]
+fn a_size_is_measured_with_the_block_size_in_effect() {
+    assert!(resolve(None, &[], &[("SCALE", "128K")]).is_ok());
+    assert!(resolve(None, &[("BLOCK_SZ", "16384")], &[("SCALE", "128K")]).is_err());
+}
+
+#[test]
+fn no_password_is_shown_or_written() {
+    let file = "SYSDBA_PASSWD=t1ger\nDEMO_PASSWORD=t1ger\nTARGET=\"db://app:t1ger@h/d?x=y\"\n";
+    let resolved = resolve(Some(file), &[], &[]).unwrap();
+    assert_eq!(shown(&resolved.settings, "SYSDBA_PASSWD").as_deref(), Some("********"));
+    let text = to_conf_text(&resolved.settings);
+    assert!(text.contains("TARGET=\"db://app@h/d?x=y\"\n"), "{text}");
+    assert!(!text.contains("t1ger") && !text.contains("manager"), "{text}");
+    assert!(!format!("{resolved:?}").contains("t1ger"));
+}
+
+#[test]
+fn the_starter_file_is_the_shipped_defaults() {
+    let (table, text) = (table(), init_text(&table()));
+    let file = ConfFile::parse("slob.conf", &text).unwrap();
+    let read = Settings::resolve(&table, Some(&file), &[], &[]).unwrap();
+    assert_eq!(read.warnings, []);
+    let shipped = Settings::resolve(&table, None, &[], &[]).unwrap().settings;
+    assert_eq!(values(&read.settings), values(&shipped));
+    for param in table.params() {
+        let line =
+            |line: &str| line.strip_prefix('#').unwrap_or(line).starts_with(&format!("{}=", param.key));
+        assert_eq!(text.lines().filter(|text| line(text)).count(), 1, "{}", param.key);
+        assert!(text.contains(param.meaning));
+    }
+    assert!(text.contains("# Default: 10; 25 if this line is deleted\nUPDATE_PCT=10\n"));
+    assert!(text.contains("\n#UPDATE_WORK_UNIT=\n") && text.contains("\n#SYSDBA_PASSWD=\n"));
+    assert!(!text.contains("manager"));
+}
+
+#[test]
+fn the_document_has_one_whole_row_for_each_parameter() {
+    let (table, text) = (table(), markdown(&table()));
+    for param in table.params() {
+        let start = format!("| `{}`", param.key);
+        let rows: Vec<_> = text.lines().filter(|line| line.starts_with(&start)).collect();
+        let row = rows.iter().find(|row| row[start.len()..].starts_with(' ')).unwrap();
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 8, "{row}");
+    }
+    assert!(text.contains("## Options of the engine demo"));
+    assert!(text.contains("| `UPDATE_PCT` | `--update-pct` | `10` | `25` | a whole number from 0 to 100 |"));
+    assert!(text.contains("a password \\| with a bar"));
+    assert!(!text.contains("manager"));
+}
+
+fn values(settings: &Settings) -> Vec<(&'static str, Option<crate::Value>)> {
+    settings.entries().map(|entry| (entry.param().key, entry.value().cloned())).collect()
+}
+
+/// Texts that a kind permits, whatever the block size.
+fn permitted_text(kind: Kind) -> BoxedStrategy<String> {
+    match kind {
+        Kind::Percent => (0..=100_u8).prop_map(|value| value.to_string()).boxed(),
+        Kind::Count { min, max } => (min..=max).prop_map(|value| value.to_string()).boxed(),
+        Kind::Seed => any::<u64>().prop_map(|value| value.to_string()).boxed(),
+        Kind::Size { min, max } => {
+            let bytes = (2_u64..1 << 20, prop::sample::select(vec!["M", "m", "G"]));
+            let bytes = bytes.prop_map(|(number, unit)| format!("{number}{unit}"));
+            prop_oneof![(min..=max).prop_map(|value| value.to_string()), bytes].boxed()
+        }
+        Kind::Duration { min_s, max_s } => (min_s * 1000..=max_s * 1000)
+            .prop_map(|millis| format!("{}.{:03}s", millis / 1000, millis % 1000))
+            .boxed(),
+        Kind::Flag => prop::sample::select(vec!["TRUE", "no", "On", "0"]).prop_map(str::to_owned).boxed(),
+        Kind::Choice(choices) => {
+            prop::sample::select(choices).prop_map(|(value, _)| value.to_lowercase()).boxed()
+        }
+        Kind::Url => {
+            "[a-z]{2,5}:(//([a-z]{1,4}@)?[a-z]{1,5}(:[1-9][0-9]{0,3})?)?(/[a-z'$%20 ]{0,6})?(\\?a=b)?"
+                .prop_filter("a target", |text| text.parse::<crate::Target>().is_ok())
+                .boxed()
+        }
+        Kind::Name => "[A-Za-z0-9._-]{1,64}".boxed(),
+        _ => "\\P{Cc}{0,20}".boxed(),
+    }
+}
+
+/// Texts for some of the parameters.
+fn some_flags() -> impl Strategy<Value = Vec<(String, String)>> {
+    let params: Vec<Param> = table().params().to_vec();
+    let flags: Vec<_> = params
+        .into_iter()
+        .filter(|param| param.kind != Kind::Secret)
+        .map(|param| {
+            let text = permitted_text(param.kind)
+                .prop_filter("a value", move |text| param.is_optional() || !text.is_empty());
+            prop::option::of(text.prop_map(move |text| (param.key.to_owned(), text)))
+        })
+        .collect();
+    flags.prop_map(|flags| flags.into_iter().flatten().collect())
+}
+
+proptest! {
+    #[test]
+    fn the_effective_file_reads_back_to_the_same_settings(flags in some_flags()) {
+        let table = table();
+        let settings = Settings::resolve(&table, None, &[], &flags).unwrap().settings;
+        let file = ConfFile::parse("slob.conf", &to_conf_text(&settings)).unwrap();
+        let again = Settings::resolve(&table, Some(&file), &[], &[]).unwrap();
+        prop_assert_eq!(again.warnings, []);
+        prop_assert_eq!(values(&again.settings), values(&settings));
+    }
+
+    #[test]
+    fn any_values_are_an_answer(key in prop::sample::select(table().params().to_vec()), text in "(?s).*") {
+        let _ = Settings::resolve(&table(), None, &[], &[(key.key.to_owned(), text)]);
+    }
+}

@@ -1,0 +1,121 @@
+//! The engines' own options.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+use crate::settings::Settings;
+use crate::value::{Percent, Secret, Size};
+use crate::values::{FromValue, Value};
+
+/// The values of the engines' own options, by key. Those that are unset are not there.
+///
+/// Serialisation writes each value as `slob.conf` would, and leaves out secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineOptions {
+    values: BTreeMap<&'static str, (&'static str, Value)>,
+}
+
+impl EngineOptions {
+    pub(crate) fn from_settings(settings: &Settings) -> Self {
+        let options = settings.engine_options();
+        Self { values: options.map(|(engine, key, value)| (key, (engine, value.clone()))).collect() }
+    }
+
+    /// Only the options of one engine.
+    #[must_use]
+    pub fn of(&self, engine: &str) -> Self {
+        let values = self.values.iter().filter(|(_, (owner, _))| *owner == engine);
+        Self { values: values.map(|(key, value)| (*key, value.clone())).collect() }
+    }
+
+    /// All keys and values, in the order of the keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.values.iter().map(|(key, (_, value))| (*key, value))
+    }
+
+    /// A value; `None` if the option is unset or unknown.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).map(|(_, value)| value)
+    }
+
+    /// A whole number; this and the following give `None` if the option is unset or of another kind.
+    #[must_use]
+    pub fn count(&self, key: &str) -> Option<u64> {
+        self.typed(key)
+    }
+
+    /// A flag.
+    #[must_use]
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        self.typed(key)
+    }
+
+    /// A percentage.
+    #[must_use]
+    pub fn percent(&self, key: &str) -> Option<Percent> {
+        self.typed(key)
+    }
+
+    /// An amount of data.
+    #[must_use]
+    pub fn size(&self, key: &str) -> Option<Size> {
+        self.typed(key)
+    }
+
+    /// A span of time.
+    #[must_use]
+    pub fn duration(&self, key: &str) -> Option<Duration> {
+        self.typed(key)
+    }
+
+    /// The word of a choice, spelt as the choice has it.
+    #[must_use]
+    pub fn choice(&self, key: &str) -> Option<&'static str> {
+        self.typed(key)
+    }
+
+    /// Text.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A path.
+    #[must_use]
+    pub fn path(&self, key: &str) -> Option<&std::path::Path> {
+        match self.get(key) {
+            Some(Value::Path(path)) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// A password.
+    #[must_use]
+    pub fn secret(&self, key: &str) -> Option<&Secret> {
+        match self.get(key) {
+            Some(Value::Secret(secret)) => Some(secret),
+            _ => None,
+        }
+    }
+
+    fn typed<T: FromValue>(&self, key: &str) -> Option<T> {
+        self.get(key).and_then(T::from_value)
+    }
+}
+
+impl Serialize for EngineOptions {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.iter().filter(|(_, value)| !value.is_secret()) {
+            map.serialize_entry(key, &value.to_string())?;
+        }
+        map.end()
+    }
+}

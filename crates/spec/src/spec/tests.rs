@@ -1,0 +1,186 @@
+//! Tests of what a load and a run are made of, and of the contradictions that are refused.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use rstest::rstest;
+
+use crate::{
+    Checked, ConfFile, Group, Kind, Length, LoadSpec, Param, RunSpec, Secret, Settings, Size, SpecErrors,
+    Table,
+};
+
+static DEMO: &[Param] = &[
+    Param::new("CACHE_MB", Kind::Count { min: 1, max: 1024 }, Group::Engine("demo"), "cache in MiB")
+        .shipped("16"),
+    Param::new("DEMO_TOKEN", Kind::Secret, Group::Engine("demo"), "a secret"),
+];
+static OTHER: &[Param] =
+    &[Param::new("OTHER_MODE", Kind::Text, Group::Engine("other"), "another engine's option").shipped("x")];
+
+fn settings(flags: &[(&str, &str)]) -> Settings {
+    let table = Table::new("file:./slob-data", &[DEMO, OTHER]);
+    let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Settings::resolve(&table, None, &[], &flags).unwrap().settings
+}
+
+fn run(flags: &[(&str, &str)]) -> Result<Checked<RunSpec>, SpecErrors> {
+    RunSpec::from_settings(&settings(flags))
+}
+
+fn every(n: u32) -> Option<NonZeroU32> {
+    NonZeroU32::new(n)
+}
+
+#[test]
+fn the_defaults_are_a_run() {
+    let Checked { spec, warnings } = run(&[]).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!((spec.update_pct.get(), spec.scan_pct.get()), (10, 0));
+    assert_eq!((spec.work_unit.get(), spec.update_work_unit.get()), (64, 64));
+    assert_eq!((spec.scale, spec.scale_blocks(), spec.block_bytes), (Size::Bytes(80 << 20), 10_240, 8192));
+    assert_eq!((spec.length, spec.warmup), (Length::Time(Duration::from_secs(300)), Duration::from_secs(5)));
+    assert_eq!((spec.hot_spot, spec.hot_schema_every, spec.think, spec.seed), (None, None, None, None));
+    assert_eq!((spec.sessions(), spec.host_counters, spec.external_script), (1, true, None));
+    assert_eq!(spec.dba_password.as_ref().map(Secret::expose), Some("manager"));
+}
+
+#[test]
+fn the_defaults_for_an_empty_file_are_a_run() {
+    let table = Table::new("file:./slob-data", &[]);
+    let file = ConfFile::parse("slob.conf", "").unwrap();
+    let settings = Settings::resolve(&table, Some(&file), &[], &[]).unwrap().settings;
+    let spec = RunSpec::from_settings(&settings).unwrap().spec;
+    assert_eq!((spec.update_pct.get(), spec.work_unit.get(), spec.scale_blocks()), (25, 256, 10_000));
+    assert!(LoadSpec::from_settings(&settings).is_ok());
+}
+
+#[test]
+fn the_defaults_are_a_load() {
+    let spec =
+        LoadSpec::from_settings(&settings(&[("SEED", "7"), ("OBFUSCATE_COLUMNS", "yes")])).unwrap().spec;
+    assert_eq!((spec.schemas.get(), spec.streams.get(), spec.seed, spec.obfuscate), (1, 2, Some(7), true));
+    assert_eq!(
+        (spec.scale_blocks(), spec.scan_table, spec.tablespace),
+        (10_240, Some(Size::Bytes(1 << 20)), None)
+    );
+    let none = LoadSpec::from_settings(&settings(&[("SCAN_TABLE_SZ", "1K")])).unwrap().spec;
+    assert_eq!(none.scan_table, None);
+}
+
+#[test]
+fn operations_win_over_time() {
+    assert_eq!(run(&[("WORK_LOOP", "9"), ("RUN_TIME", "1h")]).unwrap().spec.length, Length::Operations(9));
+    assert_eq!(run(&[("RUN_TIME", "1h")]).unwrap().spec.length, Length::Time(Duration::from_secs(3600)));
+}
+
+#[test]
+fn the_pattern_is_taken_over() {
+    let spec = run(&[
+        ("DO_HOTSPOT", "TRUE"),
+        ("THINK_TM_FREQUENCY", "5"),
+        ("HOT_SCHEMA_FREQUENCY", "7"),
+        ("SCHEMAS", "4"),
+        ("UPDATE_WORK_UNIT", "3"),
+        ("SQLNET_SERVICE_BASE", "rac"),
+        ("SQLNET_SERVICE_MAX", "2"),
+        ("NO_OS_PERF_DATA", "TRUE"),
+    ])
+    .unwrap()
+    .spec;
+    let hot = spec.hot_spot.unwrap();
+    assert_eq!((hot.size_mb.get(), hot.offset_mb, Some(hot.every)), (8, 16, every(3)));
+    let think = spec.think.unwrap();
+    assert_eq!(
+        (Some(think.every()), think.min(), think.max().as_millis()),
+        (every(5), Duration::from_millis(100), 500)
+    );
+    assert_eq!((spec.hot_schema_every, spec.update_work_unit.get()), (every(7), 3));
+    assert_eq!(spec.services.for_session(1).as_deref(), Some("rac2"));
+    assert!(!spec.host_counters);
+}
+
+#[rstest]
+#[case(&[("SCHEMAS", "65"), ("THREADS_PER_SCHEMA", "64")], "makes 4160 sessions, but at most 4096")]
+#[case(&[("SCALE", "32")], "WORK_UNIT=64 is more blocks than SCALE=32 has, which is 32 blocks")]
+#[case(&[("SCALE", "64"), ("UPDATE_WORK_UNIT", "65")], "UPDATE_WORK_UNIT=65 is more blocks than SCALE=64")]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "0")], "HOTSPOT_MB=0 leaves it no room")]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "65")], "ends at block 10368 (HOTSPOT_OFFSET_MB=16, HOTSPOT_MB=65), but SCALE=80M has 10240")]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "1"), ("WORK_UNIT", "129")], "WORK_UNIT=129 is more blocks than HOTSPOT_MB=1 has")]
+#[case(&[("SCAN_PCT", "1"), ("SCAN_TABLE_SZ", "0")], "SCAN_PCT=1 asks for short scans, but SCAN_TABLE_SZ=0")]
+#[case(&[("THINK_TM_FREQUENCY", "1"), ("THINK_TM_MIN", "1")], "THINK_TM_MIN=1 is more than THINK_TM_MAX=0.5")]
+#[case(&[("SQLNET_SERVICE_MAX", "2")], "SQLNET_SERVICE_BASE is not set")]
+fn refuses_contradictions(#[case] flags: &[(&str, &str)], #[case] message: &str) {
+    let errors = run(flags).unwrap_err();
+    assert_eq!(errors.errors().len(), 1, "{errors}");
+    assert!(errors.to_string().contains(message), "{errors}");
+}
+
+#[rstest]
+#[case(&[("SCHEMAS", "64"), ("THREADS_PER_SCHEMA", "64")])]
+#[case(&[("SCALE", "64")])]
+#[case(&[("SCALE", "64"), ("UPDATE_WORK_UNIT", "65"), ("UPDATE_PCT", "0")])]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "64")])]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "1"), ("WORK_UNIT", "128")])]
+#[case(&[("HOTSPOT_MB", "0")])]
+#[case(&[("THINK_TM_MIN", "1")])]
+#[case(&[("SQLNET_SERVICE_MAX", "0")])]
+fn accepts_what_just_fits(#[case] flags: &[(&str, &str)]) {
+    assert_eq!(run(flags).unwrap().warnings, []);
+}
+
+#[test]
+fn reports_all_contradictions_together() {
+    let errors = run(&[
+        ("SCHEMAS", "4096"),
+        ("THREADS_PER_SCHEMA", "2"),
+        ("SCALE", "16"),
+        ("DO_HOTSPOT", "TRUE"),
+        ("SCAN_PCT", "5"),
+        ("SCAN_TABLE_SZ", "0"),
+    ])
+    .unwrap_err();
+    assert_eq!(errors.errors().len(), 4, "{errors}");
+    assert_eq!(errors.to_string().lines().count(), 4);
+}
+
+#[rstest]
+#[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_FREQUENCY", "0")], "HOTSPOT_FREQUENCY=0 means never")]
+#[case(&[("HOT_SCHEMA_FREQUENCY", "3")], "HOT_SCHEMA_FREQUENCY=3 has no effect with one schema")]
+#[case(&[("UPDATE_PCT", "100"), ("SCAN_PCT", "5")], "SCAN_PCT=5 has no effect")]
+fn warns_of_what_has_no_effect(#[case] flags: &[(&str, &str)], #[case] message: &str) {
+    let Checked { spec, warnings } = run(flags).unwrap();
+    assert_eq!((spec.hot_spot, spec.hot_schema_every), (None, None));
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].to_string().contains(message), "{}", warnings[0]);
+}
+
+#[test]
+fn what_is_recorded_holds_no_secret() {
+    let flags = [
+        ("TARGET", "db://app:t1ger@h/d"),
+        ("SYSDBA_PASSWD", "t1ger"),
+        ("DEMO_TOKEN", "t1ger"),
+        ("RUN_TIME", "90"),
+    ];
+    let settings = settings(&flags);
+    let run = RunSpec::from_settings(&settings).unwrap().spec;
+    let load = LoadSpec::from_settings(&settings).unwrap().spec;
+    let json = serde_json::to_value(&run).unwrap();
+    assert_eq!(json["target"], "db://app@h/d");
+    assert_eq!(json["scale"], "80M");
+    assert_eq!(json["length"]["time_s"], 90.0);
+    assert_eq!(json["warmup_s"], 5.0);
+    assert_eq!(json["options"], serde_json::json!({"CACHE_MB": "16", "OTHER_MODE": "x"}));
+    let all = format!("{json} {} {run:?} {load:?}", serde_json::to_string(&load).unwrap());
+    assert!(!all.contains("t1ger"), "{all}");
+}
+
+#[test]
+fn each_engine_finds_its_own_options() {
+    let options = run(&[("DEMO_TOKEN", "t1ger")]).unwrap().spec.options.of("demo");
+    assert_eq!(options.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["CACHE_MB", "DEMO_TOKEN"]);
+    assert_eq!(options.count("CACHE_MB"), Some(16));
+    assert_eq!(options.secret("DEMO_TOKEN").map(Secret::expose), Some("t1ger"));
+    assert_eq!((options.text("OTHER_MODE"), options.flag("CACHE_MB")), (None, None));
+}

@@ -1,0 +1,68 @@
+//! The data that `setup` loads.
+
+use crate::kind::Kind;
+use crate::param::{Group, Param};
+use crate::value::MAX_SCALE_BLOCKS;
+
+/// The smallest scale in blocks: small enough for a demonstration.
+const MIN_SCALE_BLOCKS: u64 = 16;
+/// The most streams that load at once.
+const MAX_STREAMS: u64 = 4096;
+
+pub(super) static PARAMS: &[Param] = &[
+    Param::new(
+        "SCALE",
+        Kind::Size { min: MIN_SCALE_BLOCKS, max: MAX_SCALE_BLOCKS },
+        Group::Data,
+        "size of each schema's main table: setup loads it, a run covers it",
+    )
+    .shipped("80M")
+    .if_deleted("10000")
+    .original("at least 10000 blocks; pgio at least 1024")
+    .flag("scale"),
+    Param::new(
+        "SCAN_TABLE_SZ",
+        Kind::Size { min: 0, max: MAX_SCALE_BLOCKS },
+        Group::Data,
+        "size of each schema's table for short scans; 0 makes none",
+    )
+    .shipped("1M")
+    .flag("scan-table-sz"),
+    Param::new(
+        "LOAD_PARALLEL_DEGREE",
+        Kind::Count { min: 1, max: MAX_STREAMS },
+        Group::Data,
+        "streams that load data at once",
+    )
+    .shipped("2")
+    .flag("load-parallel-degree"),
+    Param::new("OBFUSCATE_COLUMNS", Kind::Flag, Group::Data, "fill rows with data that can't be compressed")
+        .shipped("FALSE")
+        .if_deleted("FALSE")
+        .original("an environment variable only")
+        .flag("obfuscate-columns")
+        .bare_environment(),
+    Param::new(
+        "BLOCK_SZ",
+        Kind::Choice(BLOCK_SIZES),
+        Group::Data,
+        "block size in bytes, which sizes are divided by",
+    )
+    .shipped("8192")
+    .if_deleted("8192")
+    .original("an environment variable only")
+    .flag("block-sz")
+    .bare_environment(),
+    Param::new(
+        "TABLESPACE",
+        Kind::Text,
+        Group::Data,
+        "where the server puts the tables, if it has tablespaces",
+    )
+    .original("an argument of setup.sh")
+    .flag("tablespace"),
+];
+
+/// Powers of two, so that MiB divide into whole blocks.
+static BLOCK_SIZES: &[(&str, &str)] =
+    &[("1024", ""), ("2048", ""), ("4096", ""), ("8192", ""), ("16384", ""), ("32768", ""), ("65536", "")];

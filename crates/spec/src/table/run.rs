@@ -1,0 +1,77 @@
+//! The run itself and what is kept of it.
+
+use crate::kind::Kind;
+use crate::param::{Group, Param};
+
+/// 30 days.
+const LONGEST_RUN_S: u64 = 30 * 24 * 3600;
+/// A day.
+const LONGEST_WARMUP_S: u64 = 24 * 3600;
+
+pub(super) static PARAMS: &[Param] = &[
+    Param::new(
+        "RUN_TIME",
+        Kind::Duration { min_s: 1, max_s: LONGEST_RUN_S },
+        Group::Run,
+        "length of the measured window",
+    )
+    .shipped("300")
+    .if_deleted("300")
+    .original("at least 30 s")
+    .flag("run-time"),
+    Param::new(
+        "WORK_LOOP",
+        Kind::Count { min: 0, max: 1 << 48 },
+        Group::Run,
+        "if above 0, the run ends after so many operations of each session, and RUN_TIME does not count",
+    )
+    .shipped("0")
+    .if_deleted("0")
+    .flag("work-loop"),
+    Param::new(
+        "WARMUP",
+        Kind::Duration { min_s: 0, max_s: LONGEST_WARMUP_S },
+        Group::Run,
+        "time at full load before the measured window; 0 is none",
+    )
+    .shipped("5")
+    .flag("warmup"),
+    Param::new(
+        "SEED",
+        Kind::Seed,
+        Group::Run,
+        "the same seed gives the same keys and the same mix; 0 draws one",
+    )
+    .shipped("0")
+    .flag("seed"),
+    Param::new("RUN_NAME", Kind::Name, Group::Run, "name of the run, the last part of its directory's name")
+        .shipped("run")
+        .flag("name"),
+    Param::new("RESULTS_DIR", Kind::Path, Group::Run, "directory that receives one directory for each run")
+        .shipped("runs")
+        .flag("results-dir"),
+    Param::new(
+        "EXTERNAL_SCRIPT",
+        Kind::Path,
+        Group::Run,
+        "program called with 'pre', 'post' and 'end' around the run; it must exit with 0",
+    )
+    .original("its exit status was not looked at")
+    .flag("external-script"),
+    Param::new("NO_OS_PERF_DATA", Kind::Flag, Group::Run, "leave out the counters of the host (CPU, disks)")
+        .shipped("FALSE")
+        .original("an environment variable only")
+        .flag("no-os-perf-data")
+        .bare_environment(),
+    Param::new(
+        "DATABASE_STATISTICS_TYPE",
+        Kind::Choice(STATISTICS),
+        Group::Run,
+        "which of the server's own reports accompanies a run, on servers that have them",
+    )
+    .shipped("statspack")
+    .if_deleted("statspack")
+    .flag("statistics-type"),
+];
+
+static STATISTICS: &[(&str, &str)] = &[("statspack", "free of licence"), ("awr", "needs a licensed pack")];
