@@ -1,0 +1,224 @@
+//! The command line. The flags of parameters come from the parameter table.
+
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use slob_spec::{Group, Kind, Param};
+
+use crate::registry;
+
+/// Parameters that decide what is loaded.
+const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    Command::new("slob")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("OpenSLOB: what can this platform do for a database?")
+        .long_about(
+            "OpenSLOB tests whether a platform can carry a database's I/O: real SQL, the most random single-block \
+             I/O, through the database's own buffer cache, for the least CPU.",
+        )
+        .after_help(EXAMPLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(demo())
+        .subcommand(setup())
+        .subcommand(run())
+        .subcommand(report())
+        .subcommand(probe())
+        .subcommand(conf())
+        .subcommand(verify())
+        .subcommand(drop_command())
+        .subcommand(completions())
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  slob demo                                  see what it does, in about a minute
+  slob setup --target sqlite:./d 4           load four schemas
+  slob run --target sqlite:./d -s 4 -t 2     run two sessions on each of them
+  slob report last                           print the report again
+Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags: see `slob conf`.
+Exit codes: 0 good; 1 a verdict failed with --strict, or data are damaged; 2 bad usage, nothing was touched;
+3 the load or run failed, what was done is kept; 130 interrupted.";
+
+fn setup() -> Command {
+    with_params(
+        Command::new("setup")
+            .about("Load the schemas of a test; goes on where an earlier load was stopped")
+            .after_help("Examples:\n  slob setup 4\n  slob setup --target sqlite:/data/slob --scale 1G 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
+            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).help("The number of schemas, with a tablespace before it where the database has them")),
+        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
+    )
+}
+
+fn run() -> Command {
+    with_params(
+        Command::new("run")
+            .about("Run the test and print its report")
+            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema")
+            .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
+            .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
+            .arg(switch("json").help("Print the record as JSON instead of the report")),
+        |_| true,
+    )
+}
+
+fn demo() -> Command {
+    with_params(
+        Command::new("demo")
+            .about("Probe the device, load four small schemas here, run for 20 s, print the report, clean up")
+            .after_help("The data go to ./slob-demo and are removed at the end; the report stays.")
+            .arg(switch("keep").help("Keep the data")),
+        |param| ["RUN_TIME", "RESULTS_DIR"].contains(&param.key) || matches!(param.group, Group::Engine(_)),
+    )
+}
+
+fn report() -> Command {
+    with_params(
+        Command::new("report")
+            .about("Print the report of a run again, from its record")
+            .arg(Arg::new("run").default_value("last").help("The run's folder, its name, the end of its name, or `last`"))
+            .arg(switch("summary").help("Only the verdicts and the key figures")),
+        is_results_dir,
+    )
+}
+
+fn probe() -> Command {
+    let command = Command::new("probe")
+        .about("Measure what the device behind a folder can do by itself, without a database")
+        .after_help("Reads blocks at random from a scratch file in that folder, which leaves nothing behind.\nThe result is kept in the results folder: later runs on the same device are compared with it.")
+        .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
+        .arg(switch("write").help("Measure random writes too"))
+        .arg(switch("buffered").help("Go through the operating system's page cache"))
+        .arg(number("seconds", "2", "Seconds of each step").value_parser(value_parser!(f64)))
+        .arg(number("size-mb", "1024", "Size of the scratch file in MiB").value_parser(value_parser!(u64).range(16..=1_048_576)))
+        .arg(number("block-bytes", "8192", "Bytes of a block").value_parser(value_parser!(u32).range(512..=1_048_576)))
+        .arg(list("sessions", "1,2,4,8,16", "Sessions that read synchronously"))
+        .arg(list("depths", "16,64", "Queue depths of asynchronous reads"))
+        .arg(switch("json").help("Print the result as JSON"))
+        .arg(switch("no-save").help("Do not keep the result"));
+    with_params(command, is_results_dir)
+}
+
+fn conf() -> Command {
+    with_params(
+        Command::new("conf")
+            .about("Print the effective configuration: every parameter, its value, where it came from, what it means")
+            .arg(switch("init").help("Write a commented slob.conf here"))
+            .arg(switch("json").help("Print as JSON"))
+            .arg(switch("markdown").hide(true).help("Print docs/parameters.md")),
+        |_| true,
+    )
+}
+
+fn verify() -> Command {
+    with_params(
+        Command::new("verify").about("Read every row back and check every byte of it"),
+        |param| is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
+    )
+}
+
+fn drop_command() -> Command {
+    with_params(
+        Command::new("drop")
+            .about("Remove the schemas that this program loaded, and nothing else")
+            .arg(switch("yes").short('y').help("Do not ask")),
+        is_common,
+    )
+}
+
+fn completions() -> Command {
+    Command::new("completions")
+        .about("Print completions for a shell")
+        .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
+}
+
+/// The target and how to reach it.
+fn is_common(param: &Param) -> bool {
+    param.key == "TARGET" || matches!(param.group, Group::Access | Group::Engine(_))
+}
+
+fn switch(name: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).default_value(default).help(help)
+}
+
+fn list(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    number(name, default, help).value_delimiter(',').value_parser(value_parser!(u32).range(1..=4096))
+}
+
+/// Commands that only need to know where records are kept.
+fn is_results_dir(param: &Param) -> bool {
+    param.key == "RESULTS_DIR"
+}
+
+/// Adds `--conf` and the flags of those parameters that a command uses.
+fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
+    let file = Arg::new("conf-file").long("conf").value_name("FILE").help("The configuration file [default: ./slob.conf if there is one]");
+    let table = registry::table();
+    let flags = table.params().iter().filter(|param| wanted(param)).filter_map(param_arg);
+    command.arg(file).args(flags)
+}
+
+fn param_arg(param: &Param) -> Option<Arg> {
+    let default = param.shipped.map(|value| format!(" [{}={value}]", param.key));
+    let help = format!("{}{}", param.meaning, default.unwrap_or_else(|| format!(" [{}]", param.key)));
+    let arg = Arg::new(param.key).long(param.flag?).help(help).help_heading(param.group.to_string());
+    let arg = match param.kind {
+        Kind::Flag => arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE"),
+        Kind::Choice(choices) => {
+            let words = PossibleValuesParser::new(choices.iter().map(|(word, _)| *word));
+            arg.value_parser(words).ignore_case(true).value_name("WORD")
+        }
+        _ => arg.value_name("VALUE").allow_hyphen_values(true),
+    };
+    Some(match param.key {
+        "SCHEMAS" => arg.short('s'),
+        "THREADS_PER_SCHEMA" => arg.short('t'),
+        _ => arg,
+    })
+}
+
+/// The parameters that were given as flags, as pairs of key and value.
+pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
+    let table = registry::table();
+    let given = |param: &Param| {
+        param.flag?;
+        let value = matches.try_get_one::<String>(param.key).ok().flatten()?;
+        Some((param.key.to_owned(), value.clone()))
+    };
+    table.params().iter().filter_map(given).collect()
+}
+
+/// Prints what clap has to say: help and versions to stdout, mistakes to stderr with exit code 2.
+pub(crate) fn exit_with(error: &clap::Error) -> ExitCode {
+    // A closed pipe behind --help is not worth a word.
+    let _ = error.print();
+    ExitCode::from(u8::from(error.use_stderr()) * 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn flags_become_parameters() {
+        let matches = command().try_get_matches_from(["slob", "run", "-s", "4", "-t", "2", "--run-time", "20"]).unwrap();
+        let (_, run) = matches.subcommand().unwrap();
+        let mut given = flags(run);
+        given.sort();
+        let expected = [("RUN_TIME", "20"), ("SCHEMAS", "4"), ("THREADS_PER_SCHEMA", "2")];
+        assert_eq!(given, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
+}

@@ -1,0 +1,70 @@
+//! `slob conf`: the effective configuration.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::json;
+use slob_spec::{Entry, Settings, init_text, markdown};
+
+use crate::failure::{Failure, Outcome};
+use crate::{output, registry, settings};
+
+const FILE: &str = "slob.conf";
+
+pub(crate) fn conf(matches: &ArgMatches) -> Outcome {
+    if matches.get_flag("markdown") {
+        output::print(&markdown(&registry::table()))?;
+    } else if matches.get_flag("init") {
+        init()?;
+    } else {
+        let settings = settings::resolve(matches, &[])?;
+        let text = if matches.get_flag("json") { as_json(&settings) } else { as_table(&settings) };
+        output::print(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a starter file, never over one that is there.
+fn init() -> Result<(), Failure> {
+    let fail = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::usage(format!("{FILE} is already here; move it away first, it will not be overwritten"))
+        }
+        _ => Failure::usage(format!("writing {FILE}: {error}")),
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).open(FILE).map_err(fail)?;
+    file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
+    output::say(&format!("{FILE} is written; `slob conf` shows what it means"));
+    Ok(())
+}
+
+fn shown(entry: &Entry) -> String {
+    entry.displayed().unwrap_or_default()
+}
+
+fn as_table(settings: &Settings) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["KEY", "VALUE", "FROM", "MEANING"]);
+    for entry in settings.entries() {
+        table.add_row([entry.param().key, &shown(entry), &entry.origin().to_string(), entry.param().meaning]);
+    }
+    let lines = table.to_string();
+    lines.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn as_json(settings: &Settings) -> String {
+    let entry = |entry: &Entry| {
+        json!({
+            "key": entry.param().key,
+            "value": entry.displayed(),
+            "origin": entry.origin().to_string(),
+            "changed_from_default": entry.changed_from_default(),
+            "meaning": entry.param().meaning,
+        })
+    };
+    format!("{:#}\n", serde_json::Value::Array(settings.entries().map(entry).collect()))
+}

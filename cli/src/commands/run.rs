@@ -1,0 +1,73 @@
+//! `slob run`: measuring.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use slob_engine::Purpose;
+use slob_record::{Record, Status};
+use slob_report::{Answer, compact_summary, text_report, verdicts};
+use slob_run::{RunContext, ScriptMoment, prepare};
+use slob_spec::{RunSpec, Settings, to_conf_text};
+
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::live::RunTalk;
+use crate::{interrupt, output, registry, settings};
+
+pub(crate) fn run(matches: &ArgMatches) -> Outcome {
+    let schemas = matches.get_one::<String>("schemas-in-place");
+    let in_place: Vec<_> = schemas.map(|count| ("SCHEMAS".to_owned(), count.clone())).into_iter().collect();
+    let settings = settings::resolve(matches, &in_place)?;
+    let stop = interrupt::flag()?;
+    let (record, folder) = measure(&settings, &stop)?;
+    let text = if matches.get_flag("json") {
+        let json = serde_json::to_string_pretty(&record);
+        json.map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))? + "\n"
+    } else {
+        text_report(&record)
+    };
+    output::print(&text)?;
+    output::say(&format!("\n{}\nThe record is in {}", compact_summary(&record).trim_end(), folder.display()));
+    conclude(&record, matches.get_flag("strict"))
+}
+
+/// Runs and keeps the record. A run that failed is a record too.
+pub(crate) fn measure(settings: &Settings, stop: &AtomicBool) -> Result<(Record, PathBuf), Failure> {
+    let checked = RunSpec::from_settings(settings)?;
+    settings::warn(&checked.warnings);
+    let spec = checked.spec;
+    let engine = Arc::from(registry::open(&spec.target, &spec.options, Purpose::Use)?);
+    let context = RunContext {
+        engine: Arc::clone(&engine),
+        spec: &spec,
+        configuration: settings::for_record(settings),
+        slob_version: env!("CARGO_PKG_VERSION"),
+        stop,
+    };
+    let prepared = prepare(engine.as_ref(), &spec)?;
+    let measured = slob_run::run(&context, &prepared, &mut RunTalk::new())?;
+    let (record, directory) = (measured.record, measured.directory);
+    directory.write("report.txt", &text_report(&record)).map_err(Failure::failed)?;
+    directory.write("slob.conf", &to_conf_text(settings)).map_err(Failure::failed)?;
+    let folder = directory.publish(&record).map_err(Failure::failed)?;
+    if let Some(script) = &prepared.script {
+        script.call(ScriptMoment::End, &record.id)?;
+    }
+    Ok((record, folder))
+}
+
+/// The exit code that a record deserves.
+pub(crate) fn conclude(record: &Record, strict: bool) -> Outcome {
+    match &record.status {
+        Status::Failed { error } => {
+            Err(Failure::failed(format!("the run failed: {error}; what was measured until then is kept")))
+        }
+        Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        Status::Completed => {
+            let good = verdicts(record).iter().all(|verdict| verdict.answer == Answer::Good);
+            Ok(ExitCode::from(if strict && !good { JUDGED } else { 0 }))
+        }
+    }
+}

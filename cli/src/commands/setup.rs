@@ -1,0 +1,72 @@
+//! `slob setup`: loading.
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use slob_engine::{Engine, Purpose};
+use slob_run::{LoadSummary, load, plan_load};
+use slob_spec::{LoadSpec, Settings};
+
+use crate::failure::{Failure, Outcome};
+use crate::progress::LoadTalk;
+use crate::{interrupt, output, registry, settings};
+
+pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &in_place(matches)?)?;
+    let stop = interrupt::flag()?;
+    load_all(&settings, &stop)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `SCHEMAS`, or `TABLESPACE SCHEMAS`, as parameters.
+fn in_place(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
+    let words: Vec<&String> = matches.get_many("tablespace-and-schemas").unwrap_or_default().collect();
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    match words[..] {
+        [] => Ok(Vec::new()),
+        [schemas] if schemas.bytes().all(|byte| byte.is_ascii_digit()) => Ok(vec![pair("SCHEMAS", schemas)]),
+        [tablespace, schemas] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", schemas)]),
+        _ => Err(Failure::usage(format!(
+            "'{}' is not a number of schemas; say `slob setup 4`, or `slob setup TABLESPACE 4`",
+            words[0]
+        ))),
+    }
+}
+
+/// Loads what the settings ask for, telling of it on stderr. Returns the opened engine too.
+pub(crate) fn load_all(
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(Box<dyn Engine>, LoadSummary), Failure> {
+    let checked = LoadSpec::from_settings(settings)?;
+    settings::warn(&checked.warnings);
+    let spec = checked.spec;
+    let engine = registry::open(&spec.target, &spec.options, Purpose::Load)?;
+    let plan = plan_load(engine.as_ref(), &spec)?;
+    let talk = LoadTalk::new();
+    let result = load(engine.as_ref(), &plan, stop, &talk);
+    talk.finish();
+    let summary = result?;
+    output::say(&sentence(&spec, &summary));
+    Ok((engine, summary))
+}
+
+fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
+    let there = match summary.complete_before {
+        0 => String::new(),
+        count => format!(" ({count} of {} schemas were there already)", spec.schemas),
+    };
+    if summary.rows == 0 && summary.layouts.is_empty() {
+        return format!("{}: all {} schemas are there already, nothing to load", spec.target, spec.schemas);
+    }
+    let seconds = summary.took.as_secs_f64();
+    format!(
+        "{}: {} rows, one in each block, {:.1} GB in {seconds:.1} s, {:.0} MB/s{there}; `slob run {}` is next",
+        spec.target,
+        summary.rows,
+        summary.bytes as f64 / 1e9,
+        summary.bytes as f64 / 1e6 / seconds.max(1e-9),
+        spec.schemas
+    )
+}

@@ -1,0 +1,37 @@
+//! `slob verify`: every row, every byte.
+
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use slob_engine::Purpose;
+use slob_spec::LoadSpec;
+
+use crate::failure::{JUDGED, Outcome};
+use crate::progress::Progress;
+use crate::{interrupt, output, registry, settings};
+
+pub(crate) fn verify(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &[])?;
+    let spec = LoadSpec::from_settings(&settings)?.spec;
+    let stop = interrupt::flag()?;
+    let engine = registry::open(&spec.target, &spec.options, Purpose::Use)?;
+    let progress = Progress::new("verifying");
+    let found =
+        slob_run::verify(engine.as_ref(), spec.streams.get(), &stop, &|rows, of| progress.at(rows, of, "rows read"));
+    progress.finish();
+    let found = found?;
+    let mut text = String::new();
+    for fault in &found.faults {
+        text += &format!("{fault}\n");
+    }
+    let unnamed = found.faulty - found.faults.len() as u64;
+    if unnamed > 0 {
+        text += &format!("and {unnamed} more\n");
+    }
+    text += &format!(
+        "{}: {} rows read back, {} of them updated since the load, {} faulty\n",
+        spec.target, found.rows, found.updated, found.faulty
+    );
+    output::print(&text)?;
+    Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
+}

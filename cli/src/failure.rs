@@ -1,0 +1,92 @@
+//! How the program ends when something is wrong.
+//!
+//! 0 good; 1 a verdict failed with `--strict`, or verification found faults; 2 bad usage or configuration, nothing
+//! was touched; 3 the load or run failed, what was done is kept; 130 interrupted.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use slob_engine::{EngineError, ErrorKind};
+use slob_host::HostError;
+use slob_record::RecordError;
+use slob_run::{RunError, RunErrorKind};
+use slob_spec::SpecErrors;
+
+use crate::output;
+
+/// A verdict failed with `--strict`, or data are not what they must be.
+pub(crate) const JUDGED: u8 = 1;
+const USAGE: u8 = 2;
+const FAILED: u8 = 3;
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why the program ends, and with which exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    messages: Vec<String>,
+}
+
+pub(crate) type Outcome = Result<ExitCode, Failure>;
+
+impl Failure {
+    /// The request can't be carried out: nothing was touched.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { code: USAGE, messages: vec![message.to_string()] }
+    }
+
+    /// Something failed on the way.
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self { code: FAILED, messages: vec![message.to_string()] }
+    }
+
+    /// Tells the user, on stderr.
+    pub(crate) fn tell(&self) {
+        for message in &self.messages {
+            output::say(&format!("slob: {message}"));
+        }
+    }
+
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<SpecErrors> for Failure {
+    fn from(errors: SpecErrors) -> Self {
+        Self { code: USAGE, messages: errors.errors().iter().map(ToString::to_string).collect() }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let code = match error.kind() {
+            RunErrorKind::Usage => USAGE,
+            RunErrorKind::Failed => FAILED,
+            RunErrorKind::Interrupted => INTERRUPTED,
+        };
+        Self { code, messages: vec![error.to_string()] }
+    }
+}
+
+/// Opening a target changes nothing: what is wrong with it is wrong with the request.
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space => Self::usage(error),
+            _ => Self::failed(error),
+        }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        Self::usage(error)
+    }
+}

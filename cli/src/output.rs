@@ -1,0 +1,37 @@
+//! Data on stdout, talk on stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::failure::Failure;
+
+/// Prints data. A reader that has seen enough (`| head`) is not an error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::failed(format!("writing to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says a line to the user. If nobody listens, there is nobody to tell.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Whether talk goes to a terminal that can rewrite its lines.
+pub(crate) fn is_interactive() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Asks a question that only `y` or `yes` answers with yes.
+pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(format!("{question} There is no terminal to ask on: say --yes")));
+    }
+    let _ = write!(io::stderr().lock(), "{question} [y/N] ");
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(|error| Failure::usage(format!("reading the answer: {error}")))?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,132 @@
+//! What a load, a probe or a verification shows while it works.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use slob_run::{LoadEvent, LoadObserver};
+
+use crate::output;
+
+/// Between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Progress towards a known end: a bar on a terminal, a line now and then elsewhere.
+pub(crate) struct Progress {
+    what: &'static str,
+    begun: Instant,
+    bar: Option<ProgressBar>,
+    last_line: Mutex<Instant>,
+}
+
+impl Progress {
+    /// Nothing is shown before the first [`Progress::at`].
+    pub(crate) fn new(what: &'static str) -> Self {
+        let now = Instant::now();
+        let bar = output::is_interactive().then(|| {
+            let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} % {msg}");
+            ProgressBar::new(0).with_prefix(what).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { what, begun: now, bar, last_line: Mutex::new(now) }
+    }
+
+    /// Shows how far it is; `detail` is a figure such as a rate.
+    pub(crate) fn at(&self, done: u64, of: u64, detail: &str) {
+        let text = format!("{detail}{}", self.eta(done, of));
+        if let Some(bar) = &self.bar {
+            bar.set_length(of);
+            bar.set_position(done);
+            bar.set_message(text);
+            return;
+        }
+        let Ok(mut last) = self.last_line.try_lock() else { return };
+        if last.elapsed() >= LINE_EVERY {
+            *last = Instant::now();
+            output::say(&format!("{}: {:.0} % {text}", self.what, 100.0 * done as f64 / of.max(1) as f64));
+        }
+    }
+
+    fn eta(&self, done: u64, of: u64) -> String {
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        if done == 0 || done >= of {
+            return String::new();
+        }
+        format!(", {} left", duration(elapsed / done as f64 * (of - done) as f64))
+    }
+
+    /// Says a line above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::say(line)),
+            None => output::say(line),
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Seconds for people: `45 s`, `3 min 20 s`, `2 h 05 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s:02} s"),
+        (h, m, _) => format!("{h} h {m:02} min"),
+    }
+}
+
+/// Tells of a load.
+pub(crate) struct LoadTalk {
+    progress: Progress,
+}
+
+impl LoadTalk {
+    pub(crate) fn new() -> Self {
+        Self { progress: Progress::new("loading") }
+    }
+
+    pub(crate) fn finish(&self) {
+        self.progress.finish();
+    }
+}
+
+impl LoadObserver for LoadTalk {
+    fn on_load(&self, event: &LoadEvent) {
+        match event {
+            LoadEvent::Began { rows: 0, resumed: 0, .. } => {}
+            LoadEvent::Began { bytes, resumed, streams, .. } => {
+                let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
+                self.progress.say(&format!(
+                    "loading {:.2} GB with {streams} streams{going_on}",
+                    *bytes as f64 / 1e9
+                ));
+            }
+            LoadEvent::Progress { rows, of, bytes, elapsed } => {
+                let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);
+                self.progress.at(*rows, *of, &format!("{rate:.0} MB/s"));
+            }
+            LoadEvent::Finishing(_) => {}
+            LoadEvent::Finished(schema, layout) => {
+                self.progress.say(&format!(
+                    "schema {schema}: {} rows in {} blocks, {} blocks in all",
+                    layout.rows, layout.row_blocks, layout.all_blocks
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well() {
+        let texts = [0.4, 59.6, 200.0, 7500.0].map(duration);
+        assert_eq!(texts, ["0 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! From files, environment and flags to settings.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use slob_record::ConfigEntry;
+use slob_spec::{ConfFile, Settings, Warning};
+
+use crate::failure::Failure;
+use crate::{args, output, registry};
+
+const DEFAULT_FILE: &str = "slob.conf";
+
+/// Resolves the settings of a command and says what is odd about them.
+///
+/// `extra` are parameters that were given in another form than their flags; the flags go before them.
+pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
+    let asked = matches.get_one::<String>("conf-file");
+    let file = read_file(asked.map(String::as_str))?;
+    resolve_with(file.as_ref(), matches, extra)
+}
+
+/// The same for commands that must work whatever `slob.conf` says.
+pub(crate) fn resolve_without_file(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
+    resolve_with(None, matches, extra)
+}
+
+fn resolve_with(
+    file: Option<&ConfFile>,
+    matches: &ArgMatches,
+    extra: &[(String, String)],
+) -> Result<Settings, Failure> {
+    let environment: Vec<(String, String)> =
+        env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?))).collect();
+    let mut flags = extra.to_vec();
+    flags.extend(args::flags(matches));
+    let resolved = Settings::resolve(&registry::table(), file, &environment, &flags)?;
+    warn(file.map(ConfFile::warnings).unwrap_or_default());
+    warn(&resolved.warnings);
+    Ok(resolved.settings)
+}
+
+/// Says warnings.
+pub(crate) fn warn(warnings: &[Warning]) {
+    for warning in warnings {
+        output::say(&format!("warning: {warning}"));
+    }
+}
+
+/// The file that was asked for must be there; `slob.conf` in this folder need not.
+fn read_file(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
+    let name = asked.unwrap_or(DEFAULT_FILE);
+    match fs::read_to_string(name) {
+        Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
+        Err(error) => Err(Failure::usage(format!(
+            "reading the configuration file {name}: {error}; `slob conf --init` writes a new one"
+        ))),
+    }
+}
+
+/// The effective configuration, for a record.
+pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
+    let entry = |entry: &slob_spec::Entry| {
+        Some(ConfigEntry {
+            key: entry.param().key.to_owned(),
+            value: entry.displayed()?,
+            origin: entry.origin().to_string(),
+        })
+    };
+    settings.entries().filter_map(entry).collect()
+}
+
+/// Where records are kept.
+pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
+    settings.entry("RESULTS_DIR").and_then(slob_spec::Entry::displayed).map_or_else(|| "runs".into(), PathBuf::from)
+}
