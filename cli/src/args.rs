@@ -20,7 +20,7 @@ pub(crate) fn command() -> Command {
             "OpenSLOB tests whether a platform can carry a database's I/O: real SQL, the most random single-block \
              I/O, through the database's own buffer cache, for the least CPU.",
         )
-        .after_help(EXAMPLES)
+        .after_help(examples())
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(demo())
@@ -31,24 +31,30 @@ pub(crate) fn command() -> Command {
         .subcommand(conf())
         .subcommand(verify())
         .subcommand(drop_command())
+        .subcommand(selftest())
         .subcommand(completions())
 }
 
-const EXAMPLES: &str = "\
+fn examples() -> String {
+    let target = registry::EXAMPLE_TARGET;
+    format!(
+        "\
 Examples:
   slob demo                                  see what it does, in about a minute
-  slob setup --target sqlite:./d 4           load four schemas
-  slob run --target sqlite:./d -s 4 -t 2     run two sessions on each of them
+  slob setup --target {target} 4           load four schemas
+  slob run --target {target} -s 4 -t 2     run two sessions on each of them
   slob report last                           print the report again
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags: see `slob conf`.
 Exit codes: 0 good; 1 a verdict failed with --strict, or data are damaged; 2 bad usage, nothing was touched;
-3 the load or run failed, what was done is kept; 130 interrupted.";
+3 the load or run failed, what was done is kept; 130 interrupted."
+    )
+}
 
 fn setup() -> Command {
     with_params(
         Command::new("setup")
             .about("Load the schemas of a test; goes on where an earlier load was stopped")
-            .after_help("Examples:\n  slob setup 4\n  slob setup --target sqlite:/data/slob --scale 1G 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
+            .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
             .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).help("The number of schemas, with a tablespace before it where the database has them")),
         |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
     )
@@ -80,7 +86,11 @@ fn report() -> Command {
     with_params(
         Command::new("report")
             .about("Print the report of a run again, from its record")
-            .arg(Arg::new("run").default_value("last").help("The run's folder, its name, the end of its name, or `last`"))
+            .arg(
+                Arg::new("run")
+                    .default_value("last")
+                    .help("The run's folder, its name, the end of its name, or `last`"),
+            )
             .arg(switch("summary").help("Only the verdicts and the key figures")),
         is_results_dir,
     )
@@ -115,10 +125,9 @@ fn conf() -> Command {
 }
 
 fn verify() -> Command {
-    with_params(
-        Command::new("verify").about("Read every row back and check every byte of it"),
-        |param| is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
-    )
+    with_params(Command::new("verify").about("Read every row back and check every byte of it"), |param| {
+        is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key)
+    })
 }
 
 fn drop_command() -> Command {
@@ -126,6 +135,15 @@ fn drop_command() -> Command {
         Command::new("drop")
             .about("Remove the schemas that this program loaded, and nothing else")
             .arg(switch("yes").short('y').help("Do not ask")),
+        is_common,
+    )
+}
+
+fn selftest() -> Command {
+    with_params(
+        Command::new("selftest")
+            .about("Check that the engine does on this target what the method asks of it")
+            .after_help("Loads two small schemas, works on them, reads every row back, and removes them. The target must hold none.\nExample: slob selftest --target ..."),
         is_common,
     )
 }
@@ -160,7 +178,10 @@ fn is_results_dir(param: &Param) -> bool {
 
 /// Adds `--conf` and the flags of those parameters that a command uses.
 fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
-    let file = Arg::new("conf-file").long("conf").value_name("FILE").help("The configuration file [default: ./slob.conf if there is one]");
+    let file = Arg::new("conf-file")
+        .long("conf")
+        .value_name("FILE")
+        .help("The configuration file [default: ./slob.conf if there is one]");
     let table = registry::table();
     let flags = table.params().iter().filter(|param| wanted(param)).filter_map(param_arg);
     command.arg(file).args(flags)
@@ -171,7 +192,9 @@ fn param_arg(param: &Param) -> Option<Arg> {
     let help = format!("{}{}", param.meaning, default.unwrap_or_else(|| format!(" [{}]", param.key)));
     let arg = Arg::new(param.key).long(param.flag?).help(help).help_heading(param.group.to_string());
     let arg = match param.kind {
-        Kind::Flag => arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE"),
+        Kind::Flag => {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE")
+        }
         Kind::Choice(choices) => {
             let words = PossibleValuesParser::new(choices.iter().map(|(word, _)| *word));
             arg.value_parser(words).ignore_case(true).value_name("WORD")
@@ -214,7 +237,9 @@ mod tests {
 
     #[test]
     fn flags_become_parameters() {
-        let matches = command().try_get_matches_from(["slob", "run", "-s", "4", "-t", "2", "--run-time", "20"]).unwrap();
+        let matches = command()
+            .try_get_matches_from(["slob", "run", "-s", "4", "-t", "2", "--run-time", "20"])
+            .unwrap();
         let (_, run) = matches.subcommand().unwrap();
         let mut given = flags(run);
         given.sort();

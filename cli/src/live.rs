@@ -14,7 +14,8 @@ pub(crate) struct RunTalk {
 impl RunTalk {
     pub(crate) fn new() -> Self {
         let line = output::is_interactive().then(|| {
-            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let style =
+                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::new_spinner().with_style(style)
         });
         Self { line }

@@ -32,6 +32,8 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
     }
     let _ = write!(io::stderr().lock(), "{question} [y/N] ");
     let mut answer = String::new();
-    io::stdin().read_line(&mut answer).map_err(|error| Failure::usage(format!("reading the answer: {error}")))?;
+    io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::usage(format!("reading the answer: {error}")))?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }

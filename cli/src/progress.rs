@@ -25,7 +25,9 @@ impl Progress {
         let now = Instant::now();
         let bar = output::is_interactive().then(|| {
             let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} % {msg}");
-            ProgressBar::new(0).with_prefix(what).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            ProgressBar::new(0)
+                .with_prefix(what)
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         Self { what, begun: now, bar, last_line: Mutex::new(now) }
     }
@@ -100,10 +102,8 @@ impl LoadObserver for LoadTalk {
             LoadEvent::Began { rows: 0, resumed: 0, .. } => {}
             LoadEvent::Began { bytes, resumed, streams, .. } => {
                 let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
-                self.progress.say(&format!(
-                    "loading {:.2} GB with {streams} streams{going_on}",
-                    *bytes as f64 / 1e9
-                ));
+                self.progress
+                    .say(&format!("loading {:.2} GB with {streams} streams{going_on}", *bytes as f64 / 1e9));
             }
             LoadEvent::Progress { rows, of, bytes, elapsed } => {
                 let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);

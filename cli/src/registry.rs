@@ -8,6 +8,8 @@ pub(crate) const ENGINES: &[EngineKind] = &[slob_engine_sqlite::KIND, null::KIND
 
 /// Where tests go that were not told where to go.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
+/// A target for examples in help texts.
+pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
 /// The engine of the demo: the one that needs nothing to be installed.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 
@@ -39,6 +41,31 @@ mod tests {
     #[test]
     fn the_table_of_this_build_is_sound() {
         assert_eq!(table().faults(), Vec::<String>::new());
+    }
+
+    /// A target for the contract suite. An engine without one fails the test: there is no engine without a
+    /// contract run.
+    fn contract_target(scheme: &str, folder: &std::path::Path) -> Option<Target> {
+        let text = match scheme {
+            "null" => "null:".to_owned(),
+            "sqlite" => format!("sqlite:{}", folder.display()),
+            _ => return None,
+        };
+        text.parse().ok()
+    }
+
+    #[test]
+    fn every_engine_passes_the_contract_suite() {
+        for engine in ENGINES {
+            let folder = tempfile::tempdir().unwrap();
+            let target = contract_target(engine.scheme, folder.path())
+                .unwrap_or_else(|| panic!("{} has no contract run", engine.scheme));
+            let options = EngineOptions::default();
+            let open = || super::open(&target, &options, Purpose::Load);
+            let verdicts = slob_engine::suite::run(&open, &mut |_, _| {}).unwrap();
+            let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+            assert!(failed.is_empty(), "{}: {failed:#?}", engine.scheme);
+        }
     }
 
     #[test]

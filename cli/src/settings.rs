@@ -24,7 +24,10 @@ pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Resul
 }
 
 /// The same for commands that must work whatever `slob.conf` says.
-pub(crate) fn resolve_without_file(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
+pub(crate) fn resolve_without_file(
+    matches: &ArgMatches,
+    extra: &[(String, String)],
+) -> Result<Settings, Failure> {
     resolve_with(None, matches, extra)
 }
 
@@ -33,8 +36,9 @@ fn resolve_with(
     matches: &ArgMatches,
     extra: &[(String, String)],
 ) -> Result<Settings, Failure> {
-    let environment: Vec<(String, String)> =
-        env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?))).collect();
+    let environment: Vec<(String, String)> = env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     let mut flags = extra.to_vec();
     flags.extend(args::flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &flags)?;
@@ -76,5 +80,8 @@ pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
 
 /// Where records are kept.
 pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
-    settings.entry("RESULTS_DIR").and_then(slob_spec::Entry::displayed).map_or_else(|| "runs".into(), PathBuf::from)
+    settings
+        .entry("RESULTS_DIR")
+        .and_then(slob_spec::Entry::displayed)
+        .map_or_else(|| "runs".into(), PathBuf::from)
 }

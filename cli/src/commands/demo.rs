@@ -20,8 +20,9 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve_without_file(matches, &parameters())?;
     let stop = interrupt::flag()?;
     let folder = Path::new(FOLDER);
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to")))?;
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to"))
+    })?;
 
     output::say("1. What can the device do by itself?");
     let results = settings::results_dir(&settings);

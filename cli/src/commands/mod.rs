@@ -7,6 +7,7 @@ mod drop;
 mod probe;
 mod report;
 mod run;
+mod selftest;
 mod setup;
 mod verify;
 
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("probe", matches)) => probe::probe(matches),
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),
+        Some(("selftest", matches)) => selftest::selftest(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
         _ => Err(Failure::usage("no such command")),

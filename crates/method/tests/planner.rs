@@ -212,3 +212,25 @@ fn impossible_workloads_are_refused() {
     assert!(hot(938, 64).check().is_err(), "ends beyond the scale");
     assert!(hot(1, 63).check().is_err(), "smaller than an operation");
 }
+
+#[test]
+fn filling_a_batch_again_allocates_nothing() {
+    let mut planner = Planner::new(workload(9000, 4), SEED, 1, SchemaNo::FIRST);
+    let mut batch = Batch::with_capacity(1000);
+    planner.fill(&mut batch, 1000);
+    let memory = batch.ops().as_ptr();
+    for count in [1000, 10, 999] {
+        planner.fill(&mut batch, count);
+        assert_eq!(batch.ops().as_ptr(), memory);
+    }
+}
+
+#[test]
+fn a_batch_that_was_cut_short_goes_on_with_the_rest() {
+    let ops = plan(workload(9000, 4), SEED, 1, 10);
+    let mut batch = Batch::from(ops.clone());
+    batch.advance(3);
+    assert_eq!(batch.ops(), &ops[3..]);
+    batch.advance(99);
+    assert!(batch.ops().is_empty());
+}

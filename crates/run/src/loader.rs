@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, Layout, LoadProgress, Slice};
+use slob_engine::{Engine, EngineError, ErrorKind, Layout, LoadProgress, Slice};
 use slob_method::SchemaNo;
 
 use crate::RunError;
@@ -80,6 +80,8 @@ struct Loader<'a> {
 struct State {
     schemas: Vec<SchemaProgress>,
     layouts: Vec<(SchemaNo, Layout)>,
+    /// Something was created or loaded.
+    touched: bool,
     error: Option<EngineError>,
 }
 
@@ -113,7 +115,7 @@ impl<'a> Loader<'a> {
             stage: if work.new { Stage::New } else { Stage::Loading },
         };
         let schemas = plan.work.iter().map(schema).collect();
-        let state = Mutex::new(State { schemas, layouts: Vec::new(), error: None });
+        let state = Mutex::new(State { schemas, layouts: Vec::new(), touched: false, error: None });
         Self { engine, plan, observer, progress: LoadProgress::default(), state, changed: Condvar::new() }
     }
 
@@ -138,6 +140,7 @@ impl<'a> Loader<'a> {
             if state.schemas[i].stage == Stage::Creating {
                 state.schemas[i].stage = Stage::Loading;
             }
+            state.touched |= result.is_ok();
             match result {
                 Ok(Some(layout)) => {
                     let schema = state.schemas[i].work.schema;
@@ -198,7 +201,10 @@ impl<'a> Loader<'a> {
     fn into_summary(self, begun: Instant, stop: &AtomicBool) -> Result<LoadSummary, RunError> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match state.error {
-            Some(error) if error.kind() != slob_engine::ErrorKind::Cancelled => {
+            Some(error) if error.kind() == ErrorKind::Usage && !state.touched => {
+                return Err(RunError::usage(error.to_string()));
+            }
+            Some(error) if error.kind() != ErrorKind::Cancelled => {
                 return Err(RunError::failed(format!(
                     "{error}; what is loaded stays, `slob setup` goes on from there"
                 )));

@@ -1,0 +1,117 @@
+//! The architecture of docs/design.md, held by tests.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The code of a file without its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]").next().unwrap().to_owned()
+}
+
+/// Source folders of the rooms below `folder`.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let rooms = fs::read_dir(root().join(folder)).unwrap();
+    rooms.map(|room| room.unwrap().path().join("src")).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn arrows_between_rooms_are_those_of_the_design() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("slob-stats", &[][..]),
+        ("slob-spec", &[]),
+        ("slob-method", &["spec"]),
+        ("slob-host", &["stats"]),
+        ("slob-engine", &["spec", "method", "stats"]),
+        ("slob-record", &["spec", "stats", "host"]),
+        ("slob-run", &["spec", "method", "stats", "host", "engine", "record"]),
+        ("slob-report", &["record", "stats", "host"]),
+    ]);
+    let engine: &[&str] = &["spec", "method", "stats", "engine"];
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut seen = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let may = match name {
+            "openslob" => continue,
+            _ if name.starts_with("slob-engine-") => engine,
+            _ => allowed.get(name).unwrap_or_else(|| panic!("{name} is not in docs/design.md")),
+        };
+        let ours = package["dependencies"].as_array().unwrap().iter().filter(|of| of["kind"].is_null());
+        let ours: BTreeSet<&str> = ours.filter_map(|of| of["name"].as_str()?.strip_prefix("slob-")).collect();
+        let forbidden: Vec<_> = ours.iter().filter(|room| !may.contains(room)).collect();
+        assert!(forbidden.is_empty(), "{name} must not know {forbidden:?}");
+        seen += 1;
+    }
+    assert!(seen > allowed.len(), "only {seen} rooms were looked at");
+}
+
+#[test]
+fn engines_are_named_only_in_their_folders_and_in_the_registry() {
+    let engines: Vec<String> = sources("engines")
+        .iter()
+        .map(|path| path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let mut files: Vec<PathBuf> = sources("crates").iter().flat_map(|folder| rust_files(folder)).collect();
+    files.extend(rust_files(&root().join("cli/src")));
+    files.retain(|path| !path.ends_with("registry.rs") && !path.to_string_lossy().contains("tests"));
+    assert!(files.len() > 50);
+    let mut named = Vec::new();
+    for path in files {
+        let text = code(&path);
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines.map(str::to_lowercase) {
+            if engines.iter().any(|engine| line.contains(engine.as_str())) {
+                named.push(format!("{}: {line}", path.display()));
+            }
+        }
+    }
+    assert!(named.is_empty(), "{named:#?}");
+}
+
+#[test]
+fn files_hold_one_concept() {
+    let mut files: Vec<PathBuf> = ["crates", "engines"]
+        .iter()
+        .flat_map(|folder| sources(folder))
+        .flat_map(|path| rust_files(&path))
+        .collect();
+    files.extend(rust_files(&root().join("cli/src")));
+    let long: Vec<_> = files.iter().filter(|path| code(path).lines().count() > 400).collect();
+    assert!(long.is_empty(), "more than 400 lines, tests aside: {long:#?}");
+}
+
+#[test]
+fn the_parameters_document_is_that_of_the_table() {
+    let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["conf", "--markdown"]).output().unwrap();
+    let document = fs::read_to_string(root().join("docs/parameters.md")).unwrap();
+    assert!(
+        document == String::from_utf8(output.stdout).unwrap(),
+        "docs/parameters.md is stale: write it anew with `slob conf --markdown > docs/parameters.md`"
+    );
+}

@@ -1,0 +1,97 @@
+//! A folder of its own for each test, and the program in it.
+#![allow(dead_code)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
+
+/// A temporary folder on a real file system: the system's own may be in memory.
+pub(crate) struct Folder(tempfile::TempDir);
+
+/// What a call of the program came to.
+pub(crate) struct Called {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Called {
+    pub(crate) fn success(self) -> Self {
+        assert_eq!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// With that many schemas loaded in `./d`.
+    pub(crate) fn loaded(schemas: u32, scale: &str) -> Self {
+        let folder = Self::new();
+        folder.slob(["setup", "--target", "sqlite:./d", "--scale", scale, &schemas.to_string()]).success();
+        folder.write(
+            "slob.conf",
+            &format!("TARGET=sqlite:./d\nSCALE={scale}\nWORK_UNIT=64\nWARMUP=0\nRUN_TIME=2\n"),
+        );
+        folder
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    pub(crate) fn script(&self, name: &str, text: &str) {
+        self.write(name, text);
+        fs::set_permissions(self.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn slob<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Called {
+        self.slob_with_env(arguments, &[])
+    }
+
+    pub(crate) fn slob_with_env<'a>(
+        &self,
+        arguments: impl IntoIterator<Item = &'a str>,
+        environment: &[(&str, &str)],
+    ) -> Called {
+        let output = Command::new(SLOB)
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .current_dir(self.path())
+            .output()
+            .unwrap();
+        Called {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs and returns the record.
+    pub(crate) fn run_json(&self, arguments: &[&str]) -> Value {
+        let called = self.slob(["run", "--json"].iter().chain(arguments).copied()).success();
+        serde_json::from_str(&called.stdout).unwrap()
+    }
+
+    /// The folder of the latest run.
+    pub(crate) fn last_run(&self) -> PathBuf {
+        let runs = fs::read_dir(self.path().join("runs")).unwrap();
+        let runs = runs.map(|entry| entry.unwrap().path());
+        runs.filter(|path| path.join("run.json").exists()).max().unwrap()
+    }
+
+    pub(crate) fn last_record(&self) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.last_run().join("run.json")).unwrap()).unwrap()
+    }
+}
