@@ -1,0 +1,91 @@
+//! What the device did, and could have done.
+
+use slob_record::Record;
+
+use super::LoadFigures;
+use crate::counters::{physical_read_bytes, ratio};
+
+/// What the block device behind the data did in the window, for everybody on the host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceFigures {
+    /// Reads per second, after merging.
+    pub reads_per_s: Option<f64>,
+    /// Megabytes read per second.
+    pub read_mb_per_s: Option<f64>,
+    /// Mean time of a read, queueing included (iostat's r_await).
+    pub read_await_us: Option<f64>,
+    /// Writes per second, after merging.
+    pub writes_per_s: Option<f64>,
+    /// Megabytes written per second.
+    pub write_mb_per_s: Option<f64>,
+    /// Mean time of a write, queueing included (iostat's w_await).
+    pub write_await_us: Option<f64>,
+    /// Mean number of requests in flight (iostat's aqu-sz).
+    pub queue: Option<f64>,
+    /// Share of the window with at least one request in flight, in percent.
+    pub utilisation_percent: Option<f64>,
+    /// Blocks' worth of bytes that the device read for the database: of its reads and the database's physical reads
+    /// the smaller number, per second. What the page cache served is not in it, nor what others read.
+    pub database_reads_per_s: Option<f64>,
+    /// Megabytes per second that the device read for others than this run: beyond what this process had fetched
+    /// (embedded), or beyond the database's physical reads.
+    pub foreign_read_mb_per_s: Option<f64>,
+}
+
+impl DeviceFigures {
+    pub(super) fn of(record: &Record, window_s: f64) -> Self {
+        let device = record.host.as_ref().and_then(|host| host.device.as_ref());
+        let Some(counters) = device.and_then(|device| device.counters) else { return Self::default() };
+        let own_bytes = match (record.server.embedded, record.client_io) {
+            (true, Some(io)) => Some(io.read_bytes),
+            _ => physical_read_bytes(record),
+        };
+        let blocks_per_s = |bytes: u64| ratio(bytes as f64 / window_s, f64::from(record.server.block_bytes));
+        let foreign = |own: u64| counters.read_bytes.saturating_sub(own) as f64 / window_s / 1e6;
+        Self {
+            reads_per_s: counters.reads_per_s(window_s),
+            read_mb_per_s: counters.read_mb_per_s(window_s),
+            read_await_us: counters.mean_read_us(),
+            writes_per_s: counters.writes_per_s(window_s),
+            write_mb_per_s: counters.write_mb_per_s(window_s),
+            write_await_us: counters.mean_write_us(),
+            queue: counters.mean_queue_length(window_s),
+            utilisation_percent: counters.utilisation_percent(window_s),
+            database_reads_per_s: physical_read_bytes(record)
+                .and_then(|bytes| blocks_per_s(bytes.min(counters.read_bytes))),
+            foreign_read_mb_per_s: own_bytes.map(foreign),
+        }
+    }
+}
+
+/// What the device showed when it was probed without a database, and how near the run came to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeFigures {
+    /// The most random reads of one block per second of any step of the probe.
+    pub ceiling_iops: Option<f64>,
+    /// Synchronous random reads per second at the run's number of sessions.
+    pub sync_iops: Option<f64>,
+    /// The run's reads that the device served, in percent of the ceiling. Where the device was not counted, the
+    /// database's physical reads.
+    pub percent_of_ceiling: Option<f64>,
+    /// The same in percent of the synchronous rate at the run's number of sessions: what the database costs.
+    pub percent_of_sync: Option<f64>,
+}
+
+impl ProbeFigures {
+    pub(super) fn of(record: &Record, load: &LoadFigures, device: &DeviceFigures) -> Self {
+        let same_block =
+            |probe: &&slob_record::SavedProbe| probe.result.plan.block_bytes == record.server.block_bytes;
+        let Some(probe) = record.probe.as_ref().filter(same_block) else { return Self::default() };
+        let ceiling_iops = probe.result.ceiling_iops();
+        let sync_iops = probe.result.sync_iops_at(record.workload.sessions());
+        let reads_per_s = device.database_reads_per_s.or(load.physical_reads_per_s);
+        let percent_of = |limit: Option<f64>| ratio(100.0 * reads_per_s?, limit?);
+        Self {
+            ceiling_iops,
+            sync_iops,
+            percent_of_ceiling: percent_of(ceiling_iops),
+            percent_of_sync: percent_of(sync_iops),
+        }
+    }
+}

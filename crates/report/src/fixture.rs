@@ -1,0 +1,237 @@
+//! Hand-made records for tests: small, sound, and easy to spoil in one point.
+
+mod parts;
+
+use std::collections::BTreeMap;
+
+use slob_record::{
+    CpuSplit, DbCpu, DeviceUse, Event, Interval, OpCounts, OpKind, Record, Status, Verification, Window,
+};
+use slob_stats::Series;
+
+pub(crate) use self::parts::spread;
+use self::parts::{BLOCK_BYTES, WINDOW_S};
+
+/// 4 sessions read blocks through direct I/O for a minute; embedded, probed, and nothing is wrong.
+pub(crate) fn direct_read_run() -> Record {
+    let reads = spread(18_000, 12_250_000);
+    let physical_reads = 1_170_432;
+    let mut record = Record {
+        record_version: slob_record::RECORD_VERSION,
+        slob_version: "0.1.0".into(),
+        id: "20261120T104500Z-direct".into(),
+        name: "direct".into(),
+        status: Status::Completed,
+        started: "2026-11-20T10:45:00Z".parse().unwrap(),
+        ended: "2026-11-20T10:46:11Z".parse().unwrap(),
+        target: "file:/data/slob".into(),
+        server: parts::server(),
+        configuration: parts::configuration(),
+        workload: parts::workload(),
+        load: Some(parts::load()),
+        window: Some(Window { begin_s: 10.25, seconds: WINDOW_S }),
+        operations: BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]),
+        sessions: parts::sessions(&reads, 64),
+        counters: parts::counters(&[
+            ("logical_reads", 5_184_000),
+            ("physical_reads", physical_reads),
+            ("physical_writes", 0),
+        ]),
+        latencies: BTreeMap::from([("physical_read".into(), spread(physical_reads, 138_000))]),
+        events: Vec::new(),
+        db_cpu: Some(DbCpu {
+            cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
+            source: "this program's process: the database is embedded in it".into(),
+        }),
+        client_cpu: Some(CpuSplit { user_s: 31.0, system_s: 19.0 }),
+        client_io: Some(parts::process_io(physical_reads * BLOCK_BYTES)),
+        client_peak_memory_bytes: Some(180 << 20),
+        host: Some(parts::host()),
+        probe: Some(parts::probe()),
+        verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new() }),
+        series: Series::new(0, 1800),
+        notes: Vec::new(),
+    };
+    with_device_read_share(&mut record, 0.998);
+    with_series(&mut record, 72, |second| 298 + (second * 7) % 5);
+    record
+}
+
+/// A server behind which the page cache serves nearly everything.
+pub(crate) fn page_cache_run() -> Record {
+    let mut record = direct_read_run();
+    record.id = "20261120T110000Z-buffered".into();
+    record.name = "buffered".into();
+    record.target = "server:db1:5000/slob".into();
+    record.server.embedded = false;
+    record.server.batches_in_server = true;
+    record.server.direct_io = Some(false);
+    record.server.advice = vec![
+        "Reads go through the operating system's page cache: switch direct I/O on, or use data sets larger than \
+         memory."
+            .into(),
+    ];
+    let reads = spread(461_550, 478_000);
+    record.operations = BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]);
+    record.sessions = parts::sessions(&reads, 64);
+    record.counters = parts::counters(&[
+        ("logical_reads", 30_600_000),
+        ("physical_reads", 29_538_360),
+        ("physical_read_time_ns", 140_000_000_000),
+    ]);
+    record.latencies.clear();
+    let event = |name: &str, class: &str, waits, time_us| Event {
+        name: name.into(),
+        class: class.into(),
+        waits,
+        time_us,
+    };
+    record.events = vec![
+        event("data file read", "IO", Some(29_538_360), 140_000_000),
+        event("CPU", "CPU", None, 94_000_000),
+        event("client read", "Client", Some(1_200), 1_500_000),
+    ];
+    record.db_cpu = Some(DbCpu {
+        cpu: CpuSplit { user_s: 62.0, system_s: 118.0 },
+        source: "the server's processes".into(),
+    });
+    record.client_cpu = Some(CpuSplit { user_s: 1.25, system_s: 0.5 });
+    record.verification = None;
+    let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
+    (cpu.user_s, cpu.system_s, cpu.idle_s, cpu.iowait_s) = (64.0, 120.0, 769.5, 0.0);
+    with_device_read_share(&mut record, 716.0 * WINDOW_S / 29_538_360.0);
+    with_utilisation(&mut record, Some(9.5));
+    with_intervals(&mut record, 72, |second| {
+        let mut interval = interval(7_680 + (second * 37) % 25);
+        interval.device.as_mut().unwrap().reads = 716;
+        interval.physical_reads = Some(interval.rows);
+        interval
+    });
+    record
+}
+
+/// Half the operations are updates with commits; embedded, no probe.
+pub(crate) fn update_run() -> Record {
+    let mut record = direct_read_run();
+    record.id = "20261120T113000Z-redo".into();
+    record.name = "redo".into();
+    let (selects, updates) = (spread(7_200, 12_300_000), spread(7_200, 17_500_000));
+    let mut both = selects.clone();
+    both.merge(&updates);
+    let kinds = [(OpKind::Select, parts::kind(&selects, 64)), (OpKind::Update, parts::kind(&updates, 64))];
+    record.operations = BTreeMap::from(kinds);
+    record.workload.update_pct = 50;
+    record.sessions = parts::sessions(&both, 64);
+    for session in &mut record.sessions {
+        session.updates = session.selects / 2;
+        session.selects -= session.updates;
+    }
+    let physical_reads = 936_300;
+    record.counters = parts::counters(&[
+        ("logical_reads", 4_200_000),
+        ("physical_reads", physical_reads),
+        ("physical_writes", 455_000),
+        ("redo_bytes", 3_801_600_000),
+        ("redo_writes", 464_000),
+        ("redo_syncs", 7_540),
+        ("commits", 7_200),
+        ("checkpoints", 110),
+    ]);
+    record.latencies = BTreeMap::from([
+        ("physical_read".into(), spread(physical_reads, 138_000)),
+        ("redo_sync".into(), spread(7_540, 1_900_000)),
+    ]);
+    record.client_io = Some(parts::process_io(physical_reads * BLOCK_BYTES));
+    record.probe = None;
+    record.verification = Some(Verification { rows: 100, updated: 31, faults: Vec::new() });
+    record.notes = vec!["12 operations were repeated after a conflict with other sessions.".into()];
+    with_device_read_share(&mut record, 1.001);
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    let counters = device.counters.as_mut().unwrap();
+    (counters.writes, counters.write_bytes, counters.write_time_ms) = (471_000, 7_530_000_000, 188_000);
+    with_intervals(&mut record, 72, |second| Interval {
+        redo_bytes: Some(63_000_000 + second * 1_000),
+        ..interval(238 + (second * 7) % 5)
+    });
+    record
+}
+
+/// A run that failed while its sessions connected: nearly everything is absent.
+pub(crate) fn failed_run() -> Record {
+    let mut record = direct_read_run();
+    record.id = "20261120T120000Z-direct".into();
+    let error = "connecting session 3: the server is out of connections (limit 3). Raise its limit, or use fewer \
+                 sessions";
+    record.status = Status::Failed { error: error.into() };
+    record.ended = record.started;
+    record.window = None;
+    record.operations.clear();
+    record.sessions.clear();
+    record.counters.clear();
+    record.latencies.clear();
+    (record.db_cpu, record.client_cpu, record.client_io) = (None, None, None);
+    record.client_peak_memory_bytes = None;
+    (record.host, record.probe, record.verification, record.load) = (None, None, None, None);
+    record.server.direct_io = None;
+    record.server.data_path = None;
+    record.server.settings.clear();
+    record.series = Series::new(0, 1800);
+    record
+}
+
+/// A sampled second with that many SELECTs, each of which takes as long as 4 sessions need for it.
+pub(crate) fn interval(selects: u64) -> Interval {
+    let reads = selects * 65;
+    Interval {
+        ops: OpCounts { selects, updates: 0, scans: 0 },
+        rows: selects * 64,
+        latency: spread(selects, 3_700_000_000 / selects.max(1)),
+        physical_reads: Some(reads),
+        logical_reads: Some(selects * 288),
+        redo_bytes: None,
+        sampled_s: Some(1.001),
+        host_cpu: Some(parts::second_of_cpu()),
+        db_cpu: Some(CpuSplit { user_s: 0.52, system_s: 0.32 }),
+        device: Some(DeviceUse { reads, read_bytes: reads * BLOCK_BYTES, ..DeviceUse::default() }),
+    }
+}
+
+/// Replaces the series by one of so many seconds, with the SELECTs of each.
+pub(crate) fn with_series(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> u64) {
+    with_intervals(record, seconds, |second| interval(of_second(second)));
+}
+
+fn with_intervals(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> Interval) {
+    record.series = Series::new(0, 1800);
+    (0..seconds).for_each(|second| record.series.push(second, of_second(second)).unwrap());
+}
+
+/// Makes the device have read that share of the database's physical reads.
+pub(crate) fn with_device_read_share(record: &mut Record, share: f64) {
+    let reads = (record.counters["physical_reads"] as f64 * share).round();
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    let counters = device.counters.as_mut().unwrap();
+    counters.reads = reads as u64;
+    counters.read_bytes = counters.reads * BLOCK_BYTES;
+    counters.read_time_ms = (reads * 0.141) as u64;
+    counters.weighted_ms = counters.read_time_ms + counters.write_time_ms;
+}
+
+/// Makes the host's CPUs that busy.
+pub(crate) fn with_host_busy(record: &mut Record, percent: f64) {
+    let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
+    let total_s = cpu.total_s();
+    (cpu.nice_s, cpu.system_s, cpu.iowait_s, cpu.irq_s, cpu.softirq_s, cpu.steal_s) =
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    cpu.user_s = total_s * percent / 100.0;
+    cpu.idle_s = total_s - cpu.user_s;
+}
+
+/// Makes the device that busy; `None` takes its counters away.
+pub(crate) fn with_utilisation(record: &mut Record, percent: Option<f64>) {
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    match (percent, device.counters.as_mut()) {
+        (Some(percent), Some(counters)) => counters.busy_ms = (WINDOW_S * 10.0 * percent).round() as u64,
+        _ => device.counters = None,
+    }
+}

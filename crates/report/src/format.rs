@@ -1,0 +1,241 @@
+//! Numbers for people: thousands separators, units that fit the size, a mark for what is absent.
+
+/// What stands where a figure is not known.
+pub const ABSENT: &str = "-";
+
+/// The value as `show` shows it, or [`ABSENT`].
+pub fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), show)
+}
+
+/// A count with thousands separators: `1,234,567`.
+#[must_use]
+pub fn count(n: u64) -> String {
+    separated(&n.to_string())
+}
+
+/// A number with that many decimals and thousands separators: `-1,234.50`. Not a number or infinite: [`ABSENT`].
+#[must_use]
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    // A negative number that rounds to nothing gets no sign.
+    let negative = value < 0.0 && text.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
+    format!("{}{}{fraction}", if negative { "-" } else { "" }, separated(whole))
+}
+
+/// A number with about four significant digits: `1,234,567`, `345.6`, `45.67`, `1.234`, `0.001234`. At most six
+/// decimals.
+#[must_use]
+pub fn significant(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if size == 0.0 => 1,
+        _ if size >= 999.95 => 0,
+        _ if size >= 99.995 => 1,
+        _ if size >= 9.9995 => 2,
+        _ if size >= 0.99995 => 3,
+        _ if size >= 0.1 => 4,
+        _ if size >= 0.01 => 5,
+        _ => 6,
+    };
+    fixed(value, decimals)
+}
+
+/// A number of percent without the sign, with one decimal; close to 0 and close to 100 with two, so that nearly
+/// all is told from all, and little from nothing.
+#[must_use]
+pub fn percent(value: f64) -> String {
+    match value {
+        _ if (99.95..100.0).contains(&value) => fixed(value.min(99.99), 2),
+        _ if value > 0.0 && value < 0.095 => fixed(value.max(0.01), 2),
+        _ => fixed(value, 1),
+    }
+}
+
+/// A change in percent, always with its sign: `+1.2`.
+#[must_use]
+pub fn signed_percent(value: f64) -> String {
+    let text = fixed(value, 1);
+    let plain = text.starts_with('-') || text == ABSENT || text == "0.0";
+    if plain { text } else { format!("+{text}") }
+}
+
+/// Microseconds for a column whose head names the unit: one decimal below 100, none above.
+#[must_use]
+pub fn micros(us: f64) -> String {
+    fixed(us, if us.abs() < 99.95 { 1 } else { 0 })
+}
+
+/// A duration, given in microseconds, in the unit that fits: `85.3 us`, `145 us`, `1.23 ms`, `12.3 ms`, `2.50 s`.
+#[must_use]
+pub fn duration_us(us: f64) -> String {
+    match us.abs() {
+        size if size < 999.5 => format!("{} us", micros(us)),
+        size if size < 999_500.0 => format!("{} ms", three_digits(us / 1e3)),
+        _ => format!("{} s", three_digits(us / 1e6)),
+    }
+}
+
+/// Seconds, with a decimal unless it is 0: `60 s`, `60.2 s`.
+#[must_use]
+pub fn seconds(s: f64) -> String {
+    let text = fixed(s, 1);
+    format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// Bytes in the binary unit that fits: `512 B`, `8.0 KiB`, `64.0 GiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let (mut amount, mut unit) = (bytes as f64 / 1024.0, 0);
+    // 1023.95 would be shown as 1,024.0 of the smaller unit.
+    while amount >= 1023.95 && unit + 1 < UNITS.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", fixed(amount, 1), UNITS[unit])
+}
+
+/// `1 session`, `2 sessions`: a count with its noun, whose plural takes an s.
+#[must_use]
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    fixed(value, decimals)
+}
+
+/// Commas between groups of three digits.
+fn separated(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(0, "0")]
+    #[case(999, "999")]
+    #[case(1000, "1,000")]
+    #[case(1_234_567, "1,234,567")]
+    #[case(u64::MAX, "18,446,744,073,709,551,615")]
+    fn counts_have_separators(#[case] n: u64, #[case] text: &str) {
+        assert_eq!(count(n), text);
+    }
+
+    #[rstest]
+    #[case(-1234.5, 2, "-1,234.50")]
+    #[case(999.999, 1, "1,000.0")]
+    #[case(-0.001, 1, "0.0")]
+    #[case(0.5, 0, "0")]
+    #[case(f64::NAN, 1, "-")]
+    #[case(f64::INFINITY, 1, "-")]
+    fn fixed_decimals(#[case] value: f64, #[case] decimals: usize, #[case] text: &str) {
+        assert_eq!(fixed(value, decimals), text);
+    }
+
+    #[rstest]
+    #[case(1_234_567.8, "1,234,568")]
+    #[case(999.96, "1,000")]
+    #[case(345.64, "345.6")]
+    #[case(45.678, "45.68")]
+    #[case(1.2345, "1.234")]
+    #[case(0.001_234_4, "0.001234")]
+    #[case(0.0, "0.0")]
+    fn four_digits(#[case] value: f64, #[case] text: &str) {
+        assert_eq!(significant(value), text);
+    }
+
+    #[rstest]
+    #[case(50.04, "50.0")]
+    #[case(99.97, "99.97")]
+    #[case(99.999, "99.99")]
+    #[case(100.0, "100.0")]
+    #[case(0.03, "0.03")]
+    #[case(0.0001, "0.01")]
+    #[case(0.0, "0.0")]
+    fn nearly_all_is_not_all(#[case] value: f64, #[case] text: &str) {
+        assert_eq!(percent(value), text);
+    }
+
+    #[rstest]
+    #[case(1.24, "+1.2")]
+    #[case(-1.24, "-1.2")]
+    #[case(0.01, "0.0")]
+    fn changes_have_a_sign(#[case] value: f64, #[case] text: &str) {
+        assert_eq!(signed_percent(value), text);
+    }
+
+    #[rstest]
+    #[case(0.4, "0.4 us")]
+    #[case(85.34, "85.3 us")]
+    #[case(145.4, "145 us")]
+    #[case(999.6, "1.00 ms")]
+    #[case(1234.0, "1.23 ms")]
+    #[case(12_345.0, "12.3 ms")]
+    #[case(999_600.0, "1.00 s")]
+    #[case(2_500_000.0, "2.50 s")]
+    #[case(1e10, "10,000 s")]
+    fn durations_choose_their_unit(#[case] us: f64, #[case] text: &str) {
+        assert_eq!(duration_us(us), text);
+    }
+
+    #[rstest]
+    #[case(512, "512 B")]
+    #[case(8192, "8.0 KiB")]
+    #[case((1 << 20) - 1, "1.0 MiB")]
+    #[case(64 << 30, "64.0 GiB")]
+    #[case(u64::MAX, "16.0 EiB")]
+    fn sizes_choose_their_unit(#[case] bytes: u64, #[case] text: &str) {
+        assert_eq!(size(bytes), text);
+    }
+
+    #[test]
+    fn absent_is_not_zero() {
+        assert_eq!(or_absent(None::<u64>, count), "-");
+        assert_eq!(or_absent(Some(0), count), "0");
+        assert_eq!((seconds(60.0), seconds(60.25)), ("60 s".into(), "60.2 s".into()));
+        assert_eq!(
+            (plural(1, "session"), plural(2000, "session")),
+            ("1 session".into(), "2,000 sessions".into())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn separators_lose_no_digit(n in any::<u64>()) {
+            let text = count(n);
+            prop_assert_eq!(text.replace(',', "").parse::<u64>().unwrap(), n);
+            prop_assert!(text.split(',').skip(1).all(|group| group.len() == 3));
+        }
+
+        #[test]
+        fn significant_stays_near(value in 1e-3_f64..1e12) {
+            let shown: f64 = significant(value).replace(',', "").parse().unwrap();
+            prop_assert!((shown - value).abs() <= 1e-3 * value, "{} for {}", shown, value);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The text report of a run.
+//!
+//! Laid out for eyes used to Oracle's AWR reports: headed sections, aligned columns, at most 100 wide.
+
+mod activity;
+mod cpu;
+mod device;
+mod events;
+mod facts;
+mod histogram;
+mod load_profile;
+mod operations;
+mod page;
+mod probe;
+mod sessions;
+mod settings;
+mod table;
+mod top;
+
+use slob_record::{Record, SavedProbe};
+
+pub(crate) use self::page::Page;
+pub(crate) use self::top::verdict_lines;
+
+use crate::figures::Figures;
+use crate::verdicts::verdicts_by;
+
+/// The whole run as text. It depends on the record alone; what is not known is shown as
+/// [`ABSENT`](crate::format::ABSENT).
+#[must_use]
+pub fn text_report(record: &Record) -> String {
+    let figures = Figures::of(record);
+    let mut page = Page::new();
+    facts::write(&mut page, record);
+    top::verdicts(&mut page, &verdicts_by(record, &figures));
+    if record.window.is_some() {
+        top::key_figures(&mut page, &figures);
+    }
+    settings::server(&mut page, record);
+    if record.window.is_some() {
+        load_profile::write(&mut page, record, &figures);
+        cpu::write(&mut page, record, &figures);
+        operations::write(&mut page, record);
+        histogram::write(&mut page, record);
+        device::write(&mut page, record, &figures);
+    }
+    probe::write(&mut page, record, &figures);
+    events::write(&mut page, record, &figures);
+    activity::write(&mut page, record);
+    sessions::write(&mut page, record);
+    settings::layout(&mut page, record);
+    settings::configuration(&mut page, record);
+    settings::notes(&mut page, record);
+    settings::sources(&mut page, record);
+    page.into_text()
+}
+
+/// A probe by itself as text.
+#[must_use]
+pub fn probe_text(probe: &SavedProbe) -> String {
+    let mut page = Page::new();
+    page.section("Device without a database (probe)");
+    page.fact("Host", &probe.host);
+    if let Some(device) = &probe.device {
+        facts::device(&mut page, device);
+    }
+    probe::steps(&mut page, probe);
+    match probe.result.ceiling_iops() {
+        Some(ceiling) => {
+            page.paragraph(&format!("Ceiling: {} random reads/s.", crate::format::fixed(ceiling, 0)));
+        }
+        None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
+    }
+    page.into_text()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! What DB time was spent on.
+
+use slob_record::Record;
+
+use super::Page;
+use super::table::{Column, Table};
+use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency, ratio};
+use crate::figures::Figures;
+use crate::format::{ABSENT, count, fixed, micros, or_absent, percent};
+
+/// How many events are shown.
+const TOP: usize = 10;
+
+/// Time spent on one thing.
+struct Timed {
+    name: String,
+    class: String,
+    waits: Option<u64>,
+    time_s: f64,
+}
+
+pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
+    let mut timed = timed(record, figures);
+    if timed.is_empty() {
+        return;
+    }
+    timed.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    page.section("Top timed events");
+    page.table(&table(&timed, figures.load.db_time_s));
+    page.paragraph(if record.server.embedded {
+        "Measured around each call, all of them inside operations; what is left of DB time is CPU and other."
+    } else {
+        "As the database reports them; idle ones and those of its own processes may be among them."
+    });
+}
+
+/// The events that the database reports, or else the waits it measures. In an embedded database the sessions
+/// themselves wait, so that the rest of DB time is known too.
+fn timed(record: &Record, figures: &Figures) -> Vec<Timed> {
+    match (record.server.embedded, record.events.is_empty()) {
+        (true, true) => with_rest(measured(record), figures),
+        (true, false) => with_rest(reported(record), figures),
+        (false, _) => reported(record),
+    }
+}
+
+fn table(timed: &[Timed], db_time_s: Option<f64>) -> Table {
+    let mut table = Table::new([
+        Column::left("Event").at_most(38),
+        Column::left("Class").at_most(16),
+        Column::right("Waits"),
+        Column::right("Time s"),
+        Column::right("Mean us"),
+        Column::right("% DB time"),
+    ]);
+    for event in timed.iter().take(TOP) {
+        let mean_us = event.waits.and_then(|waits| ratio(event.time_s * 1e6, waits as f64));
+        let share = db_time_s.and_then(|db_time_s| ratio(100.0 * event.time_s, db_time_s));
+        table.row([
+            event.name.clone(),
+            event.class.clone(),
+            or_absent(event.waits, count),
+            fixed(event.time_s, 1),
+            or_absent(mean_us, micros),
+            or_absent(share, percent),
+        ]);
+    }
+    table
+}
+
+fn reported(record: &Record) -> Vec<Timed> {
+    let events = record.events.iter().map(|event| Timed {
+        name: event.name.clone(),
+        class: event.class.clone(),
+        waits: event.waits,
+        time_s: event.time_us as f64 / 1e6,
+    });
+    events.collect()
+}
+
+/// From the latencies that an embedded database measures.
+fn measured(record: &Record) -> Vec<Timed> {
+    let kinds =
+        [(PHYSICAL_READ, "physical read"), (PHYSICAL_WRITE, "physical write"), (REDO_SYNC, "redo sync")];
+    let measured = kinds.iter().filter_map(|(name, words)| {
+        let histogram = latency(record, name)?;
+        Some(Timed {
+            name: (*words).to_owned(),
+            class: "I/O".into(),
+            waits: Some(histogram.count()),
+            time_s: histogram.sum() as f64 / 1e9,
+        })
+    });
+    measured.collect()
+}
+
+/// Adds what the waits leave of DB time.
+fn with_rest(mut timed: Vec<Timed>, figures: &Figures) -> Vec<Timed> {
+    let Some(db_time_s) = figures.load.db_time_s.filter(|_| !timed.is_empty()) else { return timed };
+    let rest_s = db_time_s - timed.iter().map(|event| event.time_s).sum::<f64>();
+    // Waits outside of operations, or at the window's edges, can make it negative: then it is not known.
+    if rest_s >= 0.0 {
+        let (name, class) = ("CPU and other".to_owned(), ABSENT.to_owned());
+        timed.push(Timed { name, class, waits: None, time_s: rest_s });
+    }
+    timed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn an_embedded_databases_time_is_all_there() {
+        let record = fixture::update_run();
+        let figures = Figures::of(&record);
+        let timed = timed(&record, &figures);
+        let names: Vec<&str> = timed.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["physical read", "redo sync", "CPU and other"]);
+        let sum: f64 = timed.iter().map(|event| event.time_s).sum();
+        assert!((sum - figures.load.db_time_s.unwrap()).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn reported_events_come_before_measured_latencies() {
+        let mut record = fixture::page_cache_run();
+        assert_eq!(timed(&record, &Figures::of(&record)).len(), 3);
+        record.server.embedded = true;
+        record.events.truncate(1);
+        let timed = timed(&record, &Figures::of(&record));
+        let names: Vec<&str> = timed.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["data file read", "CPU and other"]);
+    }
+
+    #[test]
+    fn a_server_reads_on_its_own_account() {
+        let mut record = fixture::update_run();
+        record.server.embedded = false;
+        assert!(timed(&record, &Figures::of(&record)).is_empty());
+    }
+
+    #[test]
+    fn a_rest_that_would_be_negative_is_left_out() {
+        let mut record = fixture::update_run();
+        record.sessions.iter_mut().for_each(|session| session.busy_us /= 100);
+        let timed = timed(&record, &Figures::of(&record));
+        assert_eq!(timed.len(), 2);
+    }
+}

@@ -1,0 +1,135 @@
+//! Latency histograms with fixed edges, as databases show them.
+
+use slob_record::Record;
+use slob_stats::Histogram;
+
+use super::Page;
+use super::table::{Column, Table};
+use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency};
+use crate::figures::{mean_us, percentile_us};
+use crate::format::{count, micros, or_absent, percent};
+
+/// Upper edges with their names: powers of two times a microsecond up to 512, then of a millisecond.
+const EDGES: [(u64, &str); 15] = [
+    (64_000, "<= 64 us"),
+    (128_000, "<= 128 us"),
+    (256_000, "<= 256 us"),
+    (512_000, "<= 512 us"),
+    (1_000_000, "<= 1 ms"),
+    (2_000_000, "<= 2 ms"),
+    (4_000_000, "<= 4 ms"),
+    (8_000_000, "<= 8 ms"),
+    (16_000_000, "<= 16 ms"),
+    (32_000_000, "<= 32 ms"),
+    (64_000_000, "<= 64 ms"),
+    (128_000_000, "<= 128 ms"),
+    (256_000_000, "<= 256 ms"),
+    (512_000_000, "<= 512 ms"),
+    (1_000_000_000, "<= 1 s"),
+];
+/// Length of a bar that stands for everything.
+const BAR: f64 = 40.0;
+
+pub(super) fn write(page: &mut Page, record: &Record) {
+    let kinds = [
+        (PHYSICAL_READ, "Physical read latency"),
+        (PHYSICAL_WRITE, "Physical write latency"),
+        (REDO_SYNC, "Redo sync latency"),
+    ];
+    for (name, title) in kinds {
+        if let Some(histogram) = latency(record, name) {
+            section(page, title, histogram);
+        }
+    }
+}
+
+fn section(page: &mut Page, title: &str, histogram: &Histogram) {
+    page.section(title);
+    let at = |percent| or_absent(percentile_us(histogram, percent), micros);
+    page.paragraph(&format!(
+        "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
+        or_absent(mean_us(histogram), micros),
+        at(50.0),
+        at(90.0),
+        at(99.0),
+        at(99.9),
+        at(100.0)
+    ));
+    let mut table = Table::new([
+        Column::left("Latency"),
+        Column::right("Count"),
+        Column::right("%"),
+        Column::right("Cumulative %"),
+        Column::left(""),
+    ]);
+    rows(histogram).into_iter().for_each(|row| table.row(row));
+    page.table(&table);
+}
+
+/// The ranges from the first to the last that holds anything, with one empty range on either side.
+fn rows(histogram: &Histogram) -> Vec<[String; 5]> {
+    let counts = counts(histogram);
+    let filled = |(_, n): &(&str, u64)| *n > 0;
+    let (Some(first), Some(last)) = (counts.iter().position(filled), counts.iter().rposition(filled)) else {
+        return Vec::new();
+    };
+    let total: u64 = counts.iter().map(|(_, n)| n).sum();
+    let of_all = |n: u64| 100.0 * n as f64 / total as f64;
+    let mut seen = 0;
+    let row = |(name, n): &(&str, u64)| {
+        seen += n;
+        let bar = "#".repeat((of_all(*n) / 100.0 * BAR).round() as usize);
+        [(*name).to_owned(), count(*n), percent(of_all(*n)), percent(of_all(seen)), bar]
+    };
+    let shown = first.saturating_sub(1)..(last + 2).min(counts.len());
+    counts[shown].iter().map(row).collect()
+}
+
+fn counts(histogram: &Histogram) -> Vec<(&'static str, u64)> {
+    let mut low = 0;
+    let mut counts: Vec<_> = EDGES
+        .iter()
+        .map(|(high, name)| {
+            let n = histogram.count_in(low, *high);
+            low = *high;
+            (*name, n)
+        })
+        .collect();
+    counts.push(("> 1 s", histogram.count_in(low, u64::MAX)));
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_latency_has_its_row_and_empty_ends_are_left_out() {
+        let mut histogram = Histogram::new();
+        for (us, n) in [(100, 1), (300, 2), (900, 1)] {
+            histogram.record_n(us * 1000, n);
+        }
+        let rows = rows(&histogram);
+        let shown = rows.iter().map(|[name, n, share, sum, bar]| {
+            (name.as_str(), n.as_str(), share.as_str(), sum.as_str(), bar.len())
+        });
+        let expected = [
+            ("<= 64 us", "0", "0.0", "0.0", 0),
+            ("<= 128 us", "1", "25.0", "25.0", 10),
+            ("<= 256 us", "0", "0.0", "25.0", 0),
+            ("<= 512 us", "2", "50.0", "75.0", 20),
+            ("<= 1 ms", "1", "25.0", "100.0", 10),
+            ("<= 2 ms", "0", "0.0", "100.0", 0),
+        ];
+        assert!(shown.eq(expected), "{rows:?}");
+    }
+
+    #[test]
+    fn the_slowest_are_not_dropped() {
+        let mut histogram = Histogram::new();
+        histogram.record(5_000_000_000);
+        let rows = rows(&histogram);
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[1][0].as_str(), rows[1][1].as_str()), ("> 1 s", "1"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The page that sections are written on.
+
+use super::table::Table;
+
+/// Columns of a page.
+pub(crate) const WIDTH: usize = 100;
+/// Where the values of facts begin.
+const FACT_INDENT: usize = 15;
+
+/// Text that grows downwards.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    text: String,
+    /// Whether the last thing written was a table: what is said about it keeps a distance.
+    after_table: bool,
+}
+
+impl Page {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A heading with its underline, and an empty line above.
+    pub(crate) fn section(&mut self, title: &str) {
+        if !self.text.is_empty() {
+            self.line("");
+        }
+        self.line(title);
+        self.line(&"~".repeat(title.chars().count()));
+    }
+
+    /// One line as it is, without blanks at its end.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+        self.after_table = false;
+    }
+
+    /// A rule over the whole width.
+    pub(crate) fn rule(&mut self, character: char) {
+        self.line(&character.to_string().repeat(WIDTH));
+    }
+
+    /// A name and what it stands for; long values go on below themselves.
+    pub(crate) fn fact(&mut self, name: &str, value: &str) {
+        self.hanging(&format!("{name:<width$}", width = FACT_INDENT - 1), value);
+    }
+
+    /// A paragraph whose first line begins with `head`, and whose other lines are indented as far.
+    pub(crate) fn hanging(&mut self, head: &str, text: &str) {
+        let indent = head.chars().count() + 1;
+        let lines = wrapped(text, WIDTH.saturating_sub(indent));
+        for (index, line) in lines.iter().enumerate() {
+            let head = if index == 0 { head } else { "" };
+            self.line(&format!("{head:<indent$}{line}"));
+        }
+    }
+
+    /// A sentence or more, indented by two; after a table with an empty line above.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        if self.after_table {
+            self.line("");
+        }
+        self.hanging(" ", text);
+    }
+
+    /// A table, indented by two.
+    pub(crate) fn table(&mut self, table: &Table) {
+        for line in table.lines() {
+            self.line(&format!("  {line}"));
+        }
+        self.after_table = true;
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// The words of a text in lines of at most `width` characters; a longer word is cut, and a number keeps its
+/// percent sign. At least one line.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    let glued = text.replace(" %", "\u{a0}%");
+    for word in glued.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let letters: Vec<char> = word.replace('\u{a0}', " ").chars().collect();
+        for (index, piece) in letters.chunks(width).enumerate() {
+            let blank = usize::from(index == 0 && used > 0);
+            if index > 0 || used + blank + piece.len() > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            let blank = if used > 0 { blank } else { 0 };
+            if let Some(line) = lines.last_mut() {
+                line.extend(std::iter::repeat_n(' ', blank).chain(piece.iter().copied()));
+            }
+            used += blank + piece.len();
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_fill_lines_and_long_ones_are_cut() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("about 99.7 % of it", 10), ["about", "99.7 % of", "it"]);
+        assert_eq!(wrapped("abc", 0), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn long_values_hang() {
+        let mut page = Page::new();
+        page.fact("Name", &"word ".repeat(30));
+        let text = page.into_text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("Name           word") && lines[1].starts_with("               word"));
+        assert!(lines.iter().all(|line| line.len() <= WIDTH));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_wide(text in "[a-zé ]{0,200}", width in 1_usize..30) {
+            let lines = wrapped(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+            let letters = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Accounted? The same work as seen by counters that know nothing of each other.
+
+mod pair;
+
+use slob_record::{OpKind, Record};
+
+use self::pair::{Pair, Rule};
+use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
+use crate::counters::{
+    COMMITS, LOGICAL_READS, PHYSICAL_READS, counter, db_time_s, operations, physical_read_bytes,
+};
+use crate::figures::{Figures, all_operations};
+use crate::format::percent;
+use crate::window::operations_within_and_touching;
+
+pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
+    if figures.window_s.is_none() {
+        return Verdict::unknown(Question::Accounted, NO_WINDOW);
+    }
+    let (independent, own) = (independent_pairs(record), own_pairs(record));
+    let disagreement = |pair: &Pair| {
+        (!pair.agrees()).then(|| Finding::new(Answer::Doubt, format!("Not quite: {}.", pair.words())))
+    };
+    let findings: Vec<Finding> = independent.iter().chain(&own).filter_map(disagreement).collect();
+    let judged = independent.iter().filter(|pair| pair.rule != Rule::Shown).count();
+    let mut good = match judged {
+        0 => Verdict::unknown(
+            Question::Accounted,
+            "Not known: the database has no counters to hold this program's own count against.",
+        ),
+        _ => Verdict::new(Question::Accounted, Answer::Good, agreement(&independent, judged)),
+    };
+    let agreeing = independent.iter().filter(|pair| pair.agrees());
+    good.details = agreeing.map(|pair| format!("{}.", capitalised(&pair.words()))).collect();
+    if !own.is_empty() && own.iter().all(Pair::agrees) {
+        let totals = "This program's own totals agree: by kind, by session, by second.";
+        good.details.push(totals.into());
+    }
+    Verdict::worst_of(findings, good)
+}
+
+fn agreement(independent: &[Pair], judged: usize) -> String {
+    let equal = independent.iter().filter(|pair| pair.rule == Rule::Equal);
+    let apart = equal.filter_map(|pair| Some((pair.difference_percent()?.abs(), pair)));
+    let widest = apart.max_by(|a, b| a.0.total_cmp(&b.0));
+    let pairs = match judged {
+        1 => "a pair of independent counters agrees".into(),
+        n => format!("{n} pairs of independent counters agree"),
+    };
+    match widest {
+        Some((difference, pair)) => {
+            let (left, right) = (pair.left.0, pair.right.0);
+            format!("Yes: {pairs}; {left} and {right} differ by {} %.", percent(difference))
+        }
+        None => format!("Yes: {pairs}."),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What this program counted against what the database, the kernel and the device counted.
+///
+/// Snapshots are taken while sessions are at work, so that one operation of each session may be on different sides
+/// of an edge in two counters: that much difference is allowed on top of the percentage.
+fn independent_pairs(record: &Record) -> Vec<Pair> {
+    let sessions = f64::from(record.workload.sessions());
+    let unit = f64::from(record.workload.work_unit.max(record.workload.update_work_unit));
+    let edge_blocks = sessions * unit;
+    let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
+    let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
+    let logical = counter(record, LOGICAL_READS).map(|logical| {
+        // Pages of indexes, and the second visit that a change takes, come on top of the rows.
+        Pair::new(Rule::AtLeast, ("logical reads", logical), ("rows of operations", rows), edge_blocks)
+    });
+    let updates = operations(record).and_then(|kinds| kinds.get(&OpKind::Update).copied());
+    let commits =
+        counter(record, COMMITS).zip(updates.filter(|updates| *updates > 0)).map(|(commits, updates)| {
+            // Servers count transactions that only read, and other sessions', as commits too.
+            let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
+            Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), sessions)
+        });
+    [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
+}
+
+/// Physical reads against what the kernel fetched for this process and what the device read. Where the page cache
+/// takes part they may differ by any amount: then they are shown and not judged here but by the first verdict.
+fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
+    let Some(bytes) = physical_read_bytes(record).filter(|_| counter(record, PHYSICAL_READS) != Some(0))
+    else {
+        return Vec::new();
+    };
+    let direct = record.server.direct_io == Some(true);
+    let rule = |rule| if direct { rule } else { Rule::Shown };
+    let process = record.client_io.filter(|_| record.server.embedded).map(|io| {
+        let fetched = ("bytes fetched for this process", io.read_bytes);
+        Pair::new(rule(Rule::Equal), fetched, ("bytes of physical reads", bytes), edge_bytes)
+    });
+    let device = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters).map(|counters| {
+        // What the device read for others is known to be others' once the process's own count agrees.
+        let others_known = process.as_ref().is_some_and(Pair::agrees);
+        let strict = if others_known { Rule::AtLeast } else { Rule::Equal };
+        let read = ("bytes read by the device", counters.read_bytes);
+        Pair::new(rule(strict), read, ("bytes of physical reads", bytes), edge_bytes)
+    });
+    process.into_iter().chain(device).collect()
+}
+
+/// This program's own totals, which are added up on different ways.
+fn own_pairs(record: &Record) -> Vec<Pair> {
+    let total: u64 = record.operations.values().map(|kind| kind.operations).sum();
+    let sessions = || record.sessions.iter();
+    let by_sessions: u64 = sessions().map(|session| session.selects + session.updates + session.scans).sum();
+    let kinds = ("operations by kind", total);
+    let mut pairs = Vec::new();
+    if let Some(db_time_s) = db_time_s(record) {
+        pairs.push(Pair::new(Rule::Equal, ("operations by session", by_sessions), kinds, 0.0));
+        let busy_us = (db_time_s * 1e6) as u64;
+        let durations_us = all_operations(record).sum() / 1000;
+        let durations = ("us of all operations", durations_us);
+        // Each session's time is cut to whole microseconds.
+        let slack = record.sessions.len() as f64;
+        pairs.push(Pair::new(Rule::Equal, ("us of all sessions", busy_us), durations, slack));
+    }
+    if let Some((within, touching)) = operations_within_and_touching(record) {
+        pairs.push(Pair::new(
+            Rule::AtLeast,
+            kinds,
+            ("operations of the seconds within the window", within),
+            0.0,
+        ));
+        let outer = ("operations of the seconds that touch the window", touching);
+        pairs.push(Pair::new(Rule::AtLeast, outer, kinds, 0.0));
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests;

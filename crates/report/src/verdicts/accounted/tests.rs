@@ -1,0 +1,84 @@
+use super::*;
+use crate::fixture::{self, with_device_read_share};
+
+fn verdict(record: &Record) -> Verdict {
+    judge(record, &Figures::of(record))
+}
+
+#[test]
+fn a_sound_run_is_accounted_for() {
+    for record in [fixture::direct_read_run(), fixture::update_run()] {
+        let verdict = verdict(&record);
+        assert_eq!(verdict.answer, Answer::Good, "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_pair_that_disagrees_is_named_with_its_numbers() {
+    let mut record = fixture::update_run();
+    let commits = record.counters[COMMITS];
+    record.counters.insert(COMMITS.into(), commits / 2);
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, Answer::Doubt);
+    assert!(verdict.sentence.contains("commits of the database"), "{verdict:?}");
+    assert!(verdict.sentence.contains("(-50.0 %)"), "{verdict:?}");
+}
+
+#[test]
+fn servers_may_count_more_commits_than_updates() {
+    let mut record = fixture::update_run();
+    let commits = record.counters[COMMITS];
+    record.counters.insert(COMMITS.into(), commits * 2);
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+    record.server.embedded = false;
+    assert_eq!(verdict(&record).answer, Answer::Good);
+}
+
+#[test]
+fn fewer_logical_reads_than_rows_can_not_be() {
+    let mut record = fixture::direct_read_run();
+    let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
+    record.counters.insert(LOGICAL_READS.into(), rows / 2);
+    let verdict = verdict(&record);
+    assert!(verdict.sentence.contains("logical reads"), "{verdict:?}");
+    assert_eq!(verdict.answer, Answer::Doubt);
+}
+
+#[test]
+fn others_reads_are_others_where_the_process_agrees() {
+    let mut record = fixture::direct_read_run();
+    with_device_read_share(&mut record, 1.5);
+    assert_eq!(verdict(&record).answer, Answer::Good);
+    record.client_io = None;
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+    with_device_read_share(&mut record, 0.9);
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+}
+
+#[test]
+fn the_page_cache_is_not_a_fault_of_accounting() {
+    let verdict = verdict(&fixture::page_cache_run());
+    assert_eq!(verdict.answer, Answer::Good, "{verdict:?}");
+    assert!(verdict.details.iter().any(|detail| detail.contains("ytes read by the device")), "{verdict:?}");
+}
+
+#[test]
+fn lost_operations_of_a_session_are_seen() {
+    let mut record = fixture::direct_read_run();
+    record.sessions[1].selects /= 2;
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Doubt);
+    assert!(found.sentence.contains("operations by session"), "{found:?}");
+
+    let mut record = fixture::direct_read_run();
+    record.sessions[1].busy_us /= 2;
+    assert!(verdict(&record).sentence.contains("us of all sessions"));
+}
+
+#[test]
+fn without_the_databases_counters_there_is_nothing_independent() {
+    let mut record = fixture::direct_read_run();
+    record.counters.clear();
+    assert_eq!(verdict(&record).answer, Answer::Unknown);
+    assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
+}

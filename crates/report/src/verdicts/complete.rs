@@ -1,0 +1,207 @@
+//! Complete? Did everything run as planned, on sound data?
+
+use slob_record::{Record, Status};
+
+use super::{Answer, Finding, Question, Verdict};
+use crate::counters::ratio;
+use crate::format::{count, fixed, plural, seconds};
+
+/// A window that is shorter than planned by more than this share was cut.
+const WINDOW_TOLERANCE: f64 = 0.01;
+/// Rows and the blocks that hold them differ by at most this share if one row lies in each block.
+const LAYOUT_TOLERANCE: f64 = 0.01;
+
+pub(super) fn judge(record: &Record) -> Verdict {
+    let found = [ending(record), sessions(record), window(record), verification(record), layout(record)];
+    Verdict::worst_of(found.into_iter().flatten().collect(), complete(record))
+}
+
+fn complete(record: &Record) -> Verdict {
+    let sessions = plural(u64::from(record.workload.sessions()), "session");
+    let ran = match record.workload.work_loop {
+        Some(_) => format!("all operations of {sessions} were done"),
+        None => format!("{sessions} ran through the whole window"),
+    };
+    let verified = match &record.verification {
+        Some(verification) => format!("{} sampled rows are sound", count(verification.rows)),
+        None => "no row was read back".into(),
+    };
+    let verdict = Verdict::new(Question::Complete, Answer::Good, format!("Yes: {ran}; {verified}."));
+    match record.load.as_ref().map(|load| load.schemas.len() as u64) {
+        Some(schemas) if schemas > 0 => verdict
+            .with_detail(format!("One row lies in each block ({} checked).", plural(schemas, "schema"))),
+        _ => verdict,
+    }
+}
+
+fn ending(record: &Record) -> Option<Finding> {
+    match &record.status {
+        Status::Completed => None,
+        Status::Interrupted => Some(Finding::new(
+            Answer::Doubt,
+            match record.window {
+                Some(window) => format!(
+                    "Not quite: the run was interrupted; what was measured in {} is valid.",
+                    seconds(window.seconds)
+                ),
+                None => "No: the run was interrupted before its measured window.".into(),
+            },
+        )),
+        Status::Failed { error } => {
+            let error = error.trim_end_matches('.');
+            Some(Finding::new(Answer::Bad, format!("No: the run failed: {error}.")))
+        }
+    }
+}
+
+fn sessions(record: &Record) -> Option<Finding> {
+    // Before the window there is nothing that sessions could have missed.
+    record.window?;
+    let planned = u64::from(record.workload.sessions());
+    let whole = record.sessions.iter().filter(|session| session.whole_window).count() as u64;
+    if whole >= planned {
+        return None;
+    }
+    let first = record.sessions.iter().find_map(|session| Some((session.session, session.error.as_ref()?)));
+    let why = first.map(|(session, error)| format!(" Session {session}: {}.", error.trim_end_matches('.')));
+    Some(Finding::new(
+        Answer::Doubt,
+        format!(
+            "Not quite: {} of {} did not work through the whole window.{}",
+            count(planned - whole),
+            plural(planned, "session"),
+            why.unwrap_or_default()
+        ),
+    ))
+}
+
+/// Interrupted and failed runs are named as such; for others the window must have its planned length.
+fn window(record: &Record) -> Option<Finding> {
+    if record.status != Status::Completed {
+        return None;
+    }
+    let Some(window) = record.window else {
+        return Some(Finding::new(Answer::Bad, "No: the run has no measured window."));
+    };
+    let planned_s = record.workload.run_time_s?;
+    (window.seconds < planned_s * (1.0 - WINDOW_TOLERANCE)).then(|| {
+        let (is, planned) = (seconds(window.seconds), seconds(planned_s));
+        Finding::new(Answer::Doubt, format!("Not quite: the window took {is} instead of {planned}."))
+    })
+}
+
+fn verification(record: &Record) -> Option<Finding> {
+    let verification = record.verification.as_ref()?;
+    let first = verification.faults.first()?;
+    Some(Finding::new(
+        Answer::Bad,
+        format!(
+            "No: of {} sampled rows, {} not what was written: {}.",
+            count(verification.rows),
+            match verification.faults.len() {
+                1 => "1 is".into(),
+                faults => format!("{} are", count(faults as u64)),
+            },
+            first.trim_end_matches('.')
+        ),
+    ))
+}
+
+fn layout(record: &Record) -> Option<Finding> {
+    let schemas = record.load.as_ref()?.schemas.iter();
+    let rows_per_block = schemas.filter_map(|schema| {
+        let per_block = ratio(schema.rows as f64, schema.row_blocks as f64)?;
+        ((per_block - 1.0).abs() > LAYOUT_TOLERANCE).then_some((schema.schema, per_block))
+    });
+    let off: Vec<_> = rows_per_block.collect();
+    let (schema, per_block) = off.first()?;
+    Some(Finding::new(
+        Answer::Doubt,
+        format!(
+            "Not quite: {} without one row in each block; schema {schema} has {} rows in a block.",
+            plural(off.len() as u64, "schema"),
+            fixed(*per_block, 2)
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use slob_record::Verification;
+
+    #[test]
+    fn a_whole_run_is_complete() {
+        let verdict = judge(&fixture::direct_read_run());
+        assert_eq!(verdict.answer, Answer::Good, "{verdict:?}");
+        assert_eq!(
+            verdict.sentence,
+            "Yes: 4 sessions ran through the whole window; 100 sampled rows are sound."
+        );
+    }
+
+    #[test]
+    fn nothing_read_back_is_said() {
+        let mut record = fixture::direct_read_run();
+        record.verification = None;
+        record.workload.work_loop = Some(5000);
+        record.workload.run_time_s = None;
+        let verdict = judge(&record);
+        assert_eq!(verdict.answer, Answer::Good);
+        assert_eq!(verdict.sentence, "Yes: all operations of 4 sessions were done; no row was read back.");
+    }
+
+    #[test]
+    fn a_lost_session_is_named() {
+        let mut record = fixture::direct_read_run();
+        record.sessions[2].whole_window = false;
+        record.sessions[2].error = Some("the disk went away.".into());
+        let lost = judge(&record);
+        assert_eq!(lost.answer, Answer::Doubt);
+        assert!(lost.sentence.ends_with("Session 2: the disk went away."), "{lost:?}");
+        record.sessions.pop();
+        assert!(judge(&record).sentence.contains("2 of 4 sessions"));
+    }
+
+    #[test]
+    fn failures_and_faults_are_bad() {
+        let failed = judge(&fixture::failed_run());
+        assert_eq!(failed.answer, Answer::Bad);
+        assert!(failed.sentence.starts_with("No: the run failed: "), "{failed:?}");
+        let mut record = fixture::direct_read_run();
+        let faults = vec!["schema 1, row 7: c2 is wrong".to_owned()];
+        record.verification = Some(Verification { rows: 100, updated: 0, faults });
+        let faulty = judge(&record);
+        assert_eq!(faulty.answer, Answer::Bad);
+        assert_eq!(
+            faulty.sentence,
+            "No: of 100 sampled rows, 1 is not what was written: schema 1, row 7: c2 is wrong."
+        );
+    }
+
+    #[test]
+    fn an_interruption_keeps_what_was_measured() {
+        let mut record = fixture::direct_read_run();
+        record.status = Status::Interrupted;
+        let after = judge(&record);
+        assert_eq!(after.answer, Answer::Doubt);
+        assert!(after.sentence.contains("in 60 s is valid"), "{after:?}");
+        record.window = None;
+        assert!(judge(&record).sentence.contains("before its measured window"));
+        record.status = Status::Completed;
+        assert_eq!(judge(&record).answer, Answer::Bad);
+    }
+
+    #[test]
+    fn a_short_window_and_a_wrong_layout_are_seen() {
+        let mut record = fixture::direct_read_run();
+        record.workload.run_time_s = Some(61.0);
+        assert!(judge(&record).sentence.contains("took 60 s instead of 61 s"));
+        let mut record = fixture::direct_read_run();
+        record.load.as_mut().unwrap().schemas[1].row_blocks /= 2;
+        let packed = judge(&record);
+        assert_eq!(packed.answer, Answer::Doubt);
+        assert!(packed.sentence.contains("schema 2 has 2.00 rows in a block"), "{packed:?}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Steady? Was the load even over the window, and alone on host and device?
+
+use slob_record::Record;
+use slob_stats::{RobustTrend, summary};
+
+use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
+use crate::counters::ratio;
+use crate::figures::Figures;
+use crate::format::{count, fixed, or_absent, percent, plural, signed_percent};
+use crate::window::{Rate, operation_rates};
+
+/// Fewer intervals tell nothing: it is also the least number for the test of a trend.
+const LEAST_INTERVALS: usize = RobustTrend::MIN_POINTS_FOR_TEST;
+/// With fewer operations in an interval, counting whole operations alone makes it vary by several percent.
+const LEAST_OPERATIONS: f64 = 20.0;
+/// Most variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
+/// 3 %, and single seconds vary about three times as much.
+const STEADY_VARIATION: f64 = 0.10;
+/// From this variation on a mean over the window says little.
+const WILD_VARIATION: f64 = 0.30;
+/// Change over the window from which on a trend matters: well above the 3 % by which good runs differ.
+const TREND_PERCENT: f64 = 5.0;
+/// Change over the window from which on its mean describes neither its beginning nor its end.
+const STEEP_TREND_PERCENT: f64 = 20.0;
+/// A trend is believed below this probability of chance. Neighbouring seconds resemble each other, which makes the
+/// test too sure, hence the strict limit.
+const TREND_P_VALUE: f64 = 0.001;
+/// A second is a stall if it did less than this share of the median.
+const STALL_SHARE: f64 = 0.5;
+/// Share of stalls from which on they are the rule and not an accident.
+const MANY_STALLS: f64 = 0.05;
+/// Others' CPU use, in percent of the host, that can move a result.
+const FOREIGN_CPU_PERCENT: f64 = 5.0;
+/// Others' reads, in percent of all that the device read, that can move a result.
+const FOREIGN_READ_PERCENT: f64 = 5.0;
+/// Below this rate others' reads do no harm, however little this run reads.
+const FOREIGN_READ_MB_PER_S: f64 = 1.0;
+
+pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
+    if figures.window_s.is_none() {
+        return Verdict::unknown(Question::Steady, NO_WINDOW);
+    }
+    let rates = operation_rates(record);
+    let width_s = record.series.width_s() as f64;
+    let good = even(&rates, width_s);
+    let mut uneven = match good.answer {
+        Answer::Good => uneven(&rates, width_s),
+        _ => Vec::new(),
+    };
+    let others = foreign_cpu(figures).into_iter().chain(foreign_reads(figures));
+    let mut verdict = if uneven.is_empty() {
+        good.qualified_by(others.collect())
+    } else {
+        uneven.extend(others);
+        Verdict::worst_of(uneven, good)
+    };
+    verdict.details.extend(others_unknown(figures));
+    verdict
+}
+
+/// What is said if nothing is found, or why nothing can be found.
+fn even(rates: &[Rate], width_s: f64) -> Verdict {
+    let unknown = |why: String| Verdict::unknown(Question::Steady, why);
+    let values = values(rates);
+    if values.len() < LEAST_INTERVALS {
+        let intervals = plural(values.len() as u64, "interval");
+        return unknown(format!(
+            "Too short to tell: the window holds {intervals} of {width_s} s, {LEAST_INTERVALS} are needed."
+        ));
+    }
+    let median = summary::median(&values).unwrap_or_default();
+    if median * width_s < LEAST_OPERATIONS {
+        return unknown(format!(
+            "Too slow to tell: {} operations in {width_s} s, {LEAST_OPERATIONS} are needed.",
+            fixed(median * width_s, 1)
+        ));
+    }
+    let variation = summary::coefficient_of_variation(&values);
+    let change = trend(rates).and_then(|trend| trend.change_percent);
+    Verdict::new(
+        Question::Steady,
+        Answer::Good,
+        format!(
+            "Yes: {} operations/s, varying by {} % from interval to interval, trend {} % over the window, no stalls.",
+            count(median.round() as u64),
+            or_absent(variation, |share| percent(100.0 * share)),
+            or_absent(change, signed_percent)
+        ),
+    )
+}
+
+fn uneven(rates: &[Rate], width_s: f64) -> Vec<Finding> {
+    let stalls = stalls(rates, width_s);
+    [drift(rates), stalls, variation(rates)].into_iter().flatten().collect()
+}
+
+fn drift(rates: &[Rate]) -> Option<Finding> {
+    let trend = trend(rates)?;
+    let change = trend.change_percent.filter(|change| change.abs() >= TREND_PERCENT)?;
+    trend.p_value.filter(|p| *p < TREND_P_VALUE)?;
+    let answer = if change.abs() >= STEEP_TREND_PERCENT { Answer::Bad } else { Answer::Doubt };
+    let verb = if change < 0.0 { "fell" } else { "rose" };
+    let first = if change < 0.0 { "something wears off" } else { "the warm-up was too short" };
+    let change = percent(change.abs());
+    let sentence = format!("No: operations/s {verb} by {change} % over the window; perhaps {first}.");
+    Some(Finding::new(answer, sentence))
+}
+
+fn stalls(rates: &[Rate], width_s: f64) -> Option<Finding> {
+    let median = summary::median(&values(rates))?;
+    let stalled: Vec<&Rate> =
+        rates.iter().filter(|rate| rate.operations_per_s < STALL_SHARE * median).collect();
+    let worst = stalled.iter().min_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))?;
+    let many = ratio(stalled.len() as f64, rates.len() as f64)? > MANY_STALLS;
+    let answer = if many { Answer::Bad } else { Answer::Doubt };
+    Some(Finding::new(
+        answer,
+        format!(
+            "No: {} of {} intervals of {width_s} s did less than half of the median's {} operations/s; the worst, \
+             {} operations/s, began at second {}.",
+            stalled.len(),
+            rates.len(),
+            fixed(median, 0),
+            fixed(worst.operations_per_s, 0),
+            worst.start_s
+        ),
+    ))
+}
+
+fn variation(rates: &[Rate]) -> Option<Finding> {
+    let variation = summary::coefficient_of_variation(&values(rates))?;
+    let answer = match variation {
+        _ if variation >= WILD_VARIATION => Answer::Bad,
+        _ if variation > STEADY_VARIATION => Answer::Doubt,
+        _ => return None,
+    };
+    let share = percent(100.0 * variation);
+    Some(Finding::new(answer, format!("No: operations/s vary by {share} % from interval to interval.")))
+}
+
+fn foreign_cpu(figures: &Figures) -> Option<Finding> {
+    let foreign = figures.cpu.foreign_cpu_percent.filter(|share| *share >= FOREIGN_CPU_PERCENT)?;
+    let share = percent(foreign);
+    let sentence = format!(
+        "Not alone: other programs and the kernel's own threads used {share} % of the host's CPU time."
+    );
+    Some(Finding::new(Answer::Doubt, sentence))
+}
+
+fn foreign_reads(figures: &Figures) -> Option<Finding> {
+    let foreign = figures.device.foreign_read_mb_per_s.filter(|mb| *mb >= FOREIGN_READ_MB_PER_S)?;
+    let all = figures.device.read_mb_per_s?;
+    let share = ratio(100.0 * foreign, all).filter(|share| *share >= FOREIGN_READ_PERCENT)?;
+    Some(Finding::new(
+        Answer::Doubt,
+        format!(
+            "Not alone: {} MB/s, {} % of what the device read, were not this run's reads.",
+            fixed(foreign, 1),
+            percent(share)
+        ),
+    ))
+}
+
+fn others_unknown(figures: &Figures) -> Option<String> {
+    let cpu = figures.cpu.foreign_cpu_percent.is_none().then_some("CPU use");
+    let reads = figures.device.foreign_read_mb_per_s.is_none().then_some("device reads");
+    let unknown: Vec<&str> = cpu.into_iter().chain(reads).collect();
+    (!unknown.is_empty()).then(|| format!("Other programs' {} could not be told.", unknown.join(" and ")))
+}
+
+fn trend(rates: &[Rate]) -> Option<RobustTrend> {
+    let points: Vec<(f64, f64)> = rates.iter().map(|rate| (rate.start_s, rate.operations_per_s)).collect();
+    RobustTrend::theil_sen(&points)
+}
+
+fn values(rates: &[Rate]) -> Vec<f64> {
+    rates.iter().map(|rate| rate.operations_per_s).collect()
+}
+
+#[cfg(test)]
+mod tests;

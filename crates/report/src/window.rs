@@ -1,0 +1,85 @@
+//! The part of a record's series that lies within the measured window.
+
+use slob_record::{Interval, Record};
+use slob_stats::Point;
+
+/// Operations per second of one interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Where the interval begins, in seconds from the sessions' start.
+    pub start_s: f64,
+    /// Operations that ended in it, per second.
+    pub operations_per_s: f64,
+}
+
+/// Operations per second of every interval that lies wholly within the window, in order of time. Empty without a
+/// window. An interval in which nothing was reported counts as 0: nothing ended in it.
+#[must_use]
+pub fn operation_rates(record: &Record) -> Vec<Rate> {
+    let width_s = record.series.width_s() as f64;
+    let rate = |point: Point<'_, Interval>| Rate {
+        start_s: point.start_s as f64,
+        operations_per_s: operations_of(&point) as f64 / width_s,
+    };
+    record.series.points().filter(|point| inside(record, point)).map(rate).collect()
+}
+
+/// The intervals that lie wholly within the window, with their first seconds; `None` for one without a value.
+pub(crate) fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
+    let points = record.series.points().filter(|point| inside(record, point));
+    points.map(|point| (point.start_s, point.value)).collect()
+}
+
+/// Operations of the intervals wholly within the window, and of those that touch it: what the window itself saw
+/// lies between. `None` without a window or a series.
+pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
+    let window = record.window?;
+    if record.series.is_empty() {
+        return None;
+    }
+    let width_s = record.series.width_s() as f64;
+    let end_s = window.begin_s + window.seconds;
+    let touches = |point: &Point<'_, Interval>| {
+        let start_s = point.start_s as f64;
+        start_s < end_s && start_s + width_s > window.begin_s
+    };
+    let sum = |keep: &dyn Fn(&Point<'_, Interval>) -> bool| {
+        record.series.points().filter(|point| keep(point)).map(|point| operations_of(&point)).sum()
+    };
+    Some((sum(&|point| inside(record, point)), sum(&touches)))
+}
+
+fn operations_of(point: &Point<'_, Interval>) -> u64 {
+    point.value.map_or(0, |interval| interval.ops.total())
+}
+
+fn inside(record: &Record, point: &Point<'_, Interval>) -> bool {
+    let (start_s, width_s) = (point.start_s as f64, record.series.width_s() as f64);
+    record.window.is_some_and(|window| {
+        start_s >= window.begin_s && start_s + width_s <= window.begin_s + window.seconds
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn only_whole_intervals_count() {
+        let record = fixture::direct_read_run();
+        let rates = operation_rates(&record);
+        // The window is 10.25 to 70.25 s.
+        assert_eq!((rates.len(), rates[0].start_s, rates[58].start_s), (59, 11.0, 69.0));
+        let (within, touching) = operations_within_and_touching(&record).unwrap();
+        let ends = |second: usize| record.series.points().nth(second).unwrap().value.unwrap().ops.total();
+        assert_eq!(touching - within, ends(10) + ends(70));
+    }
+
+    #[test]
+    fn without_a_window_there_is_nothing() {
+        let record = fixture::failed_run();
+        assert!(operation_rates(&record).is_empty());
+        assert_eq!(operations_within_and_touching(&record), None);
+    }
+}
