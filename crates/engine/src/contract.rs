@@ -77,6 +77,16 @@ pub trait Engine: Send + Sync {
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError>;
 
+    /// Called once before the sessions of a run are opened, with the schemas that it uses: the place to bring the
+    /// server to a known state and to refuse what would spoil the test, such as a plan that is not single-block
+    /// I/O. Returns sentences for the record, such as what could not be done for lack of rights.
+    ///
+    /// # Errors
+    /// With [`crate::ErrorKind::Usage`] if the run must not start.
+    fn before_run(&self, _schemas: &[SchemaNo]) -> Result<Vec<String>, EngineError> {
+        Ok(Vec::new())
+    }
+
     /// The processes of the server on this machine, by pid; `None` when it is remote or they can't be known. An
     /// embedded database is this process.
     fn processes(&self) -> Option<Vec<u32>> {

@@ -37,6 +37,7 @@ pub(crate) struct Parts {
     pub(crate) unfinished: u32,
     pub(crate) device: Option<Device>,
     pub(crate) probe: Option<SavedProbe>,
+    pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
 }
 
@@ -54,6 +55,7 @@ impl Parts {
             unfinished: 0,
             device: None,
             probe: None,
+            notes: Vec::new(),
             verification: None,
         }
     }
@@ -114,7 +116,7 @@ fn window(parts: &Parts) -> Option<Window> {
 }
 
 fn notes(parts: &Parts) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = parts.notes.clone();
     let retries: u64 = parts.sessions.iter().map(|(_, end)| end.retries).sum();
     if retries > 0 {
         notes.push(format!("{retries} operations were repeated after a conflict with other sessions."));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use slob_engine::{Engine, SessionPlan};
 use slob_host::{Device, HostInfo};
-use slob_method::Planner;
+use slob_method::{Planner, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
 use slob_spec::{Length, RunSpec};
 
@@ -66,6 +66,8 @@ pub fn run(
     observer: &mut dyn RunObserver,
 ) -> Result<Measured, RunError> {
     let spec = context.spec;
+    let schemas: Vec<SchemaNo> = prepared.schemas.iter().map(|state| state.schema).collect();
+    let notes = context.engine.before_run(&schemas).map_err(|error| RunError::while_preparing(&error))?;
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
@@ -74,6 +76,7 @@ pub fn run(
     match timeline.measure(&sampler) {
         Ok(mut parts) => {
             parts.device = device;
+            parts.notes = notes;
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
             let record = assemble(context, prepared, directory.id(), parts);
@@ -137,7 +140,7 @@ impl Timeline<'_> {
         let load = prepared.schemas.first().map(|state| state.load);
         let content = load.map_or_else(|| slob_method::RowContent::new(0, false), |load| load.content());
         let update_text = Arc::new(content.update_text());
-        let worker = |(number, home): (u32, slob_method::SchemaNo)| Worker {
+        let worker = |(number, home): (u32, SchemaNo)| Worker {
             plan: SessionPlan {
                 number,
                 home,

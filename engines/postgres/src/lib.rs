@@ -1,0 +1,1 @@
+//! OpenSLOB: the PostgreSQL engine.
