@@ -4,6 +4,9 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use common::Folder;
 
@@ -75,7 +78,7 @@ fn what_is_not_possible() {
         (&["run", "--external-script", "./missing"], &["EXTERNAL_SCRIPT", "missing"]),
         (&["setup", "--scale", "16M", "1"], &["SCALE=1024", "slob drop"]),
         (&["setup", "--scale", "9000T", "1"], &["SCALE"]),
-        (&["setup", "--scale", "100T", "2"], &["GB", "free", "lower SCALE"]),
+        (&["setup", "--target", "sqlite:./e", "--scale", "100T", "2"], &["GB", "free", "lower SCALE"]),
         (&["setup", "many"], &["number of schemas"]),
         (&["run", "--no-such-flag"], &["--no-such-flag"]),
         (&["probe", "--seconds", "0"], &["--seconds"]),
@@ -109,6 +112,33 @@ fn a_target_that_is_not_ours() {
     refuse(&folder, &["setup", "--target", "sqlite:./d", "--scale", "8M", "1"], &["slob1.db"]);
     refuse(&folder, &["run", "--target", "sqlite:./d", "--scale", "8M", "1"], &["schema 1 is not loaded"]);
     assert_eq!(fs::read_to_string(folder.path().join("d/slob1.db")).unwrap(), "somebody else's file");
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to() {
+    // Root may write anywhere: the program is called as nobody, from a place where nobody may look.
+    let folder = Folder::in_temp();
+    let program = folder.path().join("slob");
+    fs::copy(common::SLOB, &program).unwrap();
+    for (path, mode) in [(folder.path(), 0o755), (&program, 0o755)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.args(["setup", "--target", "sqlite:./d", "1"]).current_dir(folder.path());
+    if is_root() {
+        command.uid(65534).gid(65534);
+    } else {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let output = command.output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("Permission denied"), "{message}");
+    assert!(!folder.path().join("d").exists());
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 #[test]

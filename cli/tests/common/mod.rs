@@ -32,6 +32,11 @@ impl Folder {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
+    /// In the system's temporary folder, which every account may reach.
+    pub(crate) fn in_temp() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
     /// With that many schemas loaded in `./d`.
     pub(crate) fn loaded(schemas: u32, scale: &str) -> Self {
         let folder = Self::new();

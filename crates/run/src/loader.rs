@@ -201,8 +201,8 @@ impl<'a> Loader<'a> {
     fn into_summary(self, begun: Instant, stop: &AtomicBool) -> Result<LoadSummary, RunError> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match state.error {
-            Some(error) if error.kind() == ErrorKind::Usage && !state.touched => {
-                return Err(RunError::usage(error.to_string()));
+            Some(error) if !state.touched && error.kind() != ErrorKind::Cancelled => {
+                return Err(RunError::while_preparing(&error));
             }
             Some(error) if error.kind() != ErrorKind::Cancelled => {
                 return Err(RunError::failed(format!(

@@ -1,0 +1,1 @@
+SELECT tab, first_position, end_position FROM slob_slice ORDER BY tab, first_position

@@ -1,0 +1,2 @@
+PRAGMA synchronous = FULL;
+PRAGMA temp_store = MEMORY;

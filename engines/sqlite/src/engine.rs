@@ -1,0 +1,206 @@
+//! The engine: one folder of schemas.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use slob_engine::{
+    Capabilities, Counter, Counters, Engine, EngineError, EngineKind, LatencyKind, Layout, Load,
+    LoadProgress, OpenSpec, SchemaState, Server, Session, SessionPlan, Setting, Slice, Snapshot, WaitEvent,
+};
+use slob_method::{RowView, SchemaNo, Table};
+
+use crate::checkpoint::CHECKPOINT_PAGES;
+use crate::error::os_failed;
+use crate::link::WriteTurn;
+use crate::schema_file::SchemaFile;
+use crate::session::SqliteSession;
+use crate::tally::Tally;
+use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME, schema_of};
+use crate::vfs::{IoMode, IoTotals, Meter, TransferTotals};
+use crate::{finish, library, load, read_rows};
+
+/// The line of this engine in the registry.
+pub const KIND: EngineKind = EngineKind {
+    scheme: SCHEME,
+    target_form: FORM,
+    summary: "SQLite, embedded, with direct I/O: needs no server",
+    params: PARAMS,
+    open,
+};
+
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+    let place = Place::from_spec(spec)?;
+    library::initialise()?;
+    Ok(Box::new(SqliteEngine(Arc::new(Inner {
+        place,
+        session_meter: Meter::new(),
+        other_meter: Meter::new(),
+        tally: Tally::default(),
+        turns: Mutex::default(),
+    }))))
+}
+
+/// What an engine and its sessions share.
+pub(crate) struct Inner {
+    pub(crate) place: Place,
+    /// I/O of sessions: what counters report.
+    pub(crate) session_meter: Meter,
+    /// I/O of everything else: loading, verification.
+    other_meter: Meter,
+    pub(crate) tally: Tally,
+    turns: Mutex<BTreeMap<SchemaNo, WriteTurn>>,
+}
+
+impl Inner {
+    /// The queue of those that want to write a schema.
+    pub(crate) fn write_turn(&self, schema: SchemaNo) -> WriteTurn {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(schema).or_default())
+    }
+}
+
+struct SqliteEngine(Arc<Inner>);
+
+impl SqliteEngine {
+    fn settings(&self) -> Vec<Setting> {
+        let Place { buffered, cache_blocks, .. } = self.0.place;
+        let cache_mb = cache_blocks / ((1 << 20) / BLOCK_BYTES);
+        vec![
+            Setting::new("data file I/O", if buffered { "buffered" } else { "direct" }),
+            Setting::new("page_size", format!("{BLOCK_BYTES} bytes")),
+            Setting::new("cache of each session", format!("{cache_mb} MiB")),
+            Setting::new("journal_mode", "WAL"),
+            Setting::new("synchronous", "FULL"),
+            Setting::new("wal_autocheckpoint", format!("{CHECKPOINT_PAGES} pages")),
+        ]
+    }
+}
+
+impl Engine for SqliteEngine {
+    fn server(&self) -> Result<Server, EngineError> {
+        let place = &self.0.place;
+        let mut advice = Vec::new();
+        if place.buffered {
+            advice.push(
+                "BUFFERED is TRUE: reads that the page cache of the operating system can serve never reach the device."
+                    .into(),
+            );
+        }
+        Ok(Server {
+            product: "SQLite".into(),
+            version: rusqlite::version().into(),
+            block_bytes: BLOCK_BYTES,
+            settings: self.settings(),
+            advice,
+            capabilities: Capabilities {
+                stores_data: true,
+                parallel_slices: false,
+                embedded: true,
+                batches_in_server: false,
+                cancel: true,
+                direct_io: Some(!place.buffered),
+            },
+            data_path: Some(place.folder.clone()),
+        })
+    }
+
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        let Inner { place, other_meter, .. } = &*self.0;
+        if !place.folder.exists() {
+            return Ok(Vec::new());
+        }
+        let failed = |error: std::io::Error| os_failed(format!("reading {}", place.folder.display()), &error);
+        let mut states = Vec::new();
+        for entry in std::fs::read_dir(&place.folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let Some(schema) = schema_of(&path) else { continue };
+            states.extend(SchemaFile::open(schema, &path, IoMode::Buffered, other_meter)?.state()?);
+        }
+        states.sort_by_key(|state| state.schema);
+        Ok(states)
+    }
+
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        load::create(&self.0.place, load, schema, &self.0.other_meter)
+    }
+
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        load::load_slice(&self.0.place, load, slice, progress, &self.0.other_meter)
+    }
+
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        finish::finish(&self.0.place, load, schema, &self.0.other_meter)
+    }
+
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        finish::drop_schema(&self.0.place, schema, &self.0.other_meter)
+    }
+
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(SqliteSession::open(&self.0, plan)?))
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        let io = self.0.session_meter.totals();
+        let sums = self.0.tally.sums();
+        let counters: Counters = [
+            (Counter::LogicalReads, sums.logical_reads),
+            (Counter::PhysicalReads, io.page_reads.count()),
+            (Counter::PhysicalReadRequests, io.page_reads.count()),
+            (Counter::PhysicalReadBytes, io.page_reads.bytes),
+            (Counter::PhysicalReadTimeNs, io.page_reads.ns.sum()),
+            (Counter::PhysicalWrites, io.page_writes.count()),
+            (Counter::PhysicalWriteBytes, io.page_writes.bytes),
+            (Counter::RedoBytes, io.log_writes.bytes),
+            (Counter::RedoWrites, io.log_writes.count()),
+            (Counter::RedoSyncs, io.log_syncs.count()),
+            (Counter::Commits, sums.commits),
+            (Counter::RowsRead, sums.rows_read),
+            (Counter::RowsChanged, sums.rows_changed),
+            (Counter::Checkpoints, sums.checkpoints),
+        ]
+        .into_iter()
+        .collect();
+        let events = events(&io);
+        let latencies = [
+            (LatencyKind::PhysicalRead, io.page_reads.ns),
+            (LatencyKind::PhysicalWrite, io.page_writes.ns),
+            (LatencyKind::RedoSync, io.log_syncs.ns),
+        ];
+        Ok(Snapshot { latencies: latencies.into(), events, ..Snapshot::now(counters) })
+    }
+
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        let Inner { place, other_meter, .. } = &*self.0;
+        let file = SchemaFile::open(schema, &place.file(schema), place.io(), other_meter)?;
+        read_rows::read_rows(&file, table, positions, visit)
+    }
+
+    fn processes(&self) -> Option<Vec<u32>> {
+        Some(vec![std::process::id()])
+    }
+}
+
+/// What sessions wait for outside of SQLite: the calls of our VFS.
+fn events(io: &IoTotals) -> Vec<WaitEvent> {
+    let event = |name: &str, class: &str, transfers: &TransferTotals| WaitEvent {
+        name: name.into(),
+        class: class.into(),
+        waits: Some(transfers.count()),
+        time_us: transfers.ns.sum() / 1000,
+    };
+    vec![
+        event("page read", "data", &io.page_reads),
+        event("page write", "data", &io.page_writes),
+        event("file fsync", "data", &io.file_syncs),
+        event("log write", "log", &io.log_writes),
+        event("log fsync", "log", &io.log_syncs),
+    ]
+}

@@ -1,0 +1,227 @@
+//! Memory of a page cache: page buffers in huge-page-advised mappings, and the slots that describe them.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use rusqlite::ffi::sqlite3_pcache_page;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// What SQLite asked for: bytes of a page, and bytes of its own bookkeeping beside each page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) page_bytes: usize,
+    pub(super) extra_bytes: usize,
+}
+
+/// A slot as SQLite sees it (`page` comes first, so a pointer to one is a pointer to the other), with the number
+/// by which the cache knows it. SQLite's extra bytes follow directly: one fetch touches neighbouring lines.
+#[repr(C)]
+pub(super) struct Slot {
+    page: sqlite3_pcache_page,
+    number: u32,
+}
+
+const HUGE: usize = 2 << 20;
+const SMALL_MAP_PAGES: usize = 16;
+/// Buffers start at multiples of this, so that direct I/O can read straight into any page of 4 KiB or more.
+const MAP_ALIGN: usize = 4096;
+/// SQLite compares integers in records eight bytes at a time, and so reads up to seven bytes past the end of a page
+/// (its own cache keeps the extra bytes there). Behind the last page of a mapping must be memory that can be read.
+const SPILL: usize = 4096;
+const SLOTS_PER_BLOCK: usize = 256;
+const LINE: usize = 64;
+
+/// A private anonymous mapping: `bytes` for pages, and [`SPILL`] behind them.
+struct Map {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Map {
+    /// Maps zeroed memory that costs nothing until it is touched; from 2 MiB on it starts at a huge-page boundary
+    /// and asks for huge pages, which spares page faults, TLB misses and most of direct I/O's page pinning.
+    fn new(bytes: usize) -> Option<Self> {
+        let slack = if bytes >= HUGE { HUGE } else { 0 };
+        let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let raw = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes + SPILL + slack, prot, flags) }.ok()?;
+        let skip = if slack == 0 { 0 } else { raw.cast::<u8>().align_offset(HUGE) };
+        // SAFETY: skip <= slack, so [skip, skip + bytes + SPILL) lies inside the mapping just made, and what is unmapped
+        // around it was never handed out. A failing madvise or munmap costs speed or address space, nothing else.
+        let start = unsafe {
+            let start = raw.cast::<u8>().add(skip);
+            if slack > 0 {
+                let _ = munmap(raw, skip);
+                let _ = munmap(start.add(bytes + SPILL).cast(), slack - skip);
+                let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
+            }
+            NonNull::new_unchecked(start)
+        };
+        Some(Self { start, bytes })
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours alone, and the cache that hands out its pages is gone or empty.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes + SPILL) };
+    }
+}
+
+/// Zeroed slots, `stride` bytes apart.
+struct SlotBlock {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl SlotBlock {
+    fn new(stride: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(stride * SLOTS_PER_BLOCK, LINE).ok()?;
+        // SAFETY: the layout's size is not zero: a stride is at least one line.
+        NonNull::new(unsafe { alloc_zeroed(layout) }).map(|start| Self { start, layout })
+    }
+}
+
+impl Drop for SlotBlock {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new` with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+/// All memory of one cache. Slots are numbered from 0 and keep their buffer for good.
+pub(super) struct Memory {
+    shape: Shape,
+    stride: usize,
+    blocks: Vec<SlotBlock>,
+    maps: Vec<Map>,
+    /// Pages of the last mapping that have been given to slots.
+    map_used: usize,
+    slots: u32,
+}
+
+impl Memory {
+    pub(super) fn new(shape: Shape) -> Self {
+        let stride = (size_of::<Slot>() + shape.extra_bytes).next_multiple_of(LINE);
+        Self { shape, stride, blocks: Vec::new(), maps: Vec::new(), map_used: 0, slots: 0 }
+    }
+
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// Makes one more slot; `expected` is how many the cache will hold in the end, as far as it knows. `None`
+    /// when there is no memory.
+    pub(super) fn add_slot(&mut self, expected: u32) -> Option<u32> {
+        let number = self.slots;
+        let buffer = self.next_buffer(expected)?;
+        if number as usize == self.blocks.len() * SLOTS_PER_BLOCK {
+            self.blocks.push(SlotBlock::new(self.stride)?);
+        }
+        let slot = self.slot(number).as_ptr();
+        // SAFETY: slot points at a zeroed, aligned element of a block that is ours; the extra bytes follow it
+        // within the stride.
+        unsafe {
+            let extra = slot.cast::<u8>().add(size_of::<Slot>());
+            slot.write(Slot {
+                page: sqlite3_pcache_page { pBuf: buffer.as_ptr().cast(), pExtra: extra.cast() },
+                number,
+            });
+        }
+        self.map_used += 1;
+        self.slots += 1;
+        Some(number)
+    }
+
+    fn next_buffer(&mut self, expected: u32) -> Option<NonNull<u8>> {
+        let page_bytes = self.shape.page_bytes;
+        if self.maps.last().is_none_or(|map| (self.map_used + 1) * page_bytes > map.bytes) {
+            let missing = (expected.saturating_sub(self.slots) as usize).max(SMALL_MAP_PAGES) * page_bytes;
+            let unit = if missing >= HUGE { HUGE } else { MAP_ALIGN };
+            self.maps.push(Map::new(missing.next_multiple_of(unit))?);
+            self.map_used = 0;
+        }
+        let map = self.maps.last()?;
+        // SAFETY: map_used pages of page_bytes fit into the map with at least one page to spare, see above.
+        Some(unsafe { map.start.add(self.map_used * page_bytes) })
+    }
+
+    #[inline]
+    fn slot(&self, number: u32) -> NonNull<Slot> {
+        let (block, place) = (number as usize / SLOTS_PER_BLOCK, number as usize % SLOTS_PER_BLOCK);
+        // SAFETY: place < SLOTS_PER_BLOCK, so the address lies inside the block (indexing checks the block).
+        unsafe { self.blocks[block].start.add(place * self.stride).cast() }
+    }
+
+    /// The slot in the form in which SQLite keeps it.
+    #[inline]
+    pub(super) fn page(&self, number: u32) -> NonNull<sqlite3_pcache_page> {
+        self.slot(number).cast()
+    }
+
+    /// Clears the first word of SQLite's extra bytes, by which it tells a new page from one it knows.
+    #[inline]
+    pub(super) fn mark_new(&self, number: u32) {
+        // SAFETY: pExtra points at extra_bytes >= 8 bytes behind the slot, aligned to 8, and the page is not in
+        // SQLite's hands while the cache gives it a new identity.
+        unsafe { (*self.slot(number).as_ptr()).page.pExtra.cast::<*mut c_void>().write(std::ptr::null_mut()) }
+    }
+
+    /// Gives the memory behind a slot's buffer back to the system; it reads as zeros afterwards. Pages smaller
+    /// than the system's stay.
+    pub(super) fn release_buffer(&self, number: u32) {
+        if self.shape.page_bytes.is_multiple_of(MAP_ALIGN) {
+            // SAFETY: the buffer is page_bytes of a private mapping of ours, and the slot holds no page.
+            unsafe {
+                let buffer = (*self.slot(number).as_ptr()).page.pBuf;
+                let _ = madvise(buffer, self.shape.page_bytes, Advice::LinuxDontNeed);
+            }
+        }
+    }
+
+    /// Frees everything. No slot may be in SQLite's hands.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.shape);
+    }
+}
+
+#[cfg(test)]
+impl Memory {
+    /// Bytes of all mappings.
+    pub(super) fn mapped(&self) -> usize {
+        self.maps.iter().map(|map| map.bytes).sum()
+    }
+}
+
+/// The number of the slot behind a page that SQLite hands back.
+///
+/// # Safety
+/// `page` must come from [`Memory::page`] of a memory that still holds that slot.
+#[inline]
+pub(super) unsafe fn slot_number(page: *const sqlite3_pcache_page) -> u32 {
+    // SAFETY: `page` is the first field of a live Slot (repr(C)), so both have the same address.
+    unsafe { (*page.cast::<Slot>()).number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_page_of_every_mapping_may_be_read_past_its_end() {
+        for (page_bytes, pages) in [(8192, 16), (8192, 256), (8192, 1024), (512, 128)] {
+            let mut memory = Memory::new(Shape { page_bytes, extra_bytes: 64 });
+            for _ in 0..pages {
+                let number = memory.add_slot(pages).unwrap();
+                // SAFETY: what is tested: eight bytes behind any page are mapped.
+                let behind = unsafe {
+                    let buffer = memory.slot(number).as_ref().page.pBuf.cast::<u64>();
+                    buffer.byte_add(page_bytes).read_unaligned()
+                };
+                assert_eq!(behind, 0);
+            }
+        }
+    }
+}

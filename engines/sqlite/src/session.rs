@@ -1,0 +1,157 @@
+//! A session: executes batches, operation by operation.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::InterruptHandle;
+use slob_engine::{Alarm, Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
+use slob_method::{Action, Batch, Op, SchemaNo};
+
+use crate::engine::Inner;
+use crate::error::failed;
+use crate::link::Link;
+use crate::tally::SessionCounts;
+
+/// How often, at most, a session tells its block visits: asking SQLite takes about as long as visiting one.
+const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+
+/// A session of this engine.
+pub(crate) struct SqliteSession {
+    number: u32,
+    /// Its own schema, and schema 1 if it goes there.
+    links: Vec<(SchemaNo, Link)>,
+    counts: Arc<SessionCounts>,
+    canceller: Arc<Canceller>,
+    inner: Arc<Inner>,
+}
+
+struct Canceller {
+    alarm: Alarm,
+    running: Vec<InterruptHandle>,
+}
+
+impl Cancel for Canceller {
+    fn cancel(&self) {
+        // First the alarm, so that no operation begins, then whatever is running.
+        self.alarm.cancel();
+        self.running.iter().for_each(InterruptHandle::interrupt);
+    }
+}
+
+impl SqliteSession {
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// If a schema that it needs is not loaded, or can't be opened.
+    pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self, EngineError> {
+        let counts = inner.tally.open();
+        // From here on, dropping the session takes the counts back.
+        let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
+        let inner = Arc::clone(inner);
+        let mut session = Self { number: plan.number, links: Vec::new(), counts, canceller, inner };
+        session.link(plan.home, plan)?;
+        if plan.hot_schema && plan.home != SchemaNo::FIRST {
+            session.link(SchemaNo::FIRST, plan)?;
+        }
+        let running = session.links.iter().map(|(_, link)| link.interrupt_handle()).collect();
+        session.canceller = Arc::new(Canceller { alarm: Alarm::default(), running });
+        Ok(session)
+    }
+
+    fn link(&mut self, schema: SchemaNo, plan: &SessionPlan) -> Result<(), EngineError> {
+        let Inner { place, session_meter, .. } = &*self.inner;
+        let turn = self.inner.write_turn(schema);
+        let link = Link::open(place, schema, plan, session_meter, &self.counts, turn)?;
+        self.links.push((schema, link));
+        Ok(())
+    }
+
+    /// Carries out one operation and returns its rows.
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+        let link = self.links.iter_mut().find(|(schema, _)| *schema == op.schema).map(|(_, link)| link);
+        let result = match (link, op.action) {
+            (Some(link), Action::Select(range)) => link.select(range).map(Some),
+            (Some(link), Action::Update(range, stamp)) => link.update(range, stamp),
+            (Some(link), Action::Scan) => link.scan(),
+            (None, _) => Ok(None),
+        };
+        match result {
+            Ok(Some(rows)) => Ok(rows),
+            Ok(None) => {
+                let message = "the session was not opened for such an operation";
+                Err(EngineError::new(ErrorKind::Usage, self.step(op), message))
+            }
+            Err(error) => Err(failed(self.step(op), &error, &self.inner.session_meter)),
+        }
+    }
+
+    fn step(&self, op: &Op) -> String {
+        format!("session {}, {:?} in schema {}", self.number, op.action, op.schema)
+    }
+
+    fn publish_visits(&mut self) {
+        self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
+    }
+
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let mut published = begun;
+        let canceller = Arc::clone(&self.canceller);
+        for op in batch.ops() {
+            let start = Instant::now();
+            if deadline.is_some_and(|deadline| start >= deadline) {
+                break;
+            }
+            canceller.alarm.sleep(Duration::ZERO, None)?;
+            let rows = self.perform(op)?;
+            let end = Instant::now();
+            outcome.push(OpOutcome {
+                start_ns: nanoseconds(start - begun),
+                duration_ns: nanoseconds(end - start),
+                rows,
+            });
+            if end - published >= PUBLISH_EVERY {
+                self.publish_visits();
+                published = end;
+            }
+            canceller.alarm.sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
+        }
+        Ok(())
+    }
+}
+
+impl Session for SqliteSession {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        outcome.clear();
+        let result = self.work(batch, deadline, outcome);
+        self.publish_visits();
+        result
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        let canceller: Arc<dyn Cancel> = Arc::<Canceller>::clone(&self.canceller);
+        Some(canceller)
+    }
+}
+
+impl Drop for SqliteSession {
+    fn drop(&mut self) {
+        // The last connection to a file checkpoints what is left in its log: that counts too.
+        self.links.clear();
+        self.inner.tally.close(&self.counts);
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

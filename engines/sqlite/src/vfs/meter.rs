@@ -1,0 +1,264 @@
+//! Counters of the I/O that SQLite does, kept where it happens.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use slob_stats::{Histogram, SharedHistogram};
+
+/// Transfers of one kind. Both figures only grow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransferTotals {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Duration of each, in nanoseconds; its count is their number.
+    pub ns: Histogram,
+}
+
+impl TransferTotals {
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.ns.count()
+    }
+
+    fn add(&mut self, transfers: &Transfers) {
+        self.bytes += transfers.bytes.load(Relaxed);
+        if let Some(ns) = transfers.ns.get() {
+            self.ns.merge(&ns.snapshot());
+        }
+    }
+}
+
+/// What has been read, written and synced so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IoTotals {
+    /// Reads of pages of main database files.
+    pub page_reads: TransferTotals,
+    /// Writes to main database files: by checkpoints, or by commits without a write-ahead log.
+    pub page_writes: TransferTotals,
+    /// fsyncs of main database files.
+    pub file_syncs: TransferTotals,
+    /// Writes to write-ahead logs (two for each frame: header and page).
+    pub log_writes: TransferTotals,
+    /// fsyncs of write-ahead logs.
+    pub log_syncs: TransferTotals,
+}
+
+impl IoTotals {
+    fn add(&mut self, file: &FileMeter) {
+        let (writes, syncs) = match file.kind {
+            FileKind::Main => (&mut self.page_writes, &mut self.file_syncs),
+            FileKind::Log => (&mut self.log_writes, &mut self.log_syncs),
+        };
+        writes.add(&file.writes);
+        syncs.add(&file.syncs);
+        self.page_reads.add(&file.reads);
+    }
+}
+
+/// Which file of a database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    Main,
+    Log,
+}
+
+/// Counts transfers of one kind of one file, written by one thread. A histogram takes 19 KB: it is made when the
+/// first transfer happens, because most sessions of most tests never write.
+#[derive(Default)]
+pub(super) struct Transfers {
+    bytes: AtomicU64,
+    ns: OnceLock<SharedHistogram>,
+}
+
+impl Transfers {
+    /// Counts one transfer that began at `start` and has just ended.
+    #[inline]
+    pub(super) fn record(&self, start: Instant, bytes: u64) {
+        let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.ns.get_or_init(SharedHistogram::new).record(ns);
+        // One writer: no locked instruction is needed.
+        self.bytes.store(self.bytes.load(Relaxed) + bytes, Relaxed);
+    }
+}
+
+/// The counters of one open file. One connection writes them, and SQLite lets one thread at a time use it.
+pub(super) struct FileMeter {
+    kind: FileKind,
+    pub(super) reads: Transfers,
+    pub(super) writes: Transfers,
+    pub(super) syncs: Transfers,
+}
+
+impl FileMeter {
+    pub(super) fn new(kind: FileKind) -> Self {
+        Self { kind, reads: Transfers::default(), writes: Transfers::default(), syncs: Transfers::default() }
+    }
+}
+
+/// Why the VFS refused; SQLite itself only says 'unable to open' or 'disk I/O error'.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IoFault {
+    /// The file system or the device has no direct I/O for this file.
+    #[error(
+        "{path}: this file system does not support direct I/O (O_DIRECT); put the data on one that does (ext4, xfs), or use --buffered to measure through the page cache of the operating system"
+    )]
+    NoDirectIo {
+        /// The database file.
+        path: String,
+    },
+    /// Any other error of the operating system.
+    #[error("{action} of {path} at byte {offset} failed: {error}")]
+    Os {
+        /// What was tried.
+        action: &'static str,
+        /// The database file.
+        path: String,
+        /// Where in the file.
+        offset: u64,
+        /// What the operating system said.
+        error: String,
+    },
+}
+
+#[derive(Default)]
+struct State {
+    open: Vec<Arc<FileMeter>>,
+    closed: IoTotals,
+    fault: Option<IoFault>,
+}
+
+/// Adds up the I/O of all connections opened for one purpose (see [`super::Location`]), including those that are
+/// closed by now.
+pub struct Meter {
+    id: i64,
+    state: Shared,
+}
+
+/// The part of a meter that open files hold on to.
+#[derive(Clone, Default)]
+pub(super) struct Shared(Arc<Mutex<State>>);
+
+static METERS: Mutex<BTreeMap<i64, Shared>> = Mutex::new(BTreeMap::new());
+static NEXT_ID: AtomicI64 = AtomicI64::new(1);
+
+fn meters() -> MutexGuard<'static, BTreeMap<i64, Shared>> {
+    METERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Meter {
+    /// A new meter at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let (id, state) = (NEXT_ID.fetch_add(1, Relaxed), Shared::default());
+        meters().insert(id, state.clone());
+        Self { id, state }
+    }
+
+    /// What connections name in their URI.
+    pub(super) fn id(&self) -> i64 {
+        self.id
+    }
+
+    /// Everything counted so far.
+    #[must_use]
+    pub fn totals(&self) -> IoTotals {
+        let state = self.state.lock();
+        let mut totals = state.closed.clone();
+        state.open.iter().for_each(|file| totals.add(file));
+        totals
+    }
+
+    /// The last reason for which the VFS failed a call, if there is one that has not been asked for yet.
+    #[must_use]
+    pub fn take_fault(&self) -> Option<IoFault> {
+        self.state.lock().fault.take()
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        meters().remove(&self.id);
+    }
+}
+
+impl Shared {
+    /// The meter of that number; files opened for none count for themselves.
+    pub(super) fn find(id: i64) -> Self {
+        meters().get(&id).cloned().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn open(&self, file: FileMeter) -> Arc<FileMeter> {
+        let file = Arc::new(file);
+        self.lock().open.push(Arc::clone(&file));
+        file
+    }
+
+    /// Keeps a file's counts after it has been closed.
+    pub(super) fn close(&self, file: &Arc<FileMeter>) {
+        let mut state = self.lock();
+        if let Some(at) = state.open.iter().position(|open| Arc::ptr_eq(open, file)) {
+            state.open.swap_remove(at);
+            state.closed.add(file);
+        }
+    }
+
+    pub(super) fn set_fault(&self, fault: IoFault) {
+        self.lock().fault = Some(fault);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(meter: &Meter, kind: FileKind) -> Arc<FileMeter> {
+        Shared::find(meter.id()).open(FileMeter::new(kind))
+    }
+
+    #[test]
+    fn closed_files_still_count() {
+        let meter = Meter::new();
+        let (first, second) = (open(&meter, FileKind::Main), open(&meter, FileKind::Main));
+        first.reads.record(Instant::now(), 8192);
+        second.reads.record(Instant::now(), 8192);
+        let totals = meter.totals();
+        assert_eq!((totals.page_reads.count(), totals.page_reads.bytes), (2, 16_384));
+        Shared::find(meter.id()).close(&first);
+        assert_eq!(meter.totals(), totals);
+        Shared::find(meter.id()).close(&first);
+        assert_eq!(meter.totals(), totals, "a file is not counted twice");
+    }
+
+    #[test]
+    fn logs_and_main_files_are_told_apart() {
+        let meter = Meter::new();
+        open(&meter, FileKind::Main).writes.record(Instant::now(), 1);
+        open(&meter, FileKind::Log).writes.record(Instant::now(), 10);
+        open(&meter, FileKind::Log).syncs.record(Instant::now(), 0);
+        let totals = meter.totals();
+        assert_eq!((totals.page_writes.bytes, totals.log_writes.bytes), (1, 10));
+        assert_eq!((totals.file_syncs.count(), totals.log_syncs.count()), (0, 1));
+    }
+
+    #[test]
+    fn meters_do_not_mix_and_faults_are_told_once() {
+        let (one, other) = (Meter::new(), Meter::new());
+        open(&one, FileKind::Main).reads.record(Instant::now(), 1);
+        Shared::find(one.id()).set_fault(IoFault::NoDirectIo { path: "/x".into() });
+        assert_eq!((one.totals().page_reads.count(), other.totals().page_reads.count()), (1, 0));
+        assert!(other.take_fault().is_none() && one.take_fault().is_some() && one.take_fault().is_none());
+    }
+}
