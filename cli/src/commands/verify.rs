@@ -16,9 +16,8 @@ pub(crate) fn verify(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let engine = registry::open(&spec.target, &spec.options, Purpose::Use)?;
     let progress = Progress::new("verifying");
-    let found = slob_run::verify(engine.as_ref(), spec.streams.get(), &stop, &|rows, of| {
-        progress.at(rows, of, "rows read")
-    });
+    let on_rows = |rows, of| progress.at(rows, of, "rows read");
+    let found = slob_run::verify(engine.as_ref(), spec.streams.get(), &stop, &on_rows);
     progress.finish();
     let found = found?;
     let mut text = String::new();

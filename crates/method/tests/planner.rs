@@ -165,7 +165,7 @@ fn a_nonce_changes_stamps_and_nothing_else() {
     let (first, second) = (stamps(1), stamps(2));
     assert_eq!(first.0, second.0);
     assert!(first.1.iter().all(|stamp| !second.1.contains(stamp)));
-    let mut unique = first.1.clone();
+    let mut unique = first.1;
     unique.sort();
     unique.dedup();
     assert_eq!(unique.len(), 500);

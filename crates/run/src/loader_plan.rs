@@ -94,7 +94,8 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
                 plan.work.push_back(SchemaWork { schema, new: false, slices });
             }
             None => {
-                plan.work.push_back(SchemaWork { schema, new: true, slices: load.slices(schema).collect() })
+                let slices = load.slices(schema).collect();
+                plan.work.push_back(SchemaWork { schema, new: true, slices });
             }
         }
     }

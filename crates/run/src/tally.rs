@@ -191,7 +191,7 @@ mod tests {
             .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
             .into();
         let mut totals = SessionTotals::default();
-        tally.add(3, start, &vec![select(); 4], &outcomes, &mut totals);
+        tally.add(3, start, &[select(); 4], &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
         assert_eq!(tally.window()[&OpKind::Select].operations, 2);

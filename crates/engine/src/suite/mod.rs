@@ -99,6 +99,8 @@ impl Subject<'_> {
     }
 }
 
+// By value, so that it can be handed to `map_err` as it is.
+#[allow(clippy::needless_pass_by_value)]
 fn text(error: EngineError) -> String {
     error.to_string()
 }
