@@ -203,7 +203,8 @@ impl Timeline<'_> {
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
         if self.prepared.warmup.is_zero() {
             // Before the start, so that every operation counts, from the very first.
-            self.open_window(&mut parts, &first);
+            tally.edges().begin(first.taken);
+            self.window_began(&mut parts, &first);
         }
         sessions.shared.gate.start(tally.clone());
         self.observer.on_run(&RunEvent::Started);
@@ -234,18 +235,25 @@ impl Timeline<'_> {
             let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
             let wake_at = edge_at.map_or(tick_at, |edge| edge.min(tick_at));
             let why = sessions.wait_until(wake_at, self.context.stop);
-            let sample = sampler.take();
+            let now = Instant::now();
+            let over = why.is_some() || end_at.is_some_and(|end| now >= end);
+            let opening = !over && parts.begin.is_none() && now >= begin_at;
+            let sample = sampler.take_with(|taken| {
+                if opening {
+                    tally.edges().begin(taken);
+                } else if over {
+                    tally.edges().end(taken);
+                }
+            });
             parts.series.add_sampled(start, &last, &sample);
-            let over = why.is_some() || end_at.is_some_and(|end| sample.taken >= end);
-            if parts.begin.is_none() && sample.taken >= begin_at && why.is_none() {
-                self.open_window(parts, &sample);
+            if opening {
+                self.window_began(parts, &sample);
             }
             if over || sample.taken >= tick_at {
                 next_second = (sample.taken - start).as_secs() + 1;
                 self.tick(sessions, parts, &tally, end_at);
             }
             if over {
-                tally.edges().end(sample.taken);
                 parts.end = Some(sample);
                 self.observer.on_run(&RunEvent::WindowEnded);
                 if why == Some(Wake::Interrupted) {
@@ -258,8 +266,7 @@ impl Timeline<'_> {
         }
     }
 
-    fn open_window(&mut self, parts: &mut Parts, sample: &Sample) {
-        parts.tally.edges().begin(sample.taken);
+    fn window_began(&mut self, parts: &mut Parts, sample: &Sample) {
         parts.begin = Some(sample.clone());
         self.observer.on_run(&RunEvent::WindowBegan);
     }

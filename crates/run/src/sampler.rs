@@ -33,8 +33,15 @@ impl<'a> Sampler<'a> {
 
     /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
     pub(crate) fn take(&self) -> Sample {
+        self.take_with(|_| ())
+    }
+
+    /// The same; `on_taken` hears of the moment as soon as the database's counters are read, before the slower
+    /// rest: operations are told apart by that moment.
+    pub(crate) fn take_with(&self, on_taken: impl FnOnce(Instant)) -> Sample {
         let snapshot = self.engine.snapshot().ok();
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
+        on_taken(taken);
         let mut sample = Sample {
             taken,
             snapshot,

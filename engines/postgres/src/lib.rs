@@ -1,1 +1,32 @@
-//! OpenSLOB: the PostgreSQL engine.
+//! OpenSLOB: the PostgreSQL engine, for versions 13 to 18.
+//!
+//! Each schema of the method is a namespace of its own (`slob1`, `slob2`, ...) with two tables, whose rows are as large
+//! as no second one fits beside them. A batch is one CALL of a procedure in that namespace: static SQL in a loop over
+//! arrays of numbers, so that an operation costs the server no parsing, no planning and no network.
+//!
+//! A plain role that may create schemas in its database is all it takes. What a role without more rights can't see or
+//! do is absent, or said before a run.
+#![forbid(unsafe_code)]
+
+mod before_run;
+mod catalog;
+#[path = "connect_standin.rs"]
+mod connect;
+mod copy_rows;
+mod counters;
+mod engine;
+mod error;
+mod finish;
+mod link;
+mod load;
+mod namespace;
+mod options;
+mod plans;
+mod procedure;
+mod processes;
+mod read_rows;
+mod sampler;
+mod session;
+mod settings;
+
+pub use engine::KIND;

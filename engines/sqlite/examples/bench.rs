@@ -15,7 +15,7 @@ use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const WARM_UP: Duration = Duration::from_secs(1);
+const WARM_UP: Duration = Duration::from_secs(2);
 
 fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
