@@ -51,7 +51,9 @@ impl Link {
                 .with_advice("complete it with `slob setup`"));
         }
         file.batch("opening", include_str!("../sql/session.sql"))?;
-        file.batch("opening", &format!("PRAGMA cache_size = {}", place.cache_blocks))?;
+        // Reading the marker has begun a cache of the default size: it starts over, in one piece of the right size.
+        let sized = format!("PRAGMA cache_size = {}; PRAGMA shrink_memory", place.cache_blocks);
+        file.batch("opening", &sized)?;
         // What a completed schema has already; a kill at the end of its load can leave it undone.
         let mode: String = file.value("opening", "PRAGMA journal_mode = WAL")?;
         if mode != "wal" {

@@ -340,6 +340,8 @@ mod tests {
             model.unpin(0, false);
         }
         assert_eq!((model.cache.len(), model.cache.memory.mapped()), (1024, 8 << 20));
+        model.cache.shrink();
+        assert_eq!((model.cache.len(), model.cache.memory.mapped()), (0, 0));
         assert!(model.cache.fetch(1, Create::No).is_none(), "the first page has left");
     }
 

@@ -139,8 +139,10 @@ impl Memory {
         let page_bytes = self.shape.page_bytes;
         if self.maps.last().is_none_or(|map| (self.map_used + 1) * page_bytes > map.bytes) {
             let missing = (expected.saturating_sub(self.slots) as usize).max(SMALL_MAP_PAGES) * page_bytes;
-            let unit = if missing >= HUGE { HUGE } else { MAP_ALIGN };
-            self.maps.push(Map::new(missing.next_multiple_of(unit))?);
+            // Whole huge pages first; a last part that fills none gets small ones, so that no memory is wasted.
+            let bytes =
+                if missing >= HUGE { missing - missing % HUGE } else { missing.next_multiple_of(MAP_ALIGN) };
+            self.maps.push(Map::new(bytes)?);
             self.map_used = 0;
         }
         let map = self.maps.last()?;

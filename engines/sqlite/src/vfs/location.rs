@@ -16,7 +16,7 @@ pub enum IoMode {
     /// Through the page cache of the operating system.
     Buffered,
     /// For loading: consecutive writes are gathered and go past the page cache in large pieces, reads go through
-    /// it. Nothing is lost by a kill that SQLite believes to be written.
+    /// it. What SQLite has committed survives a kill of this process, as it does in the other modes.
     Streaming,
 }
 
