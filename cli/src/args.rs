@@ -11,6 +11,9 @@ use crate::registry;
 /// Parameters that decide what is loaded.
 const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
 
+/// Parameters that a run has no use for: the data are as they were loaded.
+const LOAD_ONLY: &[&str] = &["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"];
+
 /// The whole command line.
 pub(crate) fn command() -> Command {
     Command::new("slob")
@@ -55,7 +58,7 @@ fn setup() -> Command {
         Command::new("setup")
             .about("Load the schemas of a test; goes on where an earlier load was stopped")
             .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
-            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).help("The number of schemas, with a tablespace before it where the database has them")),
+            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, with a tablespace before it where the database has them")),
         |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
     )
 }
@@ -68,7 +71,7 @@ fn run() -> Command {
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
             .arg(switch("json").help("Print the record as JSON instead of the report")),
-        |_| true,
+        |param| !LOAD_ONLY.contains(&param.key),
     )
 }
 
@@ -78,8 +81,12 @@ fn demo() -> Command {
             .about("Probe the device, load four small schemas here, run for 20 s, print the report, clean up")
             .after_help("The data go to ./slob-demo and are removed at the end; the report stays.")
             .arg(switch("keep").help("Keep the data")),
-        |param| ["RUN_TIME", "RESULTS_DIR"].contains(&param.key) || matches!(param.group, Group::Engine(_)),
+        |param| {
+            ["RUN_TIME", "RESULTS_DIR"].contains(&param.key)
+                || param.group == Group::Engine(registry::DEMO_SCHEME)
+        },
     )
+    .mut_arg("RUN_TIME", |arg| arg.help("how long to measure, in seconds [RUN_TIME=20]"))
 }
 
 fn report() -> Command {

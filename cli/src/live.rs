@@ -43,7 +43,11 @@ impl RunObserver for RunTalk {
     fn on_run(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Connected { sessions, took } => {
-                self.say(&format!("{sessions} sessions connected in {:.1} s", took.as_secs_f64()));
+                self.say(&format!(
+                    "{} connected in {:.1} s",
+                    output::plural(u64::from(*sessions), "session"),
+                    took.as_secs_f64()
+                ));
             }
             RunEvent::Script(moment) => self.say(&format!("calling EXTERNAL_SCRIPT {moment}")),
             RunEvent::Started | RunEvent::WindowBegan | RunEvent::WindowEnded => {}

@@ -102,8 +102,9 @@ impl LoadObserver for LoadTalk {
             LoadEvent::Began { rows: 0, resumed: 0, .. } => {}
             LoadEvent::Began { bytes, resumed, streams, .. } => {
                 let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
-                self.progress
-                    .say(&format!("loading {:.2} GB with {streams} streams{going_on}", *bytes as f64 / 1e9));
+                let streams = output::plural(*streams as u64, "stream");
+                let gb = *bytes as f64 / 1e9;
+                self.progress.say(&format!("loading {gb:.2} GB with {streams}{going_on}"));
             }
             LoadEvent::Progress { rows, of, bytes, elapsed } => {
                 let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);

@@ -18,7 +18,7 @@ pub(crate) fn conf(matches: &ArgMatches) -> Outcome {
     if matches.get_flag("markdown") {
         output::print(&markdown(&registry::table()))?;
     } else if matches.get_flag("init") {
-        init()?;
+        init(matches.get_one::<String>("conf-file").map_or(FILE, String::as_str))?;
     } else {
         let settings = settings::resolve(matches, &[])?;
         let text = if matches.get_flag("json") { as_json(&settings) } else { as_table(&settings) };
@@ -28,16 +28,16 @@ pub(crate) fn conf(matches: &ArgMatches) -> Outcome {
 }
 
 /// Writes a starter file, never over one that is there.
-fn init() -> Result<(), Failure> {
+fn init(name: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{FILE} is already here; move it away first, it will not be overwritten"))
+            Failure::usage(format!("{name} is already here; move it away first, it will not be overwritten"))
         }
-        _ => Failure::usage(format!("writing {FILE}: {error}")),
+        _ => Failure::usage(format!("writing {name}: {error}")),
     };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(FILE).map_err(fail)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(name).map_err(fail)?;
     file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
-    output::say(&format!("{FILE} is written; `slob conf` shows what it means"));
+    output::say(&format!("{name} is written; `slob conf` shows what it means"));
     Ok(())
 }
 

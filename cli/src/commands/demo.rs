@@ -1,20 +1,21 @@
 //! `slob demo`: the whole method in about a minute, with no server and no arguments.
 
 use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use slob_engine::{Engine, Purpose};
 use slob_host::ProbePlan;
-use slob_record::save_probe;
+use slob_record::{Record, save_probe};
 use slob_report::{compact_summary, text_report};
+use slob_spec::{LoadSpec, Settings};
 
 use super::{probe, run, setup};
 use crate::failure::{Failure, Outcome};
 use crate::{interrupt, output, registry, settings};
 
 const FOLDER: &str = "slob-demo";
-const SCHEMAS: &str = "4";
 
 pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve_without_file(matches, &parameters())?;
@@ -23,9 +24,28 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| {
         Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to"))
     })?;
+    let result = measure(&settings, folder, &stop);
+    let cleaned = if matches.get_flag("keep") {
+        output::say(&format!("the data stay in ./{FOLDER}"));
+        Ok(())
+    } else {
+        clean_up(&settings, folder)
+    };
+    let (record, kept) = result?;
+    output::print(&text_report(&record))?;
+    output::say(&format!(
+        "\n{}\nThe report is {}; `slob report last` prints it again",
+        compact_summary(&record).trim_end(),
+        kept.join("report.txt").display()
+    ));
+    cleaned?;
+    run::conclude(&record, false)
+}
 
-    output::say("1. What can the device do by itself?");
-    let results = settings::results_dir(&settings);
+fn measure(settings: &Settings, folder: &Path, stop: &AtomicBool) -> Result<(Record, PathBuf), Failure> {
+    output::say("1. Loading four small schemas, one row in each block");
+    setup::load_all(settings, stop)?;
+    output::say("2. What can the device do by itself?");
     let plan = ProbePlan {
         file_bytes: 512 << 20,
         seconds_per_step: 1.0,
@@ -33,31 +53,26 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
         async_depths: vec![16, 64],
         ..ProbePlan::new(folder)
     };
-    save_probe(&results, &probe::measure(&plan, &stop)?).map_err(Failure::failed)?;
-
-    output::say("2. Loading four small schemas, one row in each block");
-    let (engine, _) = setup::load_all(&settings, &stop)?;
-    output::say("3. Eight sessions, 10 % updates");
-    let measured = run::measure(&settings, &stop);
-
-    if matches.get_flag("keep") {
-        output::say(&format!("the data stay in ./{FOLDER}"));
-    } else {
-        for state in engine.schemas()? {
-            engine.drop_schema(state.schema).map_err(Failure::failed)?;
-        }
-        drop(engine);
-        // Only if it is empty: whatever else lies there is not ours.
-        let _ = fs::remove_dir(folder);
+    let results = settings::results_dir(settings);
+    let probe = probe::measure(&plan, stop)?;
+    if !probe.result.interrupted {
+        save_probe(&results, &probe).map_err(Failure::failed)?;
     }
-    let (record, kept) = measured?;
-    output::print(&text_report(&record))?;
-    output::say(&format!(
-        "\n{}\nThe report is {}; `slob report last` prints it again",
-        compact_summary(&record).trim_end(),
-        kept.join("report.txt").display()
-    ));
-    run::conclude(&record, false).map(|_| ExitCode::SUCCESS)
+    output::say("3. Eight sessions, 10 % updates");
+    run::measure(settings, stop)
+}
+
+/// Removes what the demo loaded, and its folder if nothing else lies there.
+fn clean_up(settings: &Settings, folder: &Path) -> Result<(), Failure> {
+    let spec = LoadSpec::from_settings(settings)?.spec;
+    let engine: Box<dyn Engine> = registry::open(&spec.target, &spec.options, Purpose::Use)?;
+    for state in engine.schemas()? {
+        engine.drop_schema(state.schema).map_err(Failure::failed)?;
+    }
+    drop(engine);
+    // Fails if something else lies there: that is not ours.
+    let _ = fs::remove_dir(folder);
+    Ok(())
 }
 
 /// What the demo sets; what the user says goes before it.
@@ -65,7 +80,7 @@ fn parameters() -> Vec<(String, String)> {
     let target = format!("{}:./{FOLDER}", registry::DEMO_SCHEME);
     let defaults = [
         ("TARGET", target.as_str()),
-        ("SCHEMAS", SCHEMAS),
+        ("SCHEMAS", "4"),
         ("THREADS_PER_SCHEMA", "2"),
         ("SCALE", "128M"),
         ("UPDATE_PCT", "10"),

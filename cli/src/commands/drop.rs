@@ -18,8 +18,7 @@ pub(crate) fn drop(matches: &ArgMatches) -> Outcome {
         output::say(&format!("{}: no schemas of ours, nothing to remove", spec.target));
         return Ok(ExitCode::SUCCESS);
     }
-    let blocks: u64 = schemas.iter().map(|state| state.load.scale + state.load.scan_blocks).sum();
-    let what = format!("{} schemas with {blocks} blocks from {}", schemas.len(), spec.target);
+    let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);
     if !matches.get_flag("yes") && !output::confirm(&format!("Remove {what}?"))? {
         output::say("nothing was removed");
         return Ok(ExitCode::SUCCESS);

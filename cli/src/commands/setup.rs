@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
-use slob_engine::{Engine, Purpose};
+use slob_engine::Purpose;
 use slob_run::{LoadSummary, load, plan_load};
 use slob_spec::{LoadSpec, Settings};
 
@@ -34,11 +34,8 @@ fn in_place(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
     }
 }
 
-/// Loads what the settings ask for, telling of it on stderr. Returns the opened engine too.
-pub(crate) fn load_all(
-    settings: &Settings,
-    stop: &AtomicBool,
-) -> Result<(Box<dyn Engine>, LoadSummary), Failure> {
+/// Loads what the settings ask for, telling of it on stderr.
+pub(crate) fn load_all(settings: &Settings, stop: &AtomicBool) -> Result<(), Failure> {
     let checked = LoadSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let spec = checked.spec;
@@ -49,7 +46,7 @@ pub(crate) fn load_all(
     talk.finish();
     let summary = result?;
     output::say(&sentence(&spec, &summary));
-    Ok((engine, summary))
+    Ok(())
 }
 
 fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
@@ -58,11 +55,12 @@ fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
         count => format!(" ({count} of {} schemas were there already)", spec.schemas),
     };
     if summary.rows == 0 && summary.layouts.is_empty() {
-        return format!("{}: all {} schemas are there already, nothing to load", spec.target, spec.schemas);
+        let schemas = output::plural(u64::from(spec.schemas.get()), "schema");
+        return format!("{}: {schemas} there already, nothing to load", spec.target);
     }
     let seconds = summary.took.as_secs_f64();
     format!(
-        "{}: {} rows, one in each block, {:.1} GB in {seconds:.1} s, {:.0} MB/s{there}; `slob run {}` is next",
+        "{}: {} rows, one in each block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{there}; `slob run {}` is next",
         spec.target,
         summary.rows,
         summary.bytes as f64 / 1e9,

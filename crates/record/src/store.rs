@@ -31,6 +31,7 @@ impl RunDirectory {
     /// If `results` can't be written to.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
+        remove_abandoned(results);
         let stamp = started.strftime("%Y%m%dT%H%M%SZ");
         for attempt in 1.. {
             let id = match attempt {
@@ -67,6 +68,8 @@ impl RunDirectory {
     /// # Errors
     /// If the file can't be written.
     pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
+        // It was there at the start; see `remove_abandoned`.
+        fs::create_dir_all(&self.temporary).map_err(RecordError::io("creating", &self.temporary))?;
         let path = self.temporary.join(name);
         fs::write(&path, content).map_err(RecordError::io("writing", path))
     }
@@ -98,6 +101,16 @@ impl RunDirectory {
     pub fn discard(self) {
         // Nothing was measured; a folder that can't be removed is hidden and does no harm.
         let _ = fs::remove_dir_all(&self.temporary);
+    }
+}
+
+/// Removes the folders of runs that were killed before they wrote anything. The folder of a run that is still going
+/// on is empty too and may be removed here; it is made again when the run writes.
+fn remove_abandoned(results: &Path) {
+    let entries = fs::read_dir(results).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".partial")) {
+        // Only empty folders can be removed in this way.
+        let _ = fs::remove_dir(entry.path());
     }
 }
 

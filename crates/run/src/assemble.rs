@@ -1,6 +1,7 @@
 //! From the parts of a run to its record.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -121,6 +122,14 @@ fn notes(parts: &Parts) -> Vec<String> {
     if retries > 0 {
         notes.push(format!("{retries} operations were repeated after a conflict with other sessions."));
     }
+    let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
+    for (ended, end) in &parts.sessions {
+        if let Some(error) =
+            end.error.as_ref().filter(|_| end_of_window.is_some_and(|window| *ended >= window))
+        {
+            notes.push(format!("After the window, session {} ended with an error: {error}.", end.session));
+        }
+    }
     if parts.unfinished > 0 {
         notes.push(format!(
             "{} sessions did not end when they were cancelled; what they did last is missing.",
@@ -173,19 +182,32 @@ fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
         nonce: prepared.seed.nonce,
         hot_spot: hot_spot.map(|hot| {
             let last = hot.first + hot.blocks - 1;
-            format!("blocks {} to {last} on every {}. operation", hot.first, hot.every)
+            format!("blocks {} to {last} on {}", hot.first, every_nth(hot.every))
         }),
-        hot_schema_every: prepared.workload.hot_schema_every.map(std::num::NonZeroU32::get),
+        hot_schema_every: prepared.workload.hot_schema_every.map(NonZeroU32::get),
         think_time: think.map(|think| {
             let seconds = |us: u32| f64::from(us) / 1e6;
             format!(
-                "{} to {} s after every {}. operation",
+                "{} to {} s after {}",
                 seconds(think.min_us),
                 seconds(think.max_us),
-                think.every
+                every_nth(think.every)
             )
         }),
     }
+}
+
+/// 'every operation', 'every 2nd operation', 'every 11th operation'.
+fn every_nth(every: NonZeroU32) -> String {
+    let n = every.get();
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    if n == 1 { "every operation".into() } else { format!("every {n}{ending} operation") }
 }
 
 fn load(prepared: &Prepared) -> Option<LoadRecord> {
@@ -227,7 +249,7 @@ fn sessions(prepared: &Prepared, parts: &Parts) -> Vec<SessionRecord> {
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
-                whole_window: whole && end.error.is_none(),
+                whole_window: whole,
                 error: end.error.as_ref().map(ToString::to_string),
             }
         })

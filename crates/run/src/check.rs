@@ -36,6 +36,7 @@ pub struct Prepared {
 /// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    check_block_size(spec.block_bytes, server.block_bytes)?;
     let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let workload = resolve(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
@@ -55,6 +56,17 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     };
     let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
     Ok(Prepared { server, schemas, workload, seed, homes, length: spec.length, warmup, script })
+}
+
+/// BLOCK_SZ can't change what an engine's blocks are; 8192 is also what it is when nobody set it.
+pub(crate) fn check_block_size(asked: u32, real: u32) -> Result<(), RunError> {
+    const UNSET: u32 = 8192;
+    if asked == real || asked == UNSET {
+        return Ok(());
+    }
+    Err(RunError::usage(format!(
+        "BLOCK_SZ is {asked}, but the blocks of this target have {real} bytes; set BLOCK_SZ={real} or leave it out"
+    )))
 }
 
 fn resolve(spec: &RunSpec, block_bytes: u32) -> Workload {

@@ -7,6 +7,7 @@ use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
 use crate::RunError;
+use crate::check::check_block_size;
 use crate::random::fresh_seed;
 
 /// Data of one slice: bounds what a kill costs, and the memory of engines that buffer a slice.
@@ -66,6 +67,7 @@ impl LoadPlan {
 /// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters, or there is no room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    check_block_size(spec.block_bytes, server.block_bytes)?;
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
     let count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let mut load = wanted(spec, server.block_bytes);
@@ -147,13 +149,13 @@ fn check_space(path: &std::path::Path, plan: &LoadPlan) -> Result<(), RunError> 
         slob_host::free_space(existing).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
     let needed = (plan.bytes() as f64 * (1.0 + OVERHEAD)) as u64;
     if needed > free {
-        let gb = |bytes: u64| bytes as f64 / 1e9;
+        let mb = |bytes: u64| bytes / 1_000_000;
         return Err(RunError::usage(format!(
-            "the load needs {:.1} GB in {}, but only {:.1} GB are free there; lower SCALE or the number of schemas, \
+            "the load needs {} MB in {}, but only {} MB are free there; lower SCALE or the number of schemas, \
              or choose another place with TARGET",
-            gb(needed),
+            mb(needed).max(mb(free) + 1),
             existing.display(),
-            gb(free)
+            mb(free)
         )));
     }
     Ok(())

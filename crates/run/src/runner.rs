@@ -211,7 +211,7 @@ impl Timeline<'_> {
         self.watch(sampler, first, &mut sessions, &mut parts);
         sessions.stop();
         parts.ended = Timestamp::now();
-        if let Some(error) = sessions.first_error() {
+        if let Some(error) = sessions.first_error(parts.end.as_ref().map(|sample| sample.taken)) {
             parts.status = Status::Failed { error };
         }
         parts.series.flush_all(&tally);

@@ -11,7 +11,7 @@ use slob_engine::Cancel;
 use crate::session::{Message, SessionEnd, Shared};
 
 /// How long sessions may take to finish their batch before they are cancelled.
-const GRACE: Duration = Duration::from_millis(600);
+const GRACE: Duration = Duration::from_secs(2);
 /// How long a cancelled session may take to end before the run goes on without it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -87,8 +87,11 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn first_error(&self) -> Option<String> {
-        let failed = self.ended.iter().find_map(|(_, end)| Some((end.session, end.error.as_ref()?)));
+    /// The first error of a session before `window_end`: later ones fail nothing that was measured.
+    pub(crate) fn first_error(&self, window_end: Option<Instant>) -> Option<String> {
+        let within = |at: Instant| window_end.is_none_or(|end| at < end);
+        let errors = self.ended.iter().filter(|(at, _)| within(*at));
+        let failed = errors.filter_map(|(_, end)| Some((end.session, end.error.as_ref()?))).next();
         failed.map(|(session, error)| format!("session {session}: {error}"))
     }
 }

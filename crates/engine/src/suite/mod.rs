@@ -59,26 +59,39 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Runs the suite. `open` opens the target anew, for loading, each time it is called; the target must hold no
-/// schema of ours. `on_check` hears of each check as it ends. After a check that fails the others still run.
+/// schema of ours. `on_check` hears of each check as it ends, and says whether to go on: if not, only what was loaded
+/// is removed. After a check that fails the others still run.
 ///
 /// # Errors
 /// If the target can't be opened or is in use.
 pub fn run(
     open: &dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
-    on_check: &mut dyn FnMut(&'static str, &Verdict),
+    on_check: &mut dyn FnMut(&'static str, &Verdict) -> bool,
 ) -> Result<Vec<(&'static str, Verdict)>, EngineError> {
     if !open()?.schemas()?.is_empty() {
         return Err(EngineError::new(ErrorKind::Usage, "contract suite", "the target already holds schemas")
-            .with_advice("give it a target of its own: it loads and drops schemas 1 and 2"));
+            .with_advice(
+                "give it a target of its own: it loads and drops schemas 1 and 2; `slob drop` with the same target \
+                 removes what is there",
+            ));
     }
     let subject = Subject { open };
     let mut verdicts = Vec::new();
     for check in CHECKS {
         let verdict = (check.run)(&subject);
-        on_check(check.name, &verdict);
+        let go_on = on_check(check.name, &verdict);
         verdicts.push((check.name, verdict));
+        if !go_on {
+            clean_up(&subject)?;
+            break;
+        }
     }
     Ok(verdicts)
+}
+
+fn clean_up(subject: &Subject<'_>) -> Result<(), EngineError> {
+    let engine = (subject.open)()?;
+    engine.schemas()?.iter().try_for_each(|state| engine.drop_schema(state.schema))
 }
 
 /// What is loaded for the suite: large enough for several slices, small enough to be read back whole.

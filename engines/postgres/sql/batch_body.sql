@@ -1,0 +1,24 @@
+
+DECLARE
+  t    timestamptz := clock_timestamp();
+  stop timestamptz := t + coalesce(run_us, 1e15) * interval '1 microsecond';
+  j    integer := 1;
+  n    bigint;
+  h    text;
+{texts}BEGIN
+  times[1] := t;
+  FOR i IN 1 .. cardinality(kinds) LOOP
+    EXIT WHEN t >= stop;
+{branches}    END IF;
+    t := clock_timestamp();
+    j := j + 1;
+    times[j] := t;
+    seen[i] := n;
+    IF pauses[i] > 0 THEN
+      PERFORM pg_sleep(greatest(extract(epoch FROM least(pauses[i] * interval '1 microsecond', stop - t)), 0));
+      t := clock_timestamp();
+      j := j + 1;
+      times[j] := t;
+    END IF;
+  END LOOP;
+{flush}END

@@ -1,0 +1,22 @@
+-- A schema: two tables, and the two that remember what is in them.
+CREATE SCHEMA {ns};
+CREATE TABLE {ns}.cf1 (custid bigint NOT NULL) WITH ({storage}) {tablespace};
+CREATE TABLE {ns}.cf2 (custid bigint NOT NULL) WITH ({storage}) {tablespace};
+CREATE TABLE {ns}.slob_load (
+    seed        bigint  NOT NULL,
+    scale       bigint  NOT NULL,
+    scan_blocks bigint  NOT NULL,
+    obfuscated  boolean NOT NULL,
+    slice_rows  bigint  NOT NULL,
+    -- How the rows lie, once the schema is complete.
+    row_count   bigint,
+    row_blocks  bigint,
+    all_blocks  bigint
+) {tablespace};
+CREATE TABLE {ns}.slob_slice (
+    is_scan  boolean NOT NULL,
+    first    bigint  NOT NULL,
+    after    bigint  NOT NULL,
+    UNIQUE (is_scan, first)
+) {tablespace};
+COMMENT ON SCHEMA {ns} IS '{comment}';

@@ -1,0 +1,15 @@
+-- One plan for each statement, made once, whose reads are of single blocks.
+SET plan_cache_mode = force_generic_plan;
+SET enable_indexscan = on;
+SET enable_bitmapscan = off;
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET synchronize_seqscans = off;
+SET default_transaction_isolation = 'read committed';
+SET default_transaction_read_only = off;
+-- A lock on our tables ends the run instead of hanging it.
+SET lock_timeout = '60s';
+SET statement_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET client_min_messages = warning;

@@ -1,0 +1,209 @@
+//! Connections to one or several servers: addresses, passwords, encryption.
+//!
+//! Parameters come from the target, then from a service file, then from the variables that libpq reads (`PGHOST`,
+//! `PGPORT`, `PGUSER`, `PGDATABASE`, `PGPASSWORD`, `PGPASSFILE`, `PGSERVICE`, `PGSERVICEFILE`, `PGSSLMODE`,
+//! `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`, `PGCONNECT_TIMEOUT`, `PGOPTIONS`), then from libpq's defaults. `PGAPPNAME`
+//! is ignored: sessions are found by the name that this engine gives them.
+
+mod endpoint;
+mod environment;
+mod explain;
+mod login;
+mod passfile;
+mod service;
+mod sources;
+mod tls;
+
+use std::fmt;
+use std::time::Duration;
+
+use postgres::config::SslMode;
+use postgres::{CancelToken, Client, Config, NoTls};
+use slob_engine::{EngineError, ErrorKind};
+use slob_spec::{EngineOptions, Target};
+
+use endpoint::{Endpoint, Place};
+pub(crate) use environment::Environment;
+use explain::explain;
+use login::Login;
+use sources::Sources;
+use tls::Tls;
+
+/// What sessions are called in `pg_stat_activity`.
+const APPLICATION: &str = "slob";
+/// How long to wait for a server to take a connection, unless `connect_timeout` says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A dead peer is noticed after about two minutes of silence.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEPALIVE_RETRIES: u32 = 4;
+
+/// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once,
+/// when they are first needed.
+pub(crate) struct Connector {
+    servers: Vec<Server>,
+    tls: Tls,
+    user: String,
+    database: String,
+}
+
+/// An endpoint with everything that a connection to it needs except its addresses.
+struct Server {
+    endpoint: Endpoint,
+    config: Config,
+    /// What people should know if the password is refused.
+    hint: Option<String>,
+}
+
+impl Server {
+    fn new(endpoint: Endpoint, common: &Config, login: &Login) -> Self {
+        let mut config = common.clone();
+        let (password, hint) = login.password(&endpoint);
+        if let Some(password) = password {
+            config.password(password.expose());
+        }
+        Self { endpoint, config, hint }
+    }
+}
+
+impl Connector {
+    /// Reads what a target, its options and the process's environment say. Connects to nothing.
+    ///
+    /// The option `ENDPOINTS`, where the engine has it, replaces the hosts of the target.
+    ///
+    /// # Errors
+    /// If a parameter is not known or misspelt, or a file that is named can't be used.
+    pub(crate) fn from_target(target: &Target, options: &EngineOptions) -> Result<Self, EngineError> {
+        Self::from_environment(target, options, &Environment::process())
+    }
+
+    /// As [`Connector::from_target`], in an environment that need not be the process's.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn from_environment(
+        target: &Target,
+        options: &EngineOptions,
+        environment: &Environment<'_>,
+    ) -> Result<Self, EngineError> {
+        let sources = Sources::new(target, environment)?;
+        let login = Login::new(target, &sources, environment)?;
+        let common = common_config(&login, &sources)?;
+        let hosts = match options.text("ENDPOINTS").filter(|text| !text.is_empty()) {
+            Some(text) => endpoint::parse_list(text)?,
+            None => target.endpoints().to_vec(),
+        };
+        let endpoints = endpoint::endpoints(&hosts, &sources)?;
+        let servers = endpoints.into_iter().map(|endpoint| Server::new(endpoint, &common, &login)).collect();
+        let tls = Tls::from_sources(&sources, environment)?;
+        Ok(Self { servers, tls, user: login.user, database: login.database })
+    }
+
+    /// Connects: a session to the endpoint that its number falls on, round-robin; everything else to the first.
+    ///
+    /// # Errors
+    /// If the name is unknown, nothing answers in time, or the server refuses.
+    pub(crate) fn connect(&self, session: Option<u32>) -> Result<Client, EngineError> {
+        let session = session.unwrap_or(0);
+        let server = self.server(session);
+        let mut config = server.config.clone();
+        config.port(server.endpoint.port);
+        match &server.endpoint.place {
+            Place::Socket(folder) => {
+                config.host_path(folder).ssl_mode(SslMode::Disable);
+            }
+            Place::Network(host) => {
+                for address in server.endpoint.addresses()? {
+                    // The name is what a certificate is checked against, the address where to go.
+                    config.host(host).hostaddr(*address);
+                }
+            }
+        }
+        let client = match &self.tls {
+            Tls::Off => config.ssl_mode(SslMode::Disable).connect(NoTls),
+            Tls::On { mode, connect } => {
+                if matches!(server.endpoint.place, Place::Network(_)) {
+                    config.ssl_mode(*mode);
+                }
+                config.connect(connect.clone())
+            }
+        };
+        client.map_err(|error| explain(self.step(session), &error, server.hint.as_deref()))
+    }
+
+    /// Where a session goes: `host:port`, or the folder of the unix socket and the port.
+    pub(crate) fn endpoint(&self, session: u32) -> String {
+        self.server(session).endpoint.to_string()
+    }
+
+    /// How many endpoints there are, at least one.
+    pub(crate) fn endpoints(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like those of
+    /// [`Connector::connect`].
+    ///
+    /// # Errors
+    /// If the server can't be reached. Whether anything was cancelled is not known.
+    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), EngineError> {
+        let done = match &self.tls {
+            Tls::Off => token.cancel_query(NoTls),
+            Tls::On { connect, .. } => token.cancel_query(connect.clone()),
+        };
+        done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
+    }
+
+    /// Whether all endpoints are on this machine: unix sockets, loopback addresses, or `localhost`.
+    pub(crate) fn is_local(&self) -> bool {
+        self.servers.iter().all(|server| server.endpoint.is_local())
+    }
+
+    fn server(&self, session: u32) -> &Server {
+        // In usize, which is at least as wide as u32 on every platform that this runs on.
+        &self.servers[session as usize % self.servers.len()]
+    }
+
+    fn step(&self, session: u32) -> String {
+        let Self { user, database, .. } = self;
+        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(session))
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints: Vec<_> = self.servers.iter().map(|server| server.endpoint.to_string()).collect();
+        let Self { user, database, .. } = self;
+        f.debug_struct("Connector")
+            .field("endpoints", &endpoints)
+            .field("user", user)
+            .field("database", database)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all connections have in common.
+fn common_config(login: &Login, sources: &Sources<'_>) -> Result<Config, EngineError> {
+    let mut config = Config::new();
+    config.user(&login.user).dbname(&login.database).application_name(APPLICATION);
+    config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
+    config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+    if let Some(timeout) = connect_timeout(sources)? {
+        config.connect_timeout(timeout);
+    }
+    if let Some(options) = sources.get("options") {
+        config.options(&options);
+    }
+    Ok(config)
+}
+
+/// Reads `connect_timeout` in seconds; with 0 or less it is the system that gives up, as in libpq.
+fn connect_timeout(sources: &Sources<'_>) -> Result<Option<Duration>, EngineError> {
+    let Some(text) = sources.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
+    let seconds: i64 = text.trim().parse().map_err(|_| {
+        let message = format!("connect_timeout={text} is not a number");
+        EngineError::new(ErrorKind::Usage, "reading the target", message)
+            .with_advice("write it in whole seconds")
+    })?;
+    Ok(u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs))
+}

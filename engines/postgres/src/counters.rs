@@ -1,0 +1,106 @@
+//! Cumulative counters, from the server's statistics views.
+//!
+//! Backends publish what they counted when they become idle, at most once a second before version 15; since then our
+//! sessions have them publish it at the end of each batch. Each query reads a fresh picture, since it is a transaction
+//! of its own.
+
+use postgres::Client;
+use slob_engine::{Counter, Counters, EngineError};
+
+use crate::catalog::get;
+use crate::engine::ServerVersion;
+use crate::error::failed;
+
+/// Reads all that the role may see.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Counters, EngineError> {
+    let step = "reading counters";
+    let row = client.query_one(&query(version), &[]).map_err(|error| failed(step, &error))?;
+    let mut counters = Counters::default();
+    for (column, description) in row.columns().iter().enumerate() {
+        let counter = Counter::ALL.into_iter().find(|counter| counter.name() == description.name());
+        let value: Option<i64> = get(&row, column, step)?;
+        if let (Some(counter), Some(value)) = (counter, value.and_then(|value| u64::try_from(value).ok())) {
+            counters.set(counter, value);
+        }
+    }
+    Ok(counters)
+}
+
+/// One query with one column for each counter, named as the counter; NULL for what is not known.
+fn query(version: ServerVersion) -> String {
+    [
+        include_str!("../sql/counters_database.sql"),
+        writes(version),
+        checkpoints(version),
+        log(version),
+        include_str!("../sql/counters_from.sql"),
+    ]
+    .concat()
+}
+
+/// Blocks of tables and indexes written by any process.
+fn writes(version: ServerVersion) -> &'static str {
+    if version >= ServerVersion::major(18) {
+        ",\n(SELECT sum(write_bytes)::bigint / block.bytes FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
+          (SELECT sum(write_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes,
+          (SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_read_requests"
+    } else if version >= ServerVersion::major(16) {
+        ",\n(SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
+          (SELECT sum(writes * op_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes"
+    } else {
+        ",\n(SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter) AS physical_writes,
+          (SELECT (buffers_checkpoint + buffers_clean + buffers_backend) * block.bytes FROM pg_stat_bgwriter)
+             AS physical_write_bytes"
+    }
+}
+
+/// Before 17, checkpoints begun; since then those that had something to do (18) or came about (17).
+fn checkpoints(version: ServerVersion) -> &'static str {
+    if version >= ServerVersion::major(18) {
+        ",\n(SELECT num_done FROM pg_stat_checkpointer) AS checkpoints"
+    } else if version >= ServerVersion::major(17) {
+        ",\n(SELECT num_timed + num_requested FROM pg_stat_checkpointer) AS checkpoints"
+    } else {
+        ",\n(SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter) AS checkpoints"
+    }
+}
+
+/// Writes and forced writes of the log; its bytes are in every version the position in it.
+fn log(version: ServerVersion) -> &'static str {
+    if version >= ServerVersion::major(18) {
+        ",\n(SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_writes,
+          (SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_syncs"
+    } else if version >= ServerVersion::major(14) {
+        ",\n(SELECT wal_write FROM pg_stat_wal) AS redo_writes, (SELECT wal_sync FROM pg_stat_wal) AS redo_syncs"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_counter_and_appears_once() {
+        for major in 13..=18 {
+            let query = query(ServerVersion::major(major));
+            let names: Vec<_> = query
+                .split(" AS ")
+                .skip(1)
+                .map(|rest| {
+                    rest.split(|c: char| !c.is_ascii_lowercase() && c != '_').next().unwrap_or_default()
+                })
+                .filter(|name| !["block", "bytes"].contains(name))
+                .collect();
+            for name in &names {
+                assert!(Counter::ALL.iter().any(|counter| counter.name() == *name), "{name} in {major}");
+                assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name} in {major}");
+            }
+            assert!(names.len() >= 11, "{major}: {names:?}");
+        }
+    }
+}

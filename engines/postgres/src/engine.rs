@@ -1,0 +1,180 @@
+//! The engine: one database of a PostgreSQL server.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use slob_engine::{
+    Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, SchemaState, Server,
+    Session, SessionPlan, Slice, Snapshot,
+};
+use slob_method::{RowView, SchemaNo, Table, UpdateText};
+
+use crate::connect::Connector;
+use crate::error::failed;
+use crate::link::Links;
+use crate::options::{Options, PARAMS};
+use crate::sampler::Sampler;
+use crate::{before_run, catalog, counters, finish, load, processes, read_rows, session, settings};
+
+/// The scheme of our targets.
+pub(crate) const SCHEME: &str = "postgres";
+
+/// The line of this engine in the registry.
+pub const KIND: EngineKind = EngineKind {
+    scheme: SCHEME,
+    target_form: "postgres://USER@HOST:PORT/DATABASE",
+    summary: "PostgreSQL 13 to 18: batches run inside the server",
+    params: PARAMS,
+    open,
+};
+
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+    let connector = Arc::new(Connector::from_target(&spec.target, &spec.options)?);
+    let look = Links::new(session::SETTINGS);
+    let version = look.with(&connector, ServerVersion::ask)?;
+    Ok(Box::new(PostgresEngine(Arc::new(Inner {
+        connector,
+        version,
+        options: Options::from_spec(spec),
+        load: Links::new(include_str!("../sql/loading.sql")),
+        look,
+        monitor: Links::new("SET application_name = 'slob monitor'"),
+        complete: Mutex::default(),
+        sampler: Mutex::default(),
+    }))))
+}
+
+/// The server's version as it numbers itself: 150006 is 15.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ServerVersion(pub(crate) u32);
+
+impl ServerVersion {
+    const OLDEST: Self = Self::major(13);
+
+    /// The first release of a major version.
+    pub(crate) const fn major(major: u32) -> Self {
+        Self(major * 10_000)
+    }
+
+    /// Whether sessions can be told to publish their statistics when they become idle.
+    pub(crate) fn can_flush(self) -> bool {
+        self >= Self::major(15)
+    }
+
+    fn ask(client: &mut postgres::Client) -> Result<Self, EngineError> {
+        let step = "asking for the server's version";
+        let row = client
+            .query_one(
+                "SELECT current_setting('server_version_num')::integer, current_setting('server_version')",
+                &[],
+            )
+            .map_err(|error| failed(step, &error))?;
+        let version = Self(catalog::get::<i32>(&row, 0, step)?.unsigned_abs());
+        if version < Self::OLDEST {
+            let message = format!("the server is PostgreSQL {}", catalog::get::<String>(&row, 1, step)?);
+            return Err(EngineError::new(ErrorKind::Usage, step, message)
+                .with_advice("13 is the oldest that is supported"));
+        }
+        Ok(version)
+    }
+}
+
+/// What an engine and its sessions share.
+pub(crate) struct Inner {
+    pub(crate) connector: Arc<Connector>,
+    pub(crate) version: ServerVersion,
+    pub(crate) options: Options,
+    /// Connections of loaders.
+    load: Links,
+    /// Connections for looking at data and plans.
+    pub(crate) look: Links,
+    /// Connections for counters, which are not work of ours.
+    monitor: Links,
+    /// Schemas that were found to be complete, and what they were loaded as.
+    pub(crate) complete: Mutex<BTreeMap<SchemaNo, Load>>,
+    sampler: Mutex<Option<Sampler>>,
+}
+
+impl Inner {
+    /// What the UPDATEs of a schema write, if it is known to be complete.
+    pub(crate) fn update_text(&self, schema: SchemaNo) -> Option<UpdateText> {
+        let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
+        complete.get(&schema).map(|load| load.content().update_text())
+    }
+
+    fn forget(&self, schema: SchemaNo) {
+        self.complete.lock().unwrap_or_else(PoisonError::into_inner).remove(&schema);
+    }
+}
+
+struct PostgresEngine(Arc<Inner>);
+
+impl Engine for PostgresEngine {
+    fn server(&self) -> Result<Server, EngineError> {
+        let Inner { look, connector, options, version, .. } = &*self.0;
+        look.with(connector, |client| settings::describe(client, *version, options, connector.is_local()))
+    }
+
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        self.0.look.with(&self.0.connector, catalog::schemas)
+    }
+
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        let tablespace = self.0.options.tablespace.as_deref();
+        self.0.load.with(&self.0.connector, |client| load::create(client, load, schema, tablespace))
+    }
+
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        self.0.load.with(&self.0.connector, |client| load::load_slice(client, load, slice, progress))
+    }
+
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        self.0.load.with(&self.0.connector, |client| finish::finish(client, load, schema, &self.0.options))
+    }
+
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        self.0.forget(schema);
+        self.0.load.with(&self.0.connector, |client| finish::drop_schema(client, schema))
+    }
+
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        session::open(&self.0, plan)
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        let Inner { monitor, connector, version, .. } = &*self.0;
+        let counters = monitor.with(connector, |client| counters::read(client, *version))?;
+        let mut sampler = self.0.sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampler = match &mut *sampler {
+            Some(sampler) => sampler,
+            // From now on: what happens before the first snapshot is in no window.
+            none => none.insert(Sampler::start(Arc::clone(connector))),
+        };
+        Ok(Snapshot { events: sampler.events(), ..Snapshot::now(counters) })
+    }
+
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        self.0
+            .look
+            .with(&self.0.connector, |client| read_rows::read_rows(client, schema, table, positions, visit))
+    }
+
+    fn before_run(&self, schemas: &[SchemaNo]) -> Result<Vec<String>, EngineError> {
+        before_run::prepare(&self.0, schemas)
+    }
+
+    fn processes(&self) -> Option<Vec<u32>> {
+        let Inner { monitor, connector, .. } = &*self.0;
+        if !connector.is_local() {
+            return None;
+        }
+        monitor.with(connector, processes::server_processes).ok().flatten()
+    }
+}

@@ -1,0 +1,47 @@
+//! The server's processes, when it runs on this machine.
+
+use postgres::Client;
+use procfs::process::{Process, Stat, all_processes};
+use slob_engine::EngineError;
+
+use crate::catalog::get;
+use crate::error::failed;
+
+/// The server's clock and this machine's may be rounded differently, and the one may have been set since.
+const SAME_START_S: f64 = 5.0;
+
+/// The postmaster and all its children; `None` if the process that serves this connection is not one of this machine
+/// that can be seen, as when the server is in another container.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn server_processes(client: &mut Client) -> Result<Option<Vec<u32>>, EngineError> {
+    let step = "asking for the server's processes";
+    let row = client
+        .query_one("SELECT pg_backend_pid(), extract(epoch FROM pg_postmaster_start_time())::float8", &[])
+        .map_err(|error| failed(step, &error))?;
+    let (backend, started): (i32, f64) = (get(&row, 0, step)?, get(&row, 1, step)?);
+    Ok(family(backend, started))
+}
+
+fn family(backend: i32, started: f64) -> Option<Vec<u32>> {
+    let postmaster = stat(backend)?.ppid;
+    if (start_time(&stat(postmaster)?)? - started).abs() > SAME_START_S {
+        return None;
+    }
+    let children = all_processes().ok()?.filter_map(|process| process.ok()?.stat().ok());
+    let children = children.filter(|child| child.ppid == postmaster).map(|child| child.pid);
+    let mut pids: Vec<u32> = children.chain([postmaster]).map(i32::unsigned_abs).collect();
+    pids.sort_unstable();
+    Some(pids)
+}
+
+fn stat(pid: i32) -> Option<Stat> {
+    Process::new(pid).ok()?.stat().ok()
+}
+
+/// In seconds since 1970.
+fn start_time(stat: &Stat) -> Option<f64> {
+    let boot = procfs::boot_time_secs().ok()?;
+    Some(boot as f64 + stat.starttime as f64 / procfs::ticks_per_second() as f64)
+}

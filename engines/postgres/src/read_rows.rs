@@ -1,0 +1,81 @@
+//! Reading rows back.
+
+use std::ops::Range;
+
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::ToSql;
+use postgres::{Client, Row};
+use slob_engine::EngineError;
+use slob_method::{COLUMNS, RowView, SchemaNo, Table};
+
+use crate::catalog::{self, get};
+use crate::error::failed;
+use crate::namespace::{column_list, table as name_of};
+
+/// Keys that one query asks for.
+const CHUNK: u64 = 256;
+
+/// Reads the rows at `positions`, through the index of the main table; the scan table has none and is read through.
+///
+/// # Errors
+/// If the table can't be read.
+pub(crate) fn read_rows(
+    client: &mut Client,
+    schema: SchemaNo,
+    table: Table,
+    positions: Range<u64>,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> Result<(), EngineError> {
+    let name = name_of(schema, table);
+    let step = format!("reading {name}");
+    let load = catalog::schema(client, schema, &step)?.load;
+    let positions = positions.start.max(1)..positions.end.min(load.rows(table) + 1);
+    let columns = column_list();
+    match table {
+        Table::Scan => {
+            let sql = format!("SELECT custid, {columns} FROM {name} WHERE custid >= $1 AND custid < $2");
+            let (first, end) = (positions.start.cast_signed(), positions.end.cast_signed());
+            visit_rows(client, &sql, &[&first, &end], &step, |custid| custid, visit)
+        }
+        Table::Main => {
+            let scatter = load.scatter(schema);
+            let sql = format!("SELECT custid, {columns} FROM {name} WHERE custid = ANY ($1)");
+            let mut start = positions.start;
+            while start < positions.end {
+                let end = positions.end.min(start + CHUNK);
+                let keys: Vec<i64> =
+                    (start..end).map(|position| scatter.key_at(position).cast_signed()).collect();
+                let position_of = |custid| scatter.position_of(custid);
+                visit_rows(client, &sql, &[&keys], &step, position_of, visit)?;
+                start = end;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn visit_rows(
+    client: &mut Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    step: &str,
+    position_of: impl Fn(u64) -> u64,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> Result<(), EngineError> {
+    let fail = |error: postgres::Error| failed(step, &error);
+    let mut rows = client.query_raw(sql, parameters.iter().copied()).map_err(fail)?;
+    while let Some(row) = rows.next().map_err(fail)? {
+        let custid = get::<i64>(&row, 0, step)?.cast_unsigned();
+        let columns = texts(&row, step)?;
+        visit(&RowView { position: position_of(custid), custid, columns, filler: &[] });
+    }
+    Ok(())
+}
+
+fn texts<'a>(row: &'a Row, step: &str) -> Result<[&'a [u8]; COLUMNS], EngineError> {
+    let mut columns = [&[][..]; COLUMNS];
+    for (i, column) in columns.iter_mut().enumerate() {
+        *column = get::<&str>(row, i + 1, step)?.as_bytes();
+    }
+    Ok(columns)
+}

@@ -1,0 +1,115 @@
+//! From the server's moments to starts and durations.
+
+use std::error::Error;
+use std::time::Duration;
+
+use postgres::types::{FromSql, Type};
+use slob_engine::{OpOutcome, Outcome};
+use slob_method::Batch;
+
+/// A moment of the server's clock, in microseconds since 2000: how `timestamptz` is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment(pub(super) i64);
+
+impl<'a> FromSql<'a> for Moment {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(i64::from_be_bytes(raw.try_into()?)))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::TIMESTAMPTZ
+    }
+}
+
+impl Moment {
+    /// Nanoseconds since an earlier moment; 0 if the server's clock was set back between them.
+    fn since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0).saturating_mul(1000)
+    }
+}
+
+/// Puts what the procedure returned into `outcome`. `times` holds the start, and for each operation its end and, if it
+/// pauses, the end of its pause. The two clocks are not the same one: the work is placed in the middle of the time
+/// that the call took here, which is off by half a round trip at most. False if the answer does not fit the batch.
+pub(super) fn decode(
+    batch: &Batch,
+    times: &[Moment],
+    seen: &[i64],
+    took: Duration,
+    outcome: &mut Outcome,
+) -> bool {
+    let (Some(&began), Some(&ended)) = (times.first(), times.last()) else { return false };
+    let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    let offset = took.saturating_sub(ended.since(began)) / 2;
+    let mut rest = times[1..].iter();
+    let mut start = began;
+    for (op, rows) in batch.ops().iter().zip(seen) {
+        let (Some(&end), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
+        outcome.push(OpOutcome {
+            start_ns: offset + start.since(began),
+            duration_ns: end.since(start),
+            rows,
+        });
+        start = end;
+        if op.pause_us > 0 {
+            let Some(&woken) = rest.next() else { return false };
+            start = woken;
+        }
+    }
+    seen.len() <= batch.ops().len() && rest.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::{Action, KeyRange, Op, SchemaNo};
+
+    fn batch(pauses: &[u32]) -> Batch {
+        let action = Action::Select(KeyRange { first: 1, blocks: 3 });
+        let op = |pause_us: &u32| Op { action, schema: SchemaNo::FIRST, pause_us: *pause_us };
+        pauses.iter().map(op).collect::<Vec<_>>().into()
+    }
+
+    fn moments(us: &[i64]) -> Vec<Moment> {
+        us.iter().copied().map(Moment).collect()
+    }
+
+    #[test]
+    fn pauses_lie_between_operations() {
+        let mut outcome = Outcome::new();
+        let times = moments(&[1000, 1010, 1030, 1530, 1545]);
+        assert!(decode(&batch(&[0, 500, 0]), &times, &[3, 3, 2], Duration::from_micros(645), &mut outcome));
+        let ops: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect();
+        assert_eq!(ops, [(50_000, 10_000, 3), (60_000, 20_000, 3), (580_000, 15_000, 2)]);
+    }
+
+    #[test]
+    fn a_batch_that_was_cut_short_is_a_prefix() {
+        let mut outcome = Outcome::new();
+        let took = Duration::from_micros(10);
+        assert!(decode(&batch(&[0, 0, 0]), &moments(&[1000, 1010]), &[3], took, &mut outcome));
+        assert_eq!(outcome.ops().len(), 1);
+        outcome.clear();
+        assert!(decode(&batch(&[0]), &moments(&[1000]), &[], took, &mut outcome));
+        assert!(outcome.ops().is_empty());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_makes_no_negative_time() {
+        let mut outcome = Outcome::new();
+        let times = moments(&[1000, 1010, 990]);
+        assert!(decode(&batch(&[0, 0]), &times, &[3, 3], Duration::from_micros(10), &mut outcome));
+        assert_eq!(outcome.ops()[1].duration_ns, 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut outcome = Outcome::new();
+        let took = Duration::from_micros(10);
+        for (times, seen) in
+            [(vec![], vec![]), (vec![1, 2], vec![3, 3]), (vec![1, 2, 3], vec![3]), (vec![1, 2], vec![-1])]
+        {
+            assert!(!decode(&batch(&[0, 0]), &moments(&times), &seen, took, &mut outcome), "{times:?}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A real PostgreSQL server for a test: made in a temporary folder, reachable through a unix socket there and on
+//! loopback, ended and removed with the value, and ended by the system if the test itself is killed.
+#![allow(dead_code, reason = "each test program uses its own part of it")]
+
+mod account;
+mod server;
+mod version;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use account::Account;
+use server::Server;
+pub(crate) use version::Version;
+
+/// Who gets in without a password unless a test says otherwise: everybody.
+const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
+
+/// A server with a data folder of its own. Its superuser is `postgres`, its database too.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    // Before the folder: fields are dropped in this order, and the server must be gone when its files go.
+    server: Option<Server>,
+    account: Account,
+    programs: PathBuf,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Cluster {
+    /// Makes and starts a server that trusts everybody, with settings of `postgresql.conf`.
+    ///
+    /// # Errors
+    /// If the version is not installed, or the server does not start; with the end of its log.
+    pub(crate) fn start(version: Version, settings: &[(&str, &str)]) -> Result<Self, String> {
+        Self::start_with(version, settings, TRUST)
+    }
+
+    /// As [`Cluster::start`]; where the version is not installed the test is to be skipped, which stderr says.
+    /// Where `CI=true` nothing is skipped.
+    ///
+    /// # Panics
+    /// If the server does not start, or is not installed where `CI=true`.
+    pub(crate) fn start_or_skip(version: Version, settings: &[(&str, &str)]) -> Option<Self> {
+        if skip(version) { None } else { Some(Self::start(version, settings).expect("a server")) }
+    }
+
+    /// As [`Cluster::start`] with lines of `pg_hba.conf`. The superuser always gets in through the unix socket.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn start_with(
+        version: Version,
+        settings: &[(&str, &str)],
+        access: &[&str],
+    ) -> Result<Self, String> {
+        let programs = version.programs()?;
+        let account = Account::choose()?;
+        let folder =
+            tempfile::Builder::new().prefix("slob-pg").tempdir().map_err(|error| error.to_string())?;
+        account.give(folder.path())?;
+        let mut cluster = Self { server: None, account, programs, port: 0, folder };
+        cluster.init()?;
+        cluster.append("postgresql.conf", &setting_lines(settings))?;
+        cluster.write("pg_hba.conf", &format!("local all postgres trust\n{}\n", access.join("\n")), 0o600)?;
+        cluster.begin()?;
+        Ok(cluster)
+    }
+
+    /// A target with a host of loopback and the superuser's name.
+    pub(crate) fn target(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// A target through the unix socket.
+    pub(crate) fn unix_target(&self) -> String {
+        let folder = self.socket_folder().display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{folder}:{}/postgres", self.port)
+    }
+
+    /// The port, on loopback and in the socket's name.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder that the unix socket is in.
+    pub(crate) fn socket_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The data folder.
+    pub(crate) fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The postmaster's process id.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.server.as_ref().map(|server| server.pid().as_raw_nonzero().get().unsigned_abs())
+    }
+
+    /// A connection of the superuser that does not use the code under test.
+    pub(crate) fn admin(&self) -> Client {
+        self.try_admin().expect("the superuser connects")
+    }
+
+    /// Runs statements as the superuser.
+    pub(crate) fn sql(&self, statements: &str) {
+        self.admin().batch_execute(statements).expect("the superuser's statements");
+    }
+
+    /// Writes a file of the data folder, such as a certificate, as the server's account.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub(crate) fn write(&self, name: &str, text: &str, mode: u32) -> Result<(), String> {
+        let path = self.data_folder().join(name);
+        let say = |error: std::io::Error| format!("{}: {error}", path.display());
+        fs::write(&path, text).map_err(say)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(say)?;
+        self.account.give(&path)
+    }
+
+    /// Adds settings to `postgresql.conf`; they hold after [`Cluster::restart`].
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub(crate) fn configure(&self, settings: &[(&str, &str)]) -> Result<(), String> {
+        self.append("postgresql.conf", &setting_lines(settings))
+    }
+
+    /// Ends the server as an administrator would, its sessions with it, and waits until it is gone.
+    pub(crate) fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.end(Signal::INT);
+        }
+    }
+
+    /// Kills the postmaster as a power failure would.
+    pub(crate) fn kill9(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.end(Signal::KILL);
+        }
+    }
+
+    /// Stops the server if it runs, and starts it again on the same port and data.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub(crate) fn restart(&mut self) -> Result<(), String> {
+        self.stop();
+        self.begin()
+    }
+
+    /// Kills one backend; the server ends all others and recovers.
+    pub(crate) fn backend_kill(&self, pid: u32) {
+        signal_backend(pid, Signal::KILL);
+    }
+
+    /// Ends one backend as an administrator would (`pg_terminate_backend`); the others go on.
+    pub(crate) fn backend_terminate(&self, pid: u32) {
+        signal_backend(pid, Signal::TERM);
+    }
+
+    fn init(&self) -> Result<(), String> {
+        let mut command = self.account.command(&self.programs.join("initdb"));
+        command.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--username=postgres", "--auth=trust"]);
+        // A file system that is shared with other tests must not be flushed by each of them; the data are real,
+        // and the settings of the server (fsync among them) are its own defaults.
+        command.arg("-D").arg(self.data_folder());
+        finish(command.current_dir(self.folder.path()))
+    }
+
+    fn append(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.data_folder().join(name);
+        let file = OpenOptions::new().append(true).open(&path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// Starts on the port it has; the first time on a free one, again if somebody else was faster.
+    fn begin(&mut self) -> Result<(), String> {
+        let fixed = (self.port != 0).then_some(self.port);
+        let mut attempts = 0;
+        loop {
+            let port = fixed.map_or_else(free_port, Ok)?;
+            attempts += 1;
+            match self.begin_on(port) {
+                Ok(server) => {
+                    self.server = Some(server);
+                    self.port = port;
+                    return Ok(());
+                }
+                Err(error) if attempts == 20 || !is_passing(&error) => return Err(error),
+                Err(_) => thread::sleep(Duration::from_millis(250)),
+            }
+        }
+    }
+
+    fn begin_on(&self, port: u16) -> Result<Server, String> {
+        let log_path = self.folder.path().join("log");
+        let log =
+            File::options().create(true).append(true).open(&log_path).map_err(|error| error.to_string())?;
+        let mut command = self.account.command(&self.programs.join("postgres"));
+        command.arg("-D").arg(self.data_folder()).arg("-k").arg(self.socket_folder());
+        command.args(["-h", "127.0.0.1", "-p", &port.to_string()]).current_dir(self.folder.path());
+        let server = Server::spawn(command, log)?;
+        let limit = Instant::now() + Duration::from_secs(60);
+        loop {
+            if connect(self.socket_folder(), port).is_ok() {
+                return Ok(server);
+            }
+            let ended = server.ends_within(Duration::from_millis(20));
+            if ended || Instant::now() > limit {
+                if !ended {
+                    server.end(Signal::QUIT);
+                }
+                return Err(format!("the server does not start:\n{}", last_lines(&log_path)));
+            }
+        }
+    }
+
+    fn try_admin(&self) -> Result<Client, postgres::Error> {
+        connect(self.socket_folder(), self.port)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            // The quickest end that still removes its shared memory.
+            server.end(Signal::QUIT);
+        }
+    }
+}
+
+/// Whether a test is to be skipped because a version is not installed; stderr says so.
+///
+/// # Panics
+/// If it is not installed where `CI=true`.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub(crate) fn skip(version: Version) -> bool {
+    let Err(message) = version.programs() else { return false };
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
+    eprintln!("skipped: {message}");
+    true
+}
+
+fn connect(folder: &Path, port: u16) -> Result<Client, postgres::Error> {
+    let mut config = postgres::Config::new();
+    config.host_path(folder).port(port).user("postgres").dbname("postgres");
+    config.connect_timeout(Duration::from_secs(10)).connect(NoTls)
+}
+
+fn signal_backend(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of a process");
+    kill_process(pid, signal).expect("a backend that is there");
+}
+
+fn setting_lines(settings: &[(&str, &str)]) -> String {
+    settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+fn finish(command: &mut Command) -> Result<(), String> {
+    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = [done.stdout, done.stderr].concat();
+    Err(format!("{command:?}: {}\n{}", done.status, String::from_utf8_lossy(&said)))
+}
+
+/// Whether a start may succeed when it is repeated: the port was taken a moment ago, or processes of a server that
+/// was killed are still ending.
+fn is_passing(error: &str) -> bool {
+    ["could not bind", "pre-existing shared memory block", "lock file"]
+        .iter()
+        .any(|words| error.contains(words))
+}
+
+/// What the log says of the last start.
+fn last_lines(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(6)..].join("\n")
+}
