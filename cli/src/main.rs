@@ -13,7 +13,10 @@ mod settings;
 
 use std::process::ExitCode;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 fn main() -> ExitCode {
+    raise_file_limit();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return args::exit_with(&error),
@@ -25,4 +28,11 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Each session needs a few descriptors, and the usual soft limit of 1,024 is there for programs of another time.
+/// What can't be raised is refused later, by name.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

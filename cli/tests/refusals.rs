@@ -78,7 +78,7 @@ fn what_is_not_possible() {
         (&["run", "--external-script", "./missing"], &["EXTERNAL_SCRIPT", "missing"]),
         (&["setup", "--scale", "16M", "1"], &["SCALE=1024", "slob drop"]),
         (&["setup", "--scale", "9000T", "1"], &["SCALE"]),
-        (&["setup", "--target", "sqlite:./e", "--scale", "100T", "2"], &["GB", "free", "lower SCALE"]),
+        (&["setup", "--target", "sqlite:./e", "--scale", "100T", "2"], &["MB", "free", "lower SCALE"]),
         (&["setup", "many"], &["number of schemas"]),
         (&["run", "--no-such-flag"], &["--no-such-flag"]),
         (&["probe", "--seconds", "0"], &["--seconds"]),

@@ -1,13 +1,13 @@
 //! `slob demo`: the whole method in about a minute, with no server and no arguments.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 use slob_engine::{Engine, Purpose};
 use slob_host::ProbePlan;
-use slob_record::{Record, save_probe};
+use slob_record::save_probe;
 use slob_report::{compact_summary, text_report};
 use slob_spec::{LoadSpec, Settings};
 
@@ -31,7 +31,7 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     } else {
         clean_up(&settings, folder)
     };
-    let (record, kept) = result?;
+    let run::Kept { record, folder: kept, .. } = result?;
     output::print(&text_report(&record))?;
     output::say(&format!(
         "\n{}\nThe report is {}; `slob report last` prints it again",
@@ -42,7 +42,7 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     run::conclude(&record, false)
 }
 
-fn measure(settings: &Settings, folder: &Path, stop: &AtomicBool) -> Result<(Record, PathBuf), Failure> {
+fn measure(settings: &Settings, folder: &Path, stop: &AtomicBool) -> Result<run::Kept, Failure> {
     output::say("1. Loading four small schemas, one row in each block");
     setup::load_all(settings, stop)?;
     output::say("2. What can the device do by itself?");

@@ -1,5 +1,6 @@
 //! `slob run`: measuring.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use clap::ArgMatches;
 use slob_engine::Purpose;
 use slob_record::{Record, Status};
 use slob_report::{Answer, compact_summary, text_report, verdicts};
-use slob_run::{RunContext, ScriptMoment, prepare};
+use slob_run::{ExternalScript, RunContext, ScriptMoment, prepare};
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
@@ -21,20 +22,26 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let in_place: Vec<_> = schemas.map(|count| ("SCHEMAS".to_owned(), count.clone())).into_iter().collect();
     let settings = settings::resolve(matches, &in_place)?;
     let stop = interrupt::flag()?;
-    let (record, folder) = measure(&settings, &stop)?;
+    let kept = measure(&settings, &stop)?;
+    let record = &kept.record;
     let text = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&record);
+        let json = serde_json::to_string_pretty(record);
         json.map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))? + "\n"
     } else {
-        text_report(&record)
+        text_report(record)
     };
     output::print(&text)?;
-    output::say(&format!("\n{}\nThe record is in {}", compact_summary(&record).trim_end(), folder.display()));
-    conclude(&record, matches.get_flag("strict"))
+    output::say(&format!(
+        "\n{}\nThe record is in {}",
+        compact_summary(record).trim_end(),
+        kept.folder.display()
+    ));
+    kept.end()?;
+    conclude(record, matches.get_flag("strict"))
 }
 
 /// Runs and keeps the record. A run that failed is a record too.
-pub(crate) fn measure(settings: &Settings, stop: &AtomicBool) -> Result<(Record, PathBuf), Failure> {
+pub(crate) fn measure(settings: &Settings, stop: &AtomicBool) -> Result<Kept, Failure> {
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let spec = checked.spec;
@@ -49,13 +56,30 @@ pub(crate) fn measure(settings: &Settings, stop: &AtomicBool) -> Result<(Record,
     let prepared = prepare(engine.as_ref(), &spec)?;
     let measured = slob_run::run(&context, &prepared, &mut RunTalk::new())?;
     let (record, directory) = (measured.record, measured.directory);
-    directory.write("report.txt", &text_report(&record)).map_err(Failure::failed)?;
-    directory.write("slob.conf", &to_conf_text(settings)).map_err(Failure::failed)?;
+    // The record first: everything else can be made from it again.
     let folder = directory.publish(&record).map_err(Failure::failed)?;
-    if let Some(script) = &prepared.script {
-        script.call(ScriptMoment::End, &record.id)?;
+    for (name, text) in [("report.txt", text_report(&record)), ("slob.conf", to_conf_text(settings))] {
+        if let Err(error) = fs::write(folder.join(name), text) {
+            output::say(&format!(
+                "warning: writing {name} of the run: {error}; `slob report` makes it from the record"
+            ));
+        }
     }
-    Ok((record, folder))
+    Ok(Kept { record, folder, script: prepared.script })
+}
+
+/// A run that is kept, and the script that wants to hear of it.
+pub(crate) struct Kept {
+    pub(crate) record: Record,
+    pub(crate) folder: PathBuf,
+    script: Option<ExternalScript>,
+}
+
+impl Kept {
+    /// Calls EXTERNAL_SCRIPT for the last time. After the report is printed: its failure must not cost that.
+    fn end(&self) -> Result<(), Failure> {
+        self.script.as_ref().map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id)?))
+    }
 }
 
 /// The exit code that a record deserves.

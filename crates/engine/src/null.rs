@@ -138,7 +138,6 @@ impl Session for NullSession {
     ) -> Result<(), EngineError> {
         outcome.clear();
         let begun = Instant::now();
-        let (mut commits, mut rows_read, mut rows_changed) = (0, 0, 0);
         let mut result = Ok(());
         for op in batch.ops() {
             let start = Instant::now();
@@ -151,8 +150,13 @@ impl Session for NullSession {
             }
             let rows = op.rows().unwrap_or(0);
             match op.action {
-                Action::Update(..) => (commits, rows_changed) = (commits + 1, rows_changed + rows),
-                Action::Select(_) | Action::Scan => rows_read += rows,
+                Action::Update(..) => {
+                    self.counts.commits.fetch_add(1, Ordering::Relaxed);
+                    self.counts.rows_changed.fetch_add(rows, Ordering::Relaxed);
+                }
+                Action::Select(_) | Action::Scan => {
+                    self.counts.rows_read.fetch_add(rows, Ordering::Relaxed);
+                }
             }
             outcome.push(OpOutcome {
                 start_ns: nanoseconds(start - begun),
@@ -164,9 +168,6 @@ impl Session for NullSession {
                 break;
             }
         }
-        self.counts.commits.fetch_add(commits, Ordering::Relaxed);
-        self.counts.rows_read.fetch_add(rows_read, Ordering::Relaxed);
-        self.counts.rows_changed.fetch_add(rows_changed, Ordering::Relaxed);
         result
     }
 

@@ -153,6 +153,7 @@ pub struct Planner {
     scans: Deck,
     planned: u64,
     keyed: u64,
+    postponed: Option<Op>,
 }
 
 impl Planner {
@@ -170,15 +171,33 @@ impl Planner {
             scans: Deck::new(workload.scan_pct.get()),
             planned: 0,
             keyed: 0,
+            postponed: None,
         }
     }
 
     /// Replaces the content of `batch` by the next `count` operations. Allocates nothing once the batch has held
     /// that many.
     pub fn fill(&mut self, batch: &mut Batch, count: usize) {
+        self.fill_within(batch, count, Duration::MAX);
+    }
+
+    /// The same, but an operation whose pause is longer than `pauses` gets a batch of its own, and no batch pauses
+    /// for much longer than that altogether: so what is done is never reported long afterwards. The stream is the
+    /// same; a batch may hold fewer operations than `count`.
+    pub fn fill_within(&mut self, batch: &mut Batch, count: usize, pauses: Duration) {
+        let most_us = u64::try_from(pauses.as_micros()).unwrap_or(u64::MAX);
+        let mut paused_us = 0;
         batch.done = 0;
         batch.ops.clear();
-        batch.ops.extend((0..count).map(|_| self.next_op()));
+        while batch.ops.len() < count && paused_us < most_us {
+            let op = self.postponed.take().unwrap_or_else(|| self.next_op());
+            if u64::from(op.pause_us) > most_us && !batch.ops.is_empty() {
+                self.postponed = Some(op);
+                return;
+            }
+            paused_us += u64::from(op.pause_us);
+            batch.ops.push(op);
+        }
     }
 
     fn next_op(&mut self) -> Op {

@@ -110,8 +110,10 @@ impl Verifier {
     fn version(&self, row: &RowView<'_>, column: usize) -> Result<Option<Stamp>, RowFault> {
         let text = row.columns[column];
         if text.first() == Some(&b'1')
+            && self.scatter.is_some()
             && let Some(stamp) = self.updates.stamp_of(column, text)
         {
+            // Only rows of the main table are ever updated.
             return Ok(Some(stamp));
         }
         let mut loaded = [0; COLUMN_BYTES];

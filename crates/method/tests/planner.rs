@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use slob_method::{Action, Batch, HotRange, Op, PlanSeed, Planner, SchemaNo, ThinkPause, Workload};
@@ -233,4 +234,19 @@ fn a_batch_that_was_cut_short_goes_on_with_the_rest() {
     assert_eq!(batch.ops(), &ops[3..]);
     batch.advance(99);
     assert!(batch.ops().is_empty());
+}
+
+#[test]
+fn long_pauses_do_not_hold_up_what_was_done_before_them() {
+    let think = ThinkPause { every: every(50), min_us: 1_000_000, max_us: 1_000_000 };
+    let workload = Workload { think: Some(think), ..workload(4000, 1) };
+    let mut planner = Planner::new(workload, SEED, 1, SchemaNo::new(3).unwrap());
+    let (mut batch, mut pieces, mut sizes) = (Batch::default(), Vec::new(), Vec::new());
+    while pieces.len() < 200 {
+        planner.fill_within(&mut batch, 1000, Duration::from_millis(200));
+        sizes.push(batch.ops().len());
+        pieces.extend_from_slice(batch.ops());
+    }
+    assert_eq!(sizes, [49, 1, 49, 1, 49, 1, 49, 1]);
+    assert_eq!(pieces, plan(workload, SEED, 1, 200), "the stream is the same");
 }

@@ -18,7 +18,7 @@ impl OpCounts {
     /// All kinds together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.selects + self.updates + self.scans
+        self.selects.saturating_add(self.updates).saturating_add(self.scans)
     }
 }
 
@@ -98,14 +98,14 @@ pub struct Interval {
 
 impl Merge for Interval {
     fn merge(&mut self, later: &Self) {
-        self.ops.selects += later.ops.selects;
-        self.ops.updates += later.ops.updates;
-        self.ops.scans += later.ops.scans;
-        self.rows += later.rows;
+        self.ops.selects = self.ops.selects.saturating_add(later.ops.selects);
+        self.ops.updates = self.ops.updates.saturating_add(later.ops.updates);
+        self.ops.scans = self.ops.scans.saturating_add(later.ops.scans);
+        self.rows = self.rows.saturating_add(later.rows);
         self.latency.merge(&later.latency);
-        merge_option(&mut self.physical_reads, &later.physical_reads, |a, b| *a += b);
-        merge_option(&mut self.logical_reads, &later.logical_reads, |a, b| *a += b);
-        merge_option(&mut self.redo_bytes, &later.redo_bytes, |a, b| *a += b);
+        merge_option(&mut self.physical_reads, &later.physical_reads, |a, b| *a = a.saturating_add(*b));
+        merge_option(&mut self.logical_reads, &later.logical_reads, |a, b| *a = a.saturating_add(*b));
+        merge_option(&mut self.redo_bytes, &later.redo_bytes, |a, b| *a = a.saturating_add(*b));
         merge_option(&mut self.sampled_s, &later.sampled_s, |a, b| *a += b);
         merge_option(&mut self.db_cpu, &later.db_cpu, |a, b| {
             a.user_s += b.user_s;
@@ -137,12 +137,12 @@ fn add_host_cpu(a: &mut slob_host::CpuTimes, b: &slob_host::CpuTimes) {
 }
 
 fn add_device(a: &mut DeviceUse, b: &DeviceUse) {
-    a.reads += b.reads;
-    a.read_bytes += b.read_bytes;
-    a.read_time_ms += b.read_time_ms;
-    a.writes += b.writes;
-    a.write_bytes += b.write_bytes;
-    a.write_time_ms += b.write_time_ms;
-    a.busy_ms += b.busy_ms;
-    a.weighted_ms += b.weighted_ms;
+    a.reads = a.reads.saturating_add(b.reads);
+    a.read_bytes = a.read_bytes.saturating_add(b.read_bytes);
+    a.read_time_ms = a.read_time_ms.saturating_add(b.read_time_ms);
+    a.writes = a.writes.saturating_add(b.writes);
+    a.write_bytes = a.write_bytes.saturating_add(b.write_bytes);
+    a.write_time_ms = a.write_time_ms.saturating_add(b.write_time_ms);
+    a.busy_ms = a.busy_ms.saturating_add(b.busy_ms);
+    a.weighted_ms = a.weighted_ms.saturating_add(b.weighted_ms);
 }

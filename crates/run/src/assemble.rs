@@ -74,9 +74,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let window = window(&parts);
     let notes = notes(&parts);
     let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
-    let cpu = |of: fn(&Sample) -> Option<slob_record::CpuSplit>| {
-        edges.and_then(|(begin, end)| Sample::cpu_since(of(end), of(begin)))
-    };
+    let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -95,8 +93,8 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         counters: snapshots.map(|(begin, end)| counters(begin, end)).unwrap_or_default(),
         latencies: snapshots.map(|(begin, end)| latencies(begin, end)).unwrap_or_default(),
         events: snapshots.map(|(begin, end)| events(begin, end)).unwrap_or_default(),
-        db_cpu: cpu(|sample| sample.db_cpu).map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
-        client_cpu: cpu(|sample| sample.client_cpu),
+        db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
+        client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
         client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
         host: context.spec.host_counters.then(|| host(prepared, &parts)),
@@ -121,6 +119,13 @@ fn notes(parts: &Parts) -> Vec<String> {
     let retries: u64 = parts.sessions.iter().map(|(_, end)| end.retries).sum();
     if retries > 0 {
         notes.push(format!("{retries} operations were repeated after a conflict with other sessions."));
+    }
+    for (edge, sample) in [("A", &parts.begin), ("B", &parts.end)] {
+        if let Some(error) = sample.as_ref().and_then(|sample| sample.snapshot_error.as_ref()) {
+            notes.push(format!(
+                "Snapshot {edge} of the database's counters failed, so they are missing: {error}."
+            ));
+        }
     }
     let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
     for (ended, end) in &parts.sessions {

@@ -1,5 +1,6 @@
 //! Loading: several streams work off the plan's slices.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,6 +12,7 @@ use slob_method::SchemaNo;
 use crate::RunError;
 use crate::loader_plan::{LoadPlan, SchemaWork};
 use crate::observe::{LoadEvent, LoadObserver};
+use crate::session::panicked;
 
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
@@ -133,7 +135,9 @@ impl<'a> Loader<'a> {
     /// The body of a stream: one task after the other until nothing is left or something failed.
     fn stream(&self) {
         while let Some(task) = self.next_task() {
-            let result = self.perform(&task);
+            // A panic must not leave the other streams waiting.
+            let result = catch_unwind(AssertUnwindSafe(|| self.perform(&task)))
+                .unwrap_or_else(|_| Err(panicked("a stream of the load")));
             let mut state = self.lock();
             let (Task::Create(i) | Task::Load(i, _) | Task::Finish(i)) = task;
             state.schemas[i].busy -= 1;
@@ -210,7 +214,9 @@ impl<'a> Loader<'a> {
                 )));
             }
             Some(_) => return Err(RunError::interrupted("the load")),
-            None if stop.load(Ordering::Relaxed) => return Err(RunError::interrupted("the load")),
+            None if state.layouts.len() < self.plan.work.len() && stop.load(Ordering::Relaxed) => {
+                return Err(RunError::interrupted("the load"));
+            }
             None => {}
         }
         if let Some((schema, layout)) = state.layouts.iter().find(|(_, layout)| !layout.one_row_per_block()) {

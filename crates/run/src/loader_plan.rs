@@ -89,10 +89,10 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         if let Some(state) = state {
             check_same(schema, &state.load, &load)?;
         }
-        match state.map(|state| &state.state) {
-            Some(LoadState::Complete(_)) => plan.complete += 1,
-            Some(LoadState::Begun(done)) => {
-                let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
+        match state.map(|state| (&state.state, &state.load)) {
+            Some((LoadState::Complete(_), _)) => plan.complete += 1,
+            Some((LoadState::Begun(done), begun)) => {
+                let slices = pieces_left(begun, schema, done);
                 plan.work.push_back(SchemaWork { schema, new: false, slices });
             }
             None => {
@@ -159,4 +159,9 @@ fn check_space(path: &std::path::Path, plan: &LoadPlan) -> Result<(), RunError> 
         )));
     }
     Ok(())
+}
+
+/// By the slices of the load that was begun, whatever the size of new ones.
+fn pieces_left(begun: &Load, schema: SchemaNo, done: &[Slice]) -> VecDeque<Slice> {
+    begun.slices(schema).filter(|slice| !done.contains(slice)).collect()
 }

@@ -225,12 +225,14 @@ impl Timeline<'_> {
         let tally = Arc::clone(&parts.tally);
         let start = tally.start();
         let begin_at = start + self.prepared.warmup;
-        let end_at = match self.prepared.length {
-            Length::Time(length) => Some(begin_at + length),
+        let length = match self.prepared.length {
+            Length::Time(length) => Some(length),
             Length::Operations(_) => None,
         };
         let (mut last, mut next_second) = (first, 1);
         loop {
+            // Counted from where the window really began, so that a late beginning does not shorten it.
+            let end_at = parts.begin.as_ref().zip(length).map(|(begin, length)| begin.taken + length);
             let tick_at = start + Duration::from_secs(next_second);
             let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
             let wake_at = edge_at.map_or(tick_at, |edge| edge.min(tick_at));
@@ -251,7 +253,8 @@ impl Timeline<'_> {
             }
             if over || sample.taken >= tick_at {
                 next_second = (sample.taken - start).as_secs() + 1;
-                self.tick(sessions, parts, &tally, end_at);
+                let planned = length.map(|length| end_at.unwrap_or(begin_at + length));
+                self.tick(sessions, parts, &tally, planned);
             }
             if over {
                 parts.end = Some(sample);

@@ -1,9 +1,10 @@
 //! Samples of everything that only ever grows: the database's counters, CPU times, the device.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use slob_engine::{Counter, Engine, Snapshot};
-use slob_host::{CpuTimes, Device, DeviceCounters, ProcessIo};
+use slob_host::{CpuTimes, Device, DeviceCounters, ProcessCpu, ProcessIo};
 use slob_record::{CpuSplit, DeviceUse, Interval};
 
 /// Takes samples of one target and its host.
@@ -18,9 +19,12 @@ pub(crate) struct Sampler<'a> {
 pub(crate) struct Sample {
     pub(crate) taken: Instant,
     pub(crate) snapshot: Option<Snapshot>,
+    /// Why there is no snapshot.
+    pub(crate) snapshot_error: Option<String>,
     pub(crate) host_cpu: Option<CpuTimes>,
-    pub(crate) db_cpu: Option<CpuSplit>,
-    pub(crate) client_cpu: Option<CpuSplit>,
+    /// Of each process of the server.
+    pub(crate) db_cpu: Option<BTreeMap<u32, ProcessCpu>>,
+    pub(crate) client_cpu: Option<ProcessCpu>,
     pub(crate) client_io: Option<ProcessIo>,
     pub(crate) device: Option<DeviceCounters>,
 }
@@ -39,12 +43,16 @@ impl<'a> Sampler<'a> {
     /// The same; `on_taken` hears of the moment as soon as the database's counters are read, before the slower
     /// rest: operations are told apart by that moment.
     pub(crate) fn take_with(&self, on_taken: impl FnOnce(Instant)) -> Sample {
-        let snapshot = self.engine.snapshot().ok();
+        let (snapshot, snapshot_error) = match self.engine.snapshot() {
+            Ok(snapshot) => (Some(snapshot), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
         on_taken(taken);
         let mut sample = Sample {
             taken,
             snapshot,
+            snapshot_error,
             host_cpu: None,
             db_cpu: None,
             client_cpu: None,
@@ -54,36 +62,42 @@ impl<'a> Sampler<'a> {
         if self.host_counters {
             sample.host_cpu = CpuTimes::read().ok();
             sample.db_cpu = self.db_cpu();
-            sample.client_cpu = slob_host::own_cpu().ok().map(split);
+            sample.client_cpu = slob_host::own_cpu().ok();
             sample.client_io = slob_host::self_io().ok();
             sample.device = self.device.as_ref().and_then(|device| device.counters().ok()?);
         }
         sample
     }
 
-    /// The CPU of the server's processes. It would be wrong to count some and miss others, so one that can't be
-    /// read makes the sum absent, unless it has ended.
-    fn db_cpu(&self) -> Option<CpuSplit> {
-        let mut sum = CpuSplit::default();
-        for pid in self.engine.processes()? {
-            let cpu = split(slob_host::process_cpu(pid).ok()?);
-            sum.user_s += cpu.user_s;
-            sum.system_s += cpu.system_s;
-        }
-        Some(sum)
+    /// The CPU of the server's processes. One that has just ended can't be read; it is left out.
+    fn db_cpu(&self) -> Option<BTreeMap<u32, ProcessCpu>> {
+        let pids = self.engine.processes()?;
+        let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
+        Some(pids.into_iter().filter_map(cpu).collect())
     }
 }
 
-fn split(cpu: slob_host::ProcessCpu) -> CpuSplit {
+fn split(cpu: &ProcessCpu) -> CpuSplit {
     CpuSplit { user_s: cpu.user_s, system_s: cpu.system_s }
 }
 
 impl Sample {
-    /// CPU time between two samples of it.
-    pub(crate) fn cpu_since(later: Option<CpuSplit>, earlier: Option<CpuSplit>) -> Option<CpuSplit> {
-        let (later, earlier) = (later?, earlier?);
-        let (user_s, system_s) = (later.user_s - earlier.user_s, later.system_s - earlier.system_s);
-        (user_s >= 0.0 && system_s >= 0.0).then_some(CpuSplit { user_s, system_s })
+    /// CPU time of the database since an earlier sample: what its processes used, and all that processes used which
+    /// are new. What a process that ended in between used after the earlier sample is lost.
+    pub(crate) fn db_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
+        let (later, earlier) = (self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?);
+        let mut sum = CpuSplit::default();
+        for (pid, cpu) in later {
+            let used = earlier.get(pid).map_or_else(|| split(cpu), |before| split(&cpu.since(before)));
+            sum.user_s += used.user_s;
+            sum.system_s += used.system_s;
+        }
+        Some(sum)
+    }
+
+    /// CPU time of this program since an earlier sample.
+    pub(crate) fn client_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
+        Some(split(&self.client_cpu.as_ref()?.since(earlier.client_cpu.as_ref()?)))
     }
 
     /// What the device did between two samples.
@@ -102,7 +116,7 @@ impl Sample {
             redo_bytes: count(Counter::RedoBytes),
             sampled_s: Some((self.taken - earlier.taken).as_secs_f64()),
             host_cpu: self.host_cpu.zip(earlier.host_cpu).map(|(later, earlier)| later.since(&earlier)),
-            db_cpu: Self::cpu_since(self.db_cpu, earlier.db_cpu),
+            db_cpu: self.db_cpu_since(earlier),
             device: self.device_since(earlier).map(device_use),
             ..Interval::default()
         }

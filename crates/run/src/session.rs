@@ -1,5 +1,6 @@
 //! One session's thread: connect, wait for the start, execute batch after batch, report.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -124,17 +125,20 @@ impl Worker {
             retries: 0,
             error: None,
         };
-        match engine.session(&self.plan) {
-            Ok(mut session) => {
-                // A receiver that is gone means that the run is over; then there is nobody to tell.
-                let _ = self.messages.send(Message::Ready(number, session.canceller()));
-                if let Some(tally) = self.shared.gate.wait() {
-                    end.error = self.execute_all(session.as_mut(), &tally, &mut end).err();
-                }
-            }
-            Err(error) => end.error = Some(error),
-        }
+        // An engine that panics must not leave the others waiting for this session.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
+        end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
+        // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
+    }
+
+    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
+        let mut session = engine.session(&self.plan)?;
+        let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
+        match self.shared.gate.wait() {
+            Some(tally) => self.execute_all(session.as_mut(), &tally, end),
+            None => Ok(()),
+        }
     }
 
     fn execute_all(
@@ -154,6 +158,7 @@ impl Worker {
             if deadline.is_some_and(|deadline| begun >= deadline) {
                 return Ok(());
             }
+            let planned_pauses = batch.pauses();
             let result = session.execute(&batch, deadline, &mut outcome);
             let elapsed = begun.elapsed();
             tally.add(self.plan.number, begun, batch.ops(), outcome.ops(), &mut end.totals);
@@ -161,7 +166,7 @@ impl Worker {
             batch.advance(done);
             end.operations += done as u64;
             self.shared.operations.fetch_add(done as u64, Ordering::Relaxed);
-            size.learn(done, elapsed);
+            size.learn(done, elapsed.saturating_sub(planned_pauses));
             match result {
                 Ok(()) => tries = 0,
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
@@ -179,9 +184,14 @@ impl Worker {
     fn plan_next(&mut self, batch: &mut Batch, size: BatchSize, done: u64) -> bool {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
         let count = size.0.min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.planner.fill(batch, count);
+        self.planner.fill_within(batch, count, BATCH);
         count > 0
     }
+}
+
+/// The error of a thread that panicked; what it said is on stderr.
+pub(crate) fn panicked(who: &str) -> EngineError {
+    EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
 }
 
 /// How many operations fit into [`BATCH`], learned from the last batch.

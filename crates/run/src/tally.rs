@@ -32,8 +32,9 @@ impl WindowEdges {
         let _ = self.end.set(at);
     }
 
-    /// Whether an operation that ended at that moment belongs to the window. The answer does not depend on when
-    /// it is asked: an edge that is not known yet lies later than anything that has already happened.
+    /// Whether an operation that ended at that moment belongs to the window. An edge that is not known yet is
+    /// taken to lie later; it is set microseconds after the snapshot that it is the moment of, so at most an
+    /// operation per session that ended in between counts on the wrong side.
     pub(crate) fn holds(&self, moment: Instant) -> bool {
         self.begin.get().is_some_and(|begin| moment >= *begin)
             && self.end.get().is_none_or(|end| moment <= *end)

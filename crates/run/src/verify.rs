@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use slob_engine::{Engine, EngineError, LoadState, SchemaState};
+use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState};
 use slob_method::{RowState, SchemaNo, Table};
 use slob_record::Verification;
 
@@ -143,7 +143,7 @@ fn check_piece(
     let mut found = VerifySummary::default();
     let mut seen = vec![false; (positions.end - positions.start) as usize];
     let place = |position: u64| place(state.schema, table, position);
-    engine.read_rows(state.schema, table, positions.clone(), &mut |row| {
+    let result = engine.read_rows(state.schema, table, positions.clone(), &mut |row| {
         found.rows += 1;
         if let Some(seen) = row.position.checked_sub(positions.start).and_then(|i| seen.get_mut(i as usize)) {
             *seen = true;
@@ -153,7 +153,12 @@ fn check_piece(
             Ok(RowState::Updated(_)) => found.updated += 1,
             Err(fault) => found.fault(format!("{}: {fault}", place(row.position))),
         }
-    })?;
+    });
+    match result {
+        // Damage is what is looked for: the rows that it hides are missing, and the others go on being read.
+        Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
+        other => other?,
+    }
     for (position, _) in positions.zip(&seen).filter(|(_, seen)| !**seen) {
         found.fault(format!("{} is missing", place(position)));
     }
