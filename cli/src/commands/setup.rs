@@ -40,6 +40,12 @@ pub(crate) fn load_all(settings: &Settings, stop: &AtomicBool) -> Result<(), Fai
     settings::warn(&checked.warnings);
     let spec = checked.spec;
     let engine = registry::open(&spec.target, &spec.options, Purpose::Load)?;
+    if let Some(name) = &spec.tablespace {
+        output::say(&format!(
+            "warning: TABLESPACE={name} has no effect here: data go where TARGET says, or where an option of the \
+             engine says (`slob setup --help`)"
+        ));
+    }
     let plan = plan_load(engine.as_ref(), &spec)?;
     let talk = LoadTalk::new();
     let result = load(engine.as_ref(), &plan, stop, &talk);
