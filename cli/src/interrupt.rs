@@ -15,10 +15,10 @@ use crate::failure::{Failure, INTERRUPTED};
 /// A signal to a process and to its group comes twice, milliseconds apart; a person who means it waits longer.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
-/// A flag that SIGINT, SIGTERM and SIGHUP set, except those that the program was started to ignore (`nohup`).
+/// A flag that SIGINT, SIGTERM and SIGHUP set; SIGHUP not if the program was started to ignore it (`nohup`). Shells
+/// start background jobs with SIGINT ignored, but who sends it to such a job means it.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
-    let ignored = ignored_signals();
-    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let heard = [SIGINT, SIGTERM].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
     let mut signals =
         Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -36,9 +36,10 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The mask of ignored signals, bit 0 for signal 1; none where it can't be read.
-fn ignored_signals() -> u64 {
+/// Whether the program was started with a signal ignored; no, where that can't be read.
+fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

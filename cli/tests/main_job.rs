@@ -163,7 +163,7 @@ fn a_killed_load_goes_on_where_it_was_and_verifies() {
 fn ctrl_c_keeps_what_was_measured() {
     let folder = Folder::loaded(1, "8M");
     let child = Command::new(SLOB)
-        .args(["run", "--target", "sqlite:./d", "--scale", "8M", "--run-time", "600", "--warmup", "0"])
+        .args(["run", "--target", "sqlite:./d", "--scale", "8M", "--run-time", "60", "--warmup", "0"])
         .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -179,6 +179,23 @@ fn ctrl_c_keeps_what_was_measured() {
     assert_eq!(record["status"]["state"], "interrupted");
     assert!(rows_of_kind(&record, "select", "operations") > 0);
     assert!(String::from_utf8_lossy(&output.stdout).contains("INTERRUPTED"));
+}
+
+#[test]
+fn a_run_under_nohup_does_not_end_with_its_terminal() {
+    let folder = Folder::loaded(1, "8M");
+    let child = Command::new("sh")
+        .args(["-c", &format!("trap '' HUP; exec '{SLOB}' run --run-time 3")])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(folder.last_record()["status"]["state"], "completed");
 }
 
 #[test]
