@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use slob_host::{Device, ProbeResult};
 
 use crate::error::RecordError;
 
 const FOLDER: &str = "probes";
+/// Probes that were taken within this time of each other are held to be of the same device in the same state.
+const COMPARABLE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A probe's result, with when and on what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,13 +27,21 @@ pub struct SavedProbe {
 }
 
 impl SavedProbe {
-    /// Whether it is a probe of the same device, through the same file system, with blocks of the same size.
+    /// Whether it is a probe of the same device, through the same file system, with blocks of the same size, and
+    /// with direct I/O or without it as `direct` says; `None` takes both.
     #[must_use]
-    pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32) -> bool {
+    pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
+        let plan = &self.result.plan;
         let same = |mine: &Device| mine.mount_point == device.mount_point && mine.stack == device.stack;
         self.host == host
             && self.device.as_ref().is_some_and(same)
-            && self.result.plan.block_bytes == block_bytes
+            && plan.block_bytes == block_bytes
+            && direct.is_none_or(|direct| plan.direct == direct)
+    }
+
+    /// For [`f64::total_cmp`]: a probe without any read step is below all others.
+    fn ceiling(&self) -> f64 {
+        self.result.ceiling_iops().unwrap_or(f64::NEG_INFINITY)
     }
 }
 
@@ -51,14 +61,98 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
     Ok(path)
 }
 
-/// The latest probe of a device in a results folder. Files that can't be read are passed over: a probe is an
-/// extra, and a broken one must not stop a run.
+/// The probe in a results folder that tells best what a device can do: of those with direct I/O, the one with the
+/// highest ceiling among the newest and all that were taken at most 30 days before it; of equals the latest.
+///
+/// Probes without direct I/O show the page cache, and a probe with few sessions or little depth shows less than the
+/// device can do, even if it is the newer one. Older probes are left out, since devices and hosts change. Files that
+/// can't be read are passed over: a probe is an extra, and a broken one must not stop a run.
 #[must_use]
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let entries = fs::read_dir(results.join(FOLDER)).ok()?;
     let read = |path: PathBuf| serde_json::from_str::<SavedProbe>(&fs::read_to_string(path).ok()?).ok();
-    entries
+    let fitting: Vec<SavedProbe> = entries
         .filter_map(|entry| read(entry.ok()?.path()))
-        .filter(|probe| probe.is_of(host, device, block_bytes))
-        .max_by_key(|probe| probe.taken)
+        .filter(|probe| probe.is_of(host, device, block_bytes, Some(true)))
+        .collect();
+    let newest = fitting.iter().map(|probe| probe.taken).max()?;
+    let recent = |probe: &SavedProbe| newest.duration_since(probe.taken) <= COMPARABLE;
+    fitting
+        .into_iter()
+        .filter(recent)
+        .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_host::{ProbePlan, ProbeStep, StepFigures, StepKind};
+    use slob_stats::Histogram;
+
+    fn device() -> Device {
+        let text = r#"{"path":"/data/x","file_system":"xfs","mount_point":"/data","mount_source":"/dev/sda1",
+            "mount_options":[],"top":null,"stack":["sda1","sda"],"disks":[],"note":null}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn probe(taken: &str, direct: bool, iops: f64) -> SavedProbe {
+        let figures = StepFigures {
+            operations: 1,
+            seconds: 1.0,
+            iops,
+            mb_per_s: 1.0,
+            mean_us: 1.0,
+            p50_us: 1.0,
+            p99_us: 1.0,
+            p999_us: 1.0,
+            max_us: 1.0,
+            cpu_us_per_op: None,
+            latency_ns: Histogram::new(),
+        };
+        let step = ProbeStep {
+            kind: StepKind::SyncRead,
+            sessions_or_depth: 1,
+            interface: None,
+            figures: Some(figures),
+            error: None,
+            note: None,
+        };
+        let plan = ProbePlan { direct, ..ProbePlan::new("/data") };
+        SavedProbe {
+            taken: taken.parse().unwrap(),
+            host: "h".into(),
+            device: Some(device()),
+            result: slob_host::ProbeResult { plan, steps: vec![step], interrupted: false },
+        }
+    }
+
+    fn chosen(probes: &[SavedProbe]) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        probes.iter().for_each(|probe| drop(save_probe(folder.path(), probe).unwrap()));
+        latest_probe(folder.path(), "h", &device(), 8192).map(|probe| probe.taken.to_string())
+    }
+
+    #[test]
+    fn a_probe_through_the_page_cache_is_not_the_ceiling_of_a_device() {
+        let cached = probe("2026-11-20T10:00:00Z", false, 9e6);
+        assert!(cached.is_of("h", &device(), 8192, None) && cached.is_of("h", &device(), 8192, Some(false)));
+        assert!(!cached.is_of("h", &device(), 8192, Some(true)));
+        assert!(!cached.is_of("h", &device(), 4096, None) && !cached.is_of("other", &device(), 8192, None));
+        assert_eq!(chosen(std::slice::from_ref(&cached)), None);
+        let direct = probe("2026-11-19T10:00:00Z", true, 1e5);
+        assert_eq!(chosen(&[cached, direct]).unwrap(), "2026-11-19T10:00:00Z");
+    }
+
+    #[test]
+    fn the_highest_ceiling_of_thirty_days_is_taken() {
+        let newest = probe("2026-11-30T10:00:00Z", true, 1e4);
+        let best = probe("2026-10-31T10:00:00Z", true, 1e5);
+        let too_old = probe("2026-10-31T09:59:59Z", true, 1e6);
+        assert_eq!(chosen(&[newest.clone(), best, too_old]).unwrap(), "2026-10-31T10:00:00Z");
+        let mut failed = probe("2026-12-01T10:00:00Z", true, 1.0);
+        failed.result.steps.clear();
+        let equal = SavedProbe { taken: "2026-11-29T10:00:00Z".parse().unwrap(), ..newest.clone() };
+        assert_eq!(chosen(&[failed, newest, equal]).unwrap(), "2026-11-30T10:00:00Z");
+        assert_eq!(chosen(&[]), None);
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) const PHYSICAL_READ_BYTES: &str = "physical_read_bytes";
 pub(crate) const PHYSICAL_READ_TIME_NS: &str = "physical_read_time_ns";
 pub(crate) const PHYSICAL_WRITES: &str = "physical_writes";
 pub(crate) const REDO_BYTES: &str = "redo_bytes";
+pub(crate) const REDO_WRITES: &str = "redo_writes";
 pub(crate) const REDO_SYNCS: &str = "redo_syncs";
 pub(crate) const COMMITS: &str = "commits";
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
@@ -39,6 +40,13 @@ pub(crate) fn latency<'a>(record: &'a Record, name: &str) -> Option<&'a Histogra
 pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
     let by_blocks = || counter(record, PHYSICAL_READS)?.checked_mul(u64::from(record.server.block_bytes));
     counter(record, PHYSICAL_READ_BYTES).or_else(by_blocks)
+}
+
+/// What the kernel fetched from storage for this process in the window, in bytes, where the database is embedded in
+/// it; `None` for servers, whose reads are other processes'.
+pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
+    record.window?;
+    record.client_io.filter(|_| record.server.embedded).map(|io| io.read_bytes)
 }
 
 /// Operations of the window by kind, or `None` if there was no window.

@@ -206,6 +206,18 @@ fn with_intervals(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> 
     (0..seconds).for_each(|second| record.series.push(second, of_second(second)).unwrap());
 }
 
+/// Takes the samples of some seconds away, as if the sampler had been held up.
+pub(crate) fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
+    with_intervals(record, 72, |second| {
+        let sampled = interval(298 + (second * 7) % 5);
+        if gap.contains(&second) {
+            Interval { ops: sampled.ops, rows: sampled.rows, latency: sampled.latency, ..Interval::default() }
+        } else {
+            sampled
+        }
+    });
+}
+
 /// Makes the device have read that share of the database's physical reads.
 pub(crate) fn with_device_read_share(record: &mut Record, share: f64) {
     let reads = (record.counters["physical_reads"] as f64 * share).round();

@@ -103,6 +103,20 @@ pub fn size(bytes: u64) -> String {
     format!("{} {}", fixed(amount, 1), UNITS[unit])
 }
 
+/// Which of them: `every operation`, `every 2nd operation`, `every 13th operation`.
+#[must_use]
+pub fn every(n: u32, noun: &str) -> String {
+    let ending = match (n % 10, n % 100) {
+        _ if n <= 1 => return format!("every {noun}"),
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("every {}{ending} {noun}", count(u64::from(n)))
+}
+
 /// `1 session`, `2 sessions`: a count with its noun, whose plural takes an s.
 #[must_use]
 pub fn plural(n: u64, noun: &str) -> String {
@@ -211,6 +225,19 @@ mod tests {
     #[case(u64::MAX, "16.0 EiB")]
     fn sizes_choose_their_unit(#[case] bytes: u64, #[case] text: &str) {
         assert_eq!(size(bytes), text);
+    }
+
+    #[rstest]
+    #[case(1, "every operation")]
+    #[case(2, "every 2nd operation")]
+    #[case(3, "every 3rd operation")]
+    #[case(4, "every 4th operation")]
+    #[case(11, "every 11th operation")]
+    #[case(12, "every 12th operation")]
+    #[case(21, "every 21st operation")]
+    #[case(1013, "every 1,013th operation")]
+    fn every_so_many_in_english(#[case] n: u32, #[case] text: &str) {
+        assert_eq!(every(n, "operation"), text);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use slob_record::{Record, Status};
 
 use crate::figures::Figures;
 use crate::format::{count, duration_us, fixed, or_absent, percent, plural, seconds};
-use crate::text::{Page, verdict_lines};
+use crate::text::{ABOVE_PROBE, Page, verdict_lines};
 use crate::verdicts::{Question, verdicts_by};
 
 /// A run in about eight lines: how it ended, its key figures, its verdicts.
@@ -56,12 +56,15 @@ fn load(figures: &Figures) -> String {
 fn cost(figures: &Figures) -> String {
     let share =
         |value: Option<f64>| value.map_or_else(|| "- %".into(), |share| format!("{} %", percent(share)));
+    let ceiling = match figures.probe.run_is_above_probe {
+        true => format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.')),
+        false => format!("{} of the device's ceiling", share(figures.probe.percent_of_ceiling)),
+    };
     format!(
-        "{} logical reads/s; {} IOPS per DB-CPU-s; {} redo MB/s; {} of the device's ceiling",
+        "{} logical reads/s; {} IOPS per DB-CPU-s; {} redo MB/s; {ceiling}",
         or_absent(figures.load.logical_reads_per_s, |rate| fixed(rate, 0)),
         or_absent(figures.cpu.physical_reads_per_db_cpu_s, |rate| fixed(rate, 0)),
         or_absent(figures.load.redo_mb_per_s, |mb| fixed(mb, 1)),
-        share(figures.probe.percent_of_ceiling),
     )
 }
 

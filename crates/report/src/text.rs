@@ -20,6 +20,7 @@ mod top;
 use slob_record::{Record, SavedProbe};
 
 pub(crate) use self::page::Page;
+pub(crate) use self::probe::ABOVE_PROBE;
 pub(crate) use self::top::verdict_lines;
 
 use crate::figures::Figures;

@@ -16,6 +16,8 @@ use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit};
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const WARM_UP: Duration = Duration::from_secs(2);
+/// Snapshots wait for a processor like everybody else: sessions work on for this long.
+const LATE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -101,7 +103,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         connected.push((engine.session(&plan)?, Planner::new(workload, seed, number, home)));
     }
     std::thread::scope(|scope| {
-        let end = Instant::now() + WARM_UP + Duration::from_secs(seconds) + Duration::from_millis(100);
+        let end = Instant::now() + WARM_UP + Duration::from_secs(seconds) + LATE;
         let threads: Vec<_> = connected
             .into_iter()
             .map(|(session, planner)| {
@@ -113,7 +115,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
             })
             .collect();
         barrier.wait();
-        std::thread::sleep(WARM_UP);
+        print_warm_up(engine)?;
         let (before, cpu) = (engine.snapshot()?, cpu_us());
         std::thread::sleep(Duration::from_secs(seconds));
         let (after, cpu) = (engine.snapshot()?, cpu_us() - cpu);
@@ -137,6 +139,20 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         );
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a session panicked")?)
     })
+}
+
+/// Sleeps through the warm-up and tells its reads: its first half must not be much slower than its second.
+fn print_warm_up(engine: &dyn Engine) -> Result<(), Failure> {
+    let begun = engine.snapshot()?;
+    let mut last = begun.clone();
+    for half in [WARM_UP / 2, WARM_UP] {
+        std::thread::sleep((begun.taken + half).saturating_duration_since(Instant::now()));
+        let now = engine.snapshot()?;
+        let reads = now.counters.since(&last.counters).get(Counter::PhysicalReads).unwrap_or(0);
+        println!("warm-up, half: reads/s {:.0}", reads as f64 / (now.taken - last.taken).as_secs_f64());
+        last = now;
+    }
+    Ok(())
 }
 
 fn work(mut session: Box<dyn Session>, mut planner: Planner, end: Instant) -> Result<(), Failure> {

@@ -11,14 +11,13 @@ use slob_engine::{
 use slob_method::{RowView, SchemaNo, Table};
 
 use crate::checkpoint::CHECKPOINT_PAGES;
-use crate::error::os_failed;
 use crate::link::WriteTurn;
 use crate::schema_file::SchemaFile;
 use crate::session::SqliteSession;
-use crate::tally::Tally;
-use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME, schema_of};
-use crate::vfs::{IoMode, IoTotals, Meter, TransferTotals};
-use crate::{finish, library, load, read_rows};
+use crate::tally::{Sums, Tally};
+use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME};
+use crate::vfs::{IoTotals, Meter, TransferTotals};
+use crate::{finish, inventory, library, load, read_rows, removal};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -106,19 +105,7 @@ impl Engine for SqliteEngine {
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        let Inner { place, other_meter, .. } = &*self.0;
-        if !place.folder.exists() {
-            return Ok(Vec::new());
-        }
-        let failed = |error: std::io::Error| os_failed(format!("reading {}", place.folder.display()), &error);
-        let mut states = Vec::new();
-        for entry in std::fs::read_dir(&place.folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let Some(schema) = schema_of(&path) else { continue };
-            states.extend(SchemaFile::open(schema, &path, IoMode::Buffered, other_meter)?.state()?);
-        }
-        states.sort_by_key(|state| state.schema);
-        Ok(states)
+        inventory::schemas(&self.0.place, &self.0.other_meter)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
@@ -134,7 +121,7 @@ impl Engine for SqliteEngine {
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        finish::drop_schema(&self.0.place, schema, &self.0.other_meter)
+        removal::drop_schema(&self.0.place, schema)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -162,7 +149,7 @@ impl Engine for SqliteEngine {
         ]
         .into_iter()
         .collect();
-        let events = events(&io);
+        let events = events(&io, &sums);
         let latencies = [
             (LatencyKind::PhysicalRead, io.page_reads.ns),
             (LatencyKind::PhysicalWrite, io.page_writes.ns),
@@ -188,8 +175,8 @@ impl Engine for SqliteEngine {
     }
 }
 
-/// What sessions wait for outside of SQLite: the calls of our VFS.
-fn events(io: &IoTotals) -> Vec<WaitEvent> {
+/// What sessions wait for outside of SQLite: the calls of our VFS, and their turn to write.
+fn events(io: &IoTotals, sums: &Sums) -> Vec<WaitEvent> {
     let event = |name: &str, class: &str, transfers: &TransferTotals| WaitEvent {
         name: name.into(),
         class: class.into(),
@@ -202,5 +189,11 @@ fn events(io: &IoTotals) -> Vec<WaitEvent> {
         event("file fsync", "data", &io.file_syncs),
         event("log write", "log", &io.log_writes),
         event("log fsync", "log", &io.log_syncs),
+        WaitEvent {
+            name: "write lock".into(),
+            class: "concurrency".into(),
+            waits: Some(sums.write_waits),
+            time_us: sums.write_wait_ns / 1000,
+        },
     ]
 }

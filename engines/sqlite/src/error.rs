@@ -1,36 +1,100 @@
 //! From SQLite's errors to the engine's.
 
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use slob_engine::{EngineError, ErrorKind};
 
 use crate::library::InitError;
 use crate::vfs::{IoFault, Meter};
 
-/// Translates an error of SQLite that happened in `step`. What our VFS knows of it is the better message.
+/// Translates an error of SQLite that happened in `step`, on the same thread. What our VFS knows of it is the better
+/// message.
 pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &Meter) -> EngineError {
     let code = error.sqlite_error_code();
     let io_related =
         matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull));
-    if io_related && let Some(fault) = meter.take_fault() {
-        return from_fault(step, &fault);
-    }
-    let kind = code.map_or(ErrorKind::Fatal, kind_of);
-    let mut result = EngineError::new(kind, step, error.to_string());
-    if let rusqlite::Error::SqliteFailure(failure, _) = error {
-        result = result.with_code(format!("SQLite result code {}", failure.extended_code));
-    }
+    let fault = if io_related { meter.take_fault() } else { None };
+    let extended = match error {
+        rusqlite::Error::SqliteFailure(failure, _) => Some(failure.extended_code),
+        _ => None,
+    };
+    let shm = extended == Some(SQLITE_IOERR_SHMSIZE);
+    let result = match fault {
+        Some(fault) if !shm => return from_fault(step, &fault),
+        _ if shm => {
+            let message = "no room is left for the shared memory file (-shm) beside the database file";
+            EngineError::new(ErrorKind::Space, step, message)
+        }
+        _ => EngineError::new(code.map_or(ErrorKind::Fatal, kind_of), step, message(code, error)),
+    };
+    let kind = result.kind();
+    let result = match extended {
+        Some(extended) => result.with_code(format!("SQLite result code {extended}")),
+        None => result,
+    };
     match advice(kind) {
         Some(advice) => result.with_advice(advice),
         None => result,
     }
 }
 
+/// SQLite's words, or better ones.
+fn message(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
+    match code {
+        Some(ErrorCode::DiskFull) => "no room is left on the file system".into(),
+        Some(ErrorCode::ReadOnly) => {
+            "the database file, its folder or the whole file system can only be read".into()
+        }
+        _ => error.to_string(),
+    }
+}
+
 fn from_fault(step: impl Into<String>, fault: &IoFault) -> EngineError {
-    let kind = match fault {
-        IoFault::NoDirectIo { .. } => ErrorKind::Usage,
-        IoFault::Os { .. } => ErrorKind::Fatal,
+    match fault {
+        IoFault::NoDirectIo { .. } => EngineError::new(ErrorKind::Usage, step, fault.to_string()),
+        IoFault::Open { path, errno } => from_errno(step, *errno, Some(path), ErrorKind::Connection, fault),
+        IoFault::Transfer { errno, .. } => from_errno(step, *errno, None, ErrorKind::Fatal, fault),
+    }
+}
+
+/// Translates a system call's error; `otherwise`: its kind if nothing better is known.
+fn from_errno(
+    step: impl Into<String>,
+    errno: Errno,
+    opening: Option<&str>,
+    otherwise: ErrorKind,
+    fault: &IoFault,
+) -> EngineError {
+    let kind = match errno {
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => ErrorKind::Space,
+        Errno::ROFS | Errno::ACCESS | Errno::PERM => ErrorKind::Privilege,
+        Errno::MFILE | Errno::NFILE => ErrorKind::Usage,
+        _ => otherwise,
     };
-    EngineError::new(kind, step, fault.to_string())
+    let (message, advice) = match (errno, opening) {
+        (Errno::MFILE, _) => (too_many_files(), Some(MORE_FILES)),
+        (Errno::ROFS, Some(path)) => (
+            format!("{path} can't be opened for writing: the file system is mounted read-only"),
+            Some("mount it for writing, or name another folder with TARGET"),
+        ),
+        _ => (fault.to_string(), advice(kind)),
+    };
+    let result = EngineError::new(kind, step, message);
+    match advice {
+        Some(advice) => result.with_advice(advice),
+        None => result,
+    }
+}
+
+const MORE_FILES: &str = "raise `ulimit -n`: each session needs about 4 descriptors (8 with a hot schema), so 512 sessions need about 2,100 (4,200)";
+
+fn too_many_files() -> String {
+    match getrlimit(Resource::Nofile).current {
+        Some(limit) => format!("too many open files: the limit is {limit}"),
+        None => "too many open files".into(),
+    }
 }
 
 fn kind_of(code: ErrorCode) -> ErrorKind {
@@ -45,6 +109,8 @@ fn kind_of(code: ErrorCode) -> ErrorKind {
     }
 }
 
+const RELOAD: &str = "the file is damaged; remove the schema with `slob drop` and load it again";
+
 fn advice(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Retryable => Some("another program uses the file; end it"),
@@ -52,16 +118,21 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::Privilege | ErrorKind::Connection => {
             Some("check that the folder and the file exist and that this user may write to them")
         }
-        ErrorKind::Data => Some("the file is damaged; remove the schema with `slob drop` and load it again"),
+        ErrorKind::Data => Some(RELOAD),
         _ => None,
     }
+}
+
+/// The error of a schema that is ours and not what it must be.
+pub(crate) fn damaged(step: impl Into<String>, message: impl Into<String>) -> EngineError {
+    EngineError::new(ErrorKind::Data, step, message).with_advice(RELOAD)
 }
 
 /// Translates an error of the operating system.
 pub(crate) fn os_failed(step: impl Into<String>, error: &std::io::Error) -> EngineError {
     let kind = match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Privilege,
-        std::io::ErrorKind::StorageFull => ErrorKind::Space,
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Space,
         _ => ErrorKind::Fatal,
     };
     EngineError::new(kind, step, error.to_string())
@@ -70,5 +141,43 @@ pub(crate) fn os_failed(step: impl Into<String>, error: &std::io::Error) -> Engi
 impl From<InitError> for EngineError {
     fn from(error: InitError) -> Self {
         Self::new(ErrorKind::Fatal, "setting up SQLite", error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi::{self, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_READONLY_DIRECTORY};
+
+    fn sqlite(code: i32) -> EngineError {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        failed("opening x", &error, &Meter::new())
+    }
+
+    #[test]
+    fn a_full_file_system_is_called_so() {
+        for code in [SQLITE_IOERR_SHMSIZE, SQLITE_FULL] {
+            let error = sqlite(code);
+            assert_eq!(error.kind(), ErrorKind::Space);
+            assert!(error.to_string().contains("no room is left"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_system_said_of_opening_decides_the_kind() {
+        let kind = |errno| from_fault("opening x", &IoFault::Open { path: "/x".into(), errno });
+        for (errno, expected, words) in [
+            (Errno::MFILE, ErrorKind::Usage, "ulimit -n"),
+            (Errno::ROFS, ErrorKind::Privilege, "mounted read-only"),
+            (Errno::ACCESS, ErrorKind::Privilege, "Permission denied"),
+            (Errno::NOSPC, ErrorKind::Space, "No space left"),
+            (Errno::NOENT, ErrorKind::Connection, "No such file"),
+        ] {
+            let error = kind(errno);
+            assert_eq!(error.kind(), expected, "{error}");
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        assert_eq!(sqlite(SQLITE_CANTOPEN).kind(), ErrorKind::Connection);
+        assert_eq!(sqlite(SQLITE_READONLY_DIRECTORY).kind(), ErrorKind::Privilege);
     }
 }

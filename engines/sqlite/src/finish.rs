@@ -1,14 +1,11 @@
-//! Completing a schema, and removing one.
-
-use std::fs;
+//! Completing a schema.
 
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState};
 use slob_method::SchemaNo;
 
-use crate::error::os_failed;
 use crate::schema_file::SchemaFile;
-use crate::target::{Place, companions};
-use crate::vfs::{IoMode, Meter, drop_page_cache};
+use crate::target::Place;
+use crate::vfs::{Meter, drop_page_cache};
 use crate::{index, layout};
 
 /// Blocks of the cache that the index is built in: 16 MiB.
@@ -51,29 +48,4 @@ pub(crate) fn finish(
     file.batch("completing", "PRAGMA wal_checkpoint(TRUNCATE)")?;
     drop_page_cache(&file.connection).map_err(|error| file.failed("completing", &error))?;
     Ok(layout)
-}
-
-/// Removes a schema.
-///
-/// # Errors
-/// If it is not ours, in use, or can't be removed.
-pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Result<(), EngineError> {
-    let path = place.file(schema);
-    let file = SchemaFile::open(schema, &path, IoMode::Buffered, meter)?;
-    file.own_state()?;
-    // Leaving WAL mode succeeds only if nobody else has the file open; in rollback mode the transaction keeps
-    // everybody out until the files are gone.
-    file.value::<String>("removing", "PRAGMA journal_mode = DELETE")?;
-    file.batch("removing", "BEGIN EXCLUSIVE")?;
-    let step = || format!("removing {}", path.display());
-    fs::remove_file(&path).map_err(|error| os_failed(step(), &error))?;
-    for companion in companions(&path) {
-        match fs::remove_file(companion) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(os_failed(step(), &error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

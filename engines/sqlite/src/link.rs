@@ -1,7 +1,8 @@
 //! A session's connection to one schema, with its prepared statements.
 
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
 
 use rusqlite::ffi::{SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS, sqlite3_db_status};
 use rusqlite::{Connection, InterruptHandle};
@@ -9,12 +10,12 @@ use slob_engine::{EngineError, ErrorKind, LoadState, SessionPlan};
 use slob_method::{COLUMN_BYTES, COLUMNS, KeyRange, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;
 
-use crate::checkpoint;
 use crate::schema_file::{SchemaFile, signed};
 use crate::statement::{Statement, Value};
 use crate::tally::SessionCounts;
 use crate::target::Place;
-use crate::vfs::Meter;
+use crate::vfs::{self, Meter};
+use crate::{checkpoint, pcache};
 
 /// Whose turn it is to write a schema. SQLite lets one connection at a time write a file and has the others poll;
 /// sessions of one engine queue up here instead.
@@ -52,10 +53,12 @@ impl Link {
         }
         file.batch("opening", include_str!("../sql/session.sql"))?;
         // Reading the marker has begun a cache of the default size: it starts over, in one piece of the right size.
-        let sized = format!("PRAGMA cache_size = {}; PRAGMA shrink_memory", place.cache_blocks);
-        file.batch("opening", &sized)?;
-        // What a completed schema has already; a kill at the end of its load can leave it undone.
-        let mode: String = file.value("opening", "PRAGMA journal_mode = WAL")?;
+        file.batch("opening", &format!("PRAGMA cache_size = {}", place.cache_blocks))?;
+        let pages: u32 = file.value("opening", "PRAGMA page_count")?;
+        file.batch("opening", "PRAGMA shrink_memory")?;
+        // What a completed schema has already; a kill at the end of its load can leave it undone. It reads page 1,
+        // for which the cache gets its memory: now, and not page by page while the test measures.
+        let mode: String = pcache::populating(pages, || file.value("opening", "PRAGMA journal_mode = WAL"))?;
         if mode != "wal" {
             let step = format!("opening {}", file.path.display());
             return Err(EngineError::new(
@@ -111,12 +114,17 @@ impl Link {
     /// SQLite's.
     pub(crate) fn update(&mut self, range: KeyRange, stamp: Stamp) -> rusqlite::Result<Option<u64>> {
         let Some(update) = &mut self.update else { return Ok(None) };
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = wait_for_turn(&self.turn, &self.counts);
         let rows = update.run(range, stamp)?;
         drop(turn);
         self.counts.commits.add(1);
         self.counts.rows_changed.add(rows);
         Ok(Some(rows))
+    }
+
+    /// From here on the connection's I/O counts no more: closing it may checkpoint, for which no session waits.
+    pub(crate) fn stop_counting(&self) -> rusqlite::Result<()> {
+        vfs::stop_counting(&self.connection)
     }
 
     /// A handle that ends a running statement from another thread.
@@ -134,6 +142,21 @@ impl Link {
             u64::try_from(current).unwrap_or(0)
         });
         self.counts.logical_reads.add(visits.iter().sum());
+    }
+}
+
+/// Waits for the turn to write, and counts that if it takes waiting.
+fn wait_for_turn<'a>(turn: &'a Mutex<()>, counts: &SessionCounts) -> MutexGuard<'a, ()> {
+    match turn.try_lock() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            let start = Instant::now();
+            let guard = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            counts.write_waits.add(1);
+            counts.write_wait_ns.add(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            guard
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Creating a schema and loading its slices.
 
+use std::path::Path;
+use std::time::Duration;
 use std::{fs, io};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -7,10 +9,11 @@ use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::os_failed;
+use crate::header::{Claim, claim};
 use crate::row::RowBuffer;
 use crate::schema_file::{SchemaFile, signed};
 use crate::statement::Statement;
-use crate::target::{BLOCK_BYTES, Place, companions};
+use crate::target::{BLOCK_BYTES, Place, SCHEME, companions};
 use crate::vfs::{Meter, start_write_back};
 
 /// Rows between two looks at the progress, and between two requests to write back: 8 MiB.
@@ -35,8 +38,7 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         );
     }
     if let Some(found) = companions(&file).chain([file.clone()]).find(|path| path.exists()) {
-        return Err(EngineError::new(ErrorKind::Usage, step, format!("{} exists", found.display()))
-            .with_advice("move it away or name another folder with TARGET; if it is a schema of ours, `slob drop` removes it"));
+        return Err(exists(place, schema, step, &found));
     }
     match fs::create_dir(&place.folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(os_failed(step, &error)),
@@ -53,6 +55,21 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
     drop(new);
     renameat_with(CWD, &draft, CWD, &file, RenameFlags::NOREPLACE)
         .map_err(|errno| os_failed(step, &errno.into()))
+}
+
+/// The error of a name that is taken: what to do depends on by whom.
+fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> EngineError {
+    // A file that can't be looked at, or is in use by other programs, is not known to be ours.
+    let ours = matches!(claim(&place.file(schema), Duration::ZERO, || Ok(())), Ok(Claim::Done(())));
+    let (what, advice) = if ours {
+        let target = format!("{SCHEME}:{}", place.folder.display());
+        ("a schema of ours", format!("`slob drop --target '{target}'` removes what is loaded there"))
+    } else {
+        let advice = "move it away, or name another folder with TARGET (--target sqlite:FOLDER)";
+        ("not known to be ours and is left untouched", advice.to_owned())
+    };
+    let message = format!("{} exists and is {what}", found.display());
+    EngineError::new(ErrorKind::Usage, step, message).with_advice(advice)
 }
 
 /// Loads a slice in one transaction.

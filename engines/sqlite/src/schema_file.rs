@@ -7,16 +7,15 @@ use rusqlite::{Connection, Row};
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
-use crate::error::failed;
+use crate::error::{damaged, failed};
+use crate::header::{self, APPLICATION_ID, HEADER_BYTES, is_ours};
 use crate::row::FILLER_BYTES;
-use crate::vfs::{IoMode, Location, Meter};
+use crate::vfs::{IoMode, Location, Meter, read_page};
 
-/// 'SLOB'.
-const APPLICATION_ID: i64 = 0x534C_4F42;
 /// Raised whenever a schema of an older version can't be used as it is.
 const FORMAT: i64 = 1;
 /// How long a connection waits for locks that other processes hold.
-const BUSY_WAIT: Duration = Duration::from_secs(10);
+pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// A schema's database file, open.
 pub(crate) struct SchemaFile<'a> {
@@ -56,12 +55,7 @@ impl<'a> SchemaFile<'a> {
         create: bool,
     ) -> Result<Self, EngineError> {
         if !create && !path.exists() {
-            return Err(EngineError::new(
-                ErrorKind::Usage,
-                step(path),
-                format!("schema {schema} is not loaded"),
-            )
-            .with_advice("load it with `slob setup`, or use fewer schemas"));
+            return Err(not_loaded(schema, path));
         }
         let opened = Location { path, io, meter }
             .open(create)
@@ -70,6 +64,31 @@ impl<'a> SchemaFile<'a> {
             Ok(connection) => Ok(Self { schema, path: path.to_owned(), connection, meter }),
             Err(error) => Err(failed(step(path), &error, meter)),
         }
+    }
+
+    /// Opens a file with a write-ahead log for nothing but a look at its marker, which no log ever changes: where
+    /// there is no room left for the shared memory that SQLite needs otherwise.
+    ///
+    /// # Errors
+    /// If it can't be opened, or has no write-ahead log.
+    pub(crate) fn open_read_only(
+        schema: SchemaNo,
+        path: &Path,
+        meter: &'a Meter,
+    ) -> Result<Self, EngineError> {
+        let connection = Location { path, io: IoMode::Buffered, meter }
+            .open_read_only()
+            .map_err(|error| failed(step(path), &error, meter))?;
+        let file = Self { schema, path: path.to_owned(), connection, meter };
+        if header::is_wal(&file.header()?) {
+            return Ok(file);
+        }
+        Err(EngineError::new(ErrorKind::Space, step(path), "no room is left for its rollback journal")
+            .with_advice("make room on that file system"))
+    }
+
+    fn header(&self) -> Result<Vec<u8>, EngineError> {
+        read_page(&self.connection, 1, HEADER_BYTES).map_err(|error| self.failed("reading", &error))
     }
 
     /// Translates an error of this file.
@@ -104,15 +123,18 @@ impl<'a> SchemaFile<'a> {
     pub(crate) fn state(&self) -> Result<Option<SchemaState>, EngineError> {
         let id: i64 = match self.connection.query_row("PRAGMA application_id", [], |row| row.get(0)) {
             Ok(id) => id,
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-                return Ok(None);
+            Err(error) => {
+                let error = self.failed("reading", &error);
+                // What is not a sound database may still be a damaged schema.
+                let foreign =
+                    error.kind() == ErrorKind::Data && !self.header().is_ok_and(|header| is_ours(&header));
+                return if foreign { Ok(None) } else { Err(error) };
             }
-            Err(error) => return Err(self.failed("reading", &error)),
         };
-        if id != APPLICATION_ID {
+        if id != i64::from(APPLICATION_ID) {
             return Ok(None);
         }
-        let read = |error| self.failed("reading the marker of", &error);
+        let read = |error| self.marker_failed(&error);
         let marker = self.connection.query_row(include_str!("../sql/select_load.sql"), [], Marker::from_row);
         let marker = marker.map_err(read)?;
         if marker.format != FORMAT {
@@ -127,19 +149,23 @@ impl<'a> SchemaFile<'a> {
         Ok(Some(SchemaState { schema: self.schema, load: marker.load, filler_bytes: FILLER_BYTES, state }))
     }
 
+    /// Translates an error of reading our own tables: that they are not there, or hold something else, is damage.
+    fn marker_failed(&self, error: &rusqlite::Error) -> EngineError {
+        let doing = "reading the marker of";
+        match error.sqlite_error_code() {
+            None | Some(rusqlite::ErrorCode::Unknown) => {
+                damaged(format!("{doing} {}", self.path.display()), error.to_string())
+            }
+            _ => self.failed(doing, error),
+        }
+    }
+
     /// The state of a file that must be ours.
     ///
     /// # Errors
     /// As [`SchemaFile::state`], and if the marker is missing.
     pub(crate) fn own_state(&self) -> Result<SchemaState, EngineError> {
-        self.state()?.ok_or_else(|| {
-            EngineError::new(
-                ErrorKind::Usage,
-                step(&self.path),
-                "it is not a schema of this program: it has no marker",
-            )
-            .with_advice("it is left untouched; name another folder with TARGET")
-        })
+        self.state()?.ok_or_else(|| not_ours(&self.path))
     }
 
     fn slices(&self) -> rusqlite::Result<Vec<Slice>> {
@@ -196,6 +222,19 @@ impl<'a> SchemaFile<'a> {
             .map(|_| ())
             .map_err(|error| self.failed("marking", &error))
     }
+}
+
+/// The error of a schema whose file is not there.
+pub(crate) fn not_loaded(schema: SchemaNo, path: &Path) -> EngineError {
+    EngineError::new(ErrorKind::Usage, step(path), format!("schema {schema} is not loaded"))
+        .with_advice("load it with `slob setup`, or use fewer schemas")
+}
+
+/// The error of a file that has the name of a schema and is none.
+pub(crate) fn not_ours(path: &Path) -> EngineError {
+    let message = "it is not a schema of this program: it has no marker";
+    EngineError::new(ErrorKind::Usage, step(path), message)
+        .with_advice("it is left untouched; name another folder with TARGET")
 }
 
 fn step(path: &Path) -> String {

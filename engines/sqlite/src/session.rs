@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rusqlite::InterruptHandle;
+use rusqlite::{ErrorCode, InterruptHandle};
 use slob_engine::{Alarm, Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
-use slob_method::{Action, Batch, Op, SchemaNo};
+use slob_method::{Action, Batch, KeyRange, Op, SchemaNo};
 
 use crate::engine::Inner;
 use crate::error::failed;
@@ -17,7 +17,6 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
 /// A session of this engine.
 pub(crate) struct SqliteSession {
-    number: u32,
     /// Its own schema, and schema 1 if it goes there.
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
@@ -48,7 +47,7 @@ impl SqliteSession {
         // From here on, dropping the session takes the counts back.
         let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
-        let mut session = Self { number: plan.number, links: Vec::new(), counts, canceller, inner };
+        let mut session = Self { links: Vec::new(), counts, canceller, inner };
         session.link(plan.home, plan)?;
         if plan.hot_schema && plan.home != SchemaNo::FIRST {
             session.link(SchemaNo::FIRST, plan)?;
@@ -79,14 +78,19 @@ impl SqliteSession {
             Ok(Some(rows)) => Ok(rows),
             Ok(None) => {
                 let message = "the session was not opened for such an operation";
-                Err(EngineError::new(ErrorKind::Usage, self.step(op), message))
+                Err(EngineError::new(ErrorKind::Usage, step(op), message))
             }
-            Err(error) => Err(failed(self.step(op), &error, &self.inner.session_meter)),
+            Err(error) => Err(self.failed(op, &error)),
         }
     }
 
-    fn step(&self, op: &Op) -> String {
-        format!("session {}, {:?} in schema {}", self.number, op.action, op.schema)
+    fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
+        // A statement that an interrupt ended may say so, or that its transaction is gone.
+        let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
+        if rolled_back && self.canceller.alarm.rung() {
+            return EngineError::new(ErrorKind::Cancelled, step(op), "cancelled");
+        }
+        failed(step(op), error, &self.inner.session_meter)
     }
 
     fn publish_visits(&mut self) {
@@ -146,12 +150,50 @@ impl Session for SqliteSession {
 
 impl Drop for SqliteSession {
     fn drop(&mut self) {
-        // The last connection to a file checkpoints what is left in its log: that counts too.
+        // The last connection to a file checkpoints what is left in its log. No operation waits for that, and the
+        // test may still be measuring others.
+        for (_, link) in &self.links {
+            // Only a connection without our VFS could refuse; then nothing was counted either.
+            let _ = link.stop_counting();
+        }
         self.links.clear();
         self.inner.tally.close(&self.counts);
     }
 }
 
+/// What is being done, in words.
+fn step(op: &Op) -> String {
+    let what = match op.action {
+        Action::Select(range) => format!("SELECT of {}", keys(range)),
+        Action::Update(range, _) => format!("UPDATE of {}", keys(range)),
+        Action::Scan => "full scan".to_owned(),
+    };
+    format!("{what} in schema {}", op.schema)
+}
+
+fn keys(range: KeyRange) -> String {
+    match range.end() - range.first {
+        1 => format!("key {}", range.first),
+        _ => format!("keys {} to {}", range.first, range.end() - 1),
+    }
+}
+
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::Stamp;
+
+    #[test]
+    fn steps_are_words() {
+        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0 };
+        let range = |blocks| KeyRange { first: 24_889, blocks };
+        let update = Action::Update(range(64), Stamp::new(1, 1, 1));
+        assert_eq!(step(&op(update)), "UPDATE of keys 24889 to 24952 in schema 1");
+        assert_eq!(step(&op(Action::Select(range(1)))), "SELECT of key 24889 in schema 1");
+        assert_eq!(step(&op(Action::Scan)), "full scan in schema 1");
+    }
 }

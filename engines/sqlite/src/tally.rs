@@ -26,6 +26,9 @@ pub(crate) struct SessionCounts {
     pub(crate) rows_read: Count,
     pub(crate) rows_changed: Count,
     pub(crate) checkpoints: Count,
+    /// How often, and how long in nanoseconds, it waited for its turn to write a schema.
+    pub(crate) write_waits: Count,
+    pub(crate) write_wait_ns: Count,
 }
 
 /// The sums over sessions.
@@ -36,6 +39,8 @@ pub(crate) struct Sums {
     pub(crate) rows_read: u64,
     pub(crate) rows_changed: u64,
     pub(crate) checkpoints: u64,
+    pub(crate) write_waits: u64,
+    pub(crate) write_wait_ns: u64,
 }
 
 impl Sums {
@@ -45,6 +50,8 @@ impl Sums {
         self.rows_read += counts.rows_read.get();
         self.rows_changed += counts.rows_changed.get();
         self.checkpoints += counts.checkpoints.get();
+        self.write_waits += counts.write_waits.get();
+        self.write_wait_ns += counts.write_wait_ns.get();
     }
 }
 

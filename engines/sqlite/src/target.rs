@@ -85,7 +85,7 @@ impl Place {
 
 fn folder(target: &Target, purpose: Purpose) -> Result<PathBuf, EngineError> {
     let refuse = |message: &str, advice: &str| {
-        Err(EngineError::new(ErrorKind::Usage, format!("opening {target}"), message).with_advice(advice))
+        Err(EngineError::new(ErrorKind::Usage, format!("opening '{target}'"), message).with_advice(advice))
     };
     if !target.query().is_empty() {
         return refuse("its address takes no options after '?'", "use the parameters CACHE_MB and BUFFERED");
@@ -154,6 +154,8 @@ mod tests {
         for target in ["sqlite:", "sqlite://host/x", "sqlite:./x?mode=ro", "sqlite:/proc/self/exe"] {
             assert_eq!(Place::from_spec(&spec(target)).unwrap_err().kind(), ErrorKind::Usage, "{target}");
         }
+        let empty = Place::from_spec(&spec("sqlite:")).unwrap_err().to_string();
+        assert!(empty.starts_with("opening 'sqlite:': the address"), "{empty}");
         let missing = OpenSpec { purpose: Purpose::Use, ..spec("sqlite:./nowhere") };
         assert!(Place::from_spec(&missing).unwrap_err().to_string().contains("slob setup"));
     }

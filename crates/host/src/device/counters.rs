@@ -35,6 +35,10 @@ pub struct DeviceCounters {
     pub busy_ms: u64,
     /// Requests in flight, summed over time.
     pub weighted_ms: u64,
+    /// Bytes that all disks at the bottom of the stack read together, for everybody; `None` if this device is the
+    /// disk, or if they could not be read.
+    #[serde(default)]
+    pub disk_read_bytes: Option<u64>,
 }
 
 impl DeviceCounters {
@@ -57,6 +61,7 @@ impl DeviceCounters {
             weighted_ms: field(10)?,
             discards: field(11),
             flushes: field(15),
+            disk_read_bytes: None,
         })
     }
 
@@ -82,6 +87,7 @@ impl DeviceCounters {
             in_flight: self.in_flight,
             busy_ms: elapsed_ms(self.busy_ms, earlier.busy_ms),
             weighted_ms: elapsed_ms(self.weighted_ms, earlier.weighted_ms),
+            disk_read_bytes: optional(self.disk_read_bytes, earlier.disk_read_bytes)?,
         })
     }
 
@@ -162,6 +168,7 @@ mod tests {
             in_flight: 3,
             busy_ms: 8636,
             weighted_ms: 33655,
+            disk_read_bytes: None,
         };
         assert_eq!(DeviceCounters::parse(STAT), Some(expected));
     }

@@ -63,6 +63,10 @@ pub struct Device {
     pub stack: Vec<String>,
     /// The whole disks at the bottom of the stack.
     pub disks: Vec<Disk>,
+    /// Whether something below `top` reads its file through the page cache (a loop device without direct I/O):
+    /// then what `top` counts need not have reached a disk.
+    #[serde(default)]
+    pub cached_below: bool,
     /// What a reader must know about this stack; if `disks` is empty, why.
     pub note: Option<String>,
 }
@@ -80,12 +84,29 @@ impl Device {
         resolve::Resolver::of_this_host().device(path)
     }
 
-    /// Cumulative counters of the device that carries the file system; `None` if there is no single one.
+    /// Cumulative counters of the device that carries the file system, with what the disks below it read; `None`
+    /// if there is no single one.
     ///
     /// # Errors
-    /// The device is gone, or its counters do not read as expected.
+    /// The device is gone, or its counters do not read as expected. Disks that can't be read are left out instead.
     pub fn counters(&self) -> Result<Option<DeviceCounters>, HostError> {
-        self.top.as_ref().map(BlockId::counters).transpose()
+        self.counters_in(&Roots::default())
+    }
+
+    fn counters_in(&self, roots: &Roots) -> Result<Option<DeviceCounters>, HostError> {
+        let Some(top) = &self.top else { return Ok(None) };
+        let mut counters = top.counters_in(roots)?;
+        counters.disk_read_bytes = self.disk_read_bytes(top, roots);
+        Ok(Some(counters))
+    }
+
+    /// Bytes read by all disks below `top`; `None` if it is itself the only one, or if any can't be read.
+    fn disk_read_bytes(&self, top: &BlockId, roots: &Roots) -> Option<u64> {
+        if self.disks.iter().all(|disk| disk.id == *top) {
+            return None;
+        }
+        let read = |disk: &Disk| disk.id.counters_in(roots).ok().map(|counters| counters.read_bytes);
+        self.disks.iter().map(read).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
     }
 
     /// Cumulative counters of every disk at the bottom, in the order of `disks`.

@@ -26,6 +26,7 @@ struct Found {
     top: Option<BlockId>,
     stack: Vec<String>,
     disks: Vec<Disk>,
+    cached_below: bool,
     notes: Vec<String>,
 }
 
@@ -48,6 +49,7 @@ impl Resolver<'_> {
             top: found.top,
             stack: found.stack,
             disks: found.disks,
+            cached_below: found.cached_below,
             note: (!found.notes.is_empty()).then(|| found.notes.join("; ")),
         })
     }
@@ -213,6 +215,9 @@ impl Resolver<'_> {
         layer: usize,
     ) -> bool {
         let Some(file) = attribute(&dir.join("loop/backing_file")).map(PathBuf::from) else { return false };
+        // Kernels without the attribute (before 4.4) have no direct I/O in loop devices.
+        let cached = number::<u8>(&dir.join("loop/dio")) != Some(1);
+        found.cached_below |= cached;
         let Ok(mount) = self.mount_of(mounts, &file) else {
             found.notes.push(format!(
                 "{}: the file behind it, {}, can't be seen from here",
@@ -222,7 +227,6 @@ impl Resolver<'_> {
             return false;
         };
         let (name, kind) = (&id.name, &mount.file_system);
-        let cached = number::<u8>(&dir.join("loop/dio")) == Some(0);
         let cache =
             if cached { ", read and written through the page cache even with direct I/O" } else { "" };
         found.notes.push(format!("{name} is the file {} on {kind}{cache}", file.display()));

@@ -177,6 +177,46 @@ fn a_loop_device_leads_to_the_disk_of_its_file() {
 }
 
 #[test]
+fn a_loop_device_through_the_page_cache_is_known_as_such_wherever_it_lies_in_the_stack() {
+    let mut host = Host::new();
+    host.block("pci0/block/vda", "254:0", &[]);
+    let file = ("loop/backing_file", "/images/disk.img");
+    let cached = host.block("virtual/block/loop0", "7:0", &[file, ("loop/dio", "0")]);
+    host.block("virtual/block/loop1", "7:1", &[file, ("loop/dio", "1")]);
+    host.block("virtual/block/loop2", "7:2", &[file]);
+    let dm = host.block("virtual/block/dm-0", "253:0", &[]);
+    host.stack(&dm, &[&cached]);
+    host.mount("254:0", "/images", "ext4", "/dev/vda", "rw");
+    let cases = [("7:0", true), ("7:1", false), ("7:2", true), ("253:0", true)];
+    for (index, (number, cached_below)) in cases.into_iter().enumerate() {
+        let point = format!("/data{index}");
+        host.mount(number, &point, "xfs", "/dev/x", "rw");
+        assert_eq!(host.resolve(&point).cached_below, cached_below, "{number}");
+    }
+    assert!(!host.resolve("/images/x").cached_below);
+}
+
+#[test]
+fn the_reads_of_the_disks_below_are_counted_beside_the_top_devices() {
+    let mut host = Host::new();
+    host.block("pci0/block/vda", "254:0", &[]);
+    let file = ("loop/backing_file", "/images/disk.img");
+    let top = host.block("virtual/block/loop0", "7:0", &[file, ("loop/dio", "0")]);
+    fs::write(top.join("stat"), "1 0 4000 4 5 6 7 8 9 10 11\n").unwrap();
+    host.mount("254:0", "/images", "ext4", "/dev/vda", "rw");
+    host.mount("7:0", "/data", "xfs", "/dev/loop0", "rw");
+    let roots = Roots { proc: host.root.path().join("proc"), sys: host.sys() };
+    let counters = |path: &str| host.resolve(path).counters_in(&roots).unwrap().unwrap();
+    // The disk's own file says that 3 sectors were read.
+    let stacked = counters("/data");
+    assert_eq!((stacked.read_bytes, stacked.disk_read_bytes), (4000 * 512, Some(3 * 512)));
+    assert_eq!(counters("/images").disk_read_bytes, None, "a disk by itself has nothing below");
+    let device = host.resolve("/data");
+    fs::remove_file(host.sys().join("devices/pci0/block/vda/stat")).unwrap();
+    assert_eq!(device.counters_in(&roots).unwrap().unwrap().disk_read_bytes, None, "not known is not 0");
+}
+
+#[test]
 fn btrfs_members_come_from_sysfs() {
     let mut host = Host::new();
     for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {

@@ -24,6 +24,9 @@ pub struct CpuFigures {
     pub db_cpu_percent_of_db_time: Option<f64>,
     /// CPU time of this program in seconds. With an embedded database it is the same time as `db_cpu_s`.
     pub client_cpu_s: Option<f64>,
+    /// CPU time of the database and this program together, in percent of all the host's CPUs; `None` unless both
+    /// are known.
+    pub run_percent_of_host: Option<f64>,
     /// CPU time of neither the database nor this program, without interrupts, in percent of the host's CPU time.
     pub foreign_cpu_percent: Option<f64>,
     /// Physical reads for each second of the database's CPU time.
@@ -57,6 +60,8 @@ impl CpuFigures {
             db_cpu_percent_of_db_time: both(db_cpu_s, db_time_s(record))
                 .and_then(|(cpu_s, db_time_s)| ratio(100.0 * cpu_s, db_time_s)),
             client_cpu_s: record.client_cpu.map(|cpu| cpu.total_s()),
+            run_percent_of_host: both(run_cpu_s(record), host_cpus.map(f64::from))
+                .and_then(|(cpu_s, cpus)| ratio(100.0 * cpu_s, window_s * cpus)),
             foreign_cpu_percent: foreign_cpu_percent(record),
             physical_reads_per_db_cpu_s: both(physical, db_cpu_s).and_then(|(reads, cpu)| ratio(reads, cpu)),
             logical_reads_per_db_cpu_s: both(logical, db_cpu_s).and_then(|(reads, cpu)| ratio(reads, cpu)),
@@ -84,12 +89,17 @@ fn host_busy_percent(record: &Record, window_s: f64) -> Option<f64> {
     Some(known.map_or(sampled, |known| sampled.max(known.min(100.0))))
 }
 
+/// CPU time of the database and this program. An embedded database's is this program's, and counts once.
+fn run_cpu_s(record: &Record) -> Option<f64> {
+    let db_s = record.db_cpu.as_ref()?.cpu.total_s();
+    let client_s = if record.server.embedded { 0.0 } else { record.client_cpu?.total_s() };
+    Some(db_s + client_s)
+}
+
 /// Interrupts are left out of the host's side: the device's own ones belong to the test, and nobody can tell them
 /// from others'.
 fn foreign_cpu_percent(record: &Record) -> Option<f64> {
     let host = record.host.as_ref()?.cpu?;
-    let db_s = record.db_cpu.as_ref()?.cpu.total_s();
-    let client_s = if record.server.embedded { 0.0 } else { record.client_cpu?.total_s() };
     let programs_s = host.user_s + host.nice_s + host.system_s;
-    ratio(100.0 * (programs_s - db_s - client_s).max(0.0), host.total_s())
+    ratio(100.0 * (programs_s - run_cpu_s(record)?).max(0.0), host.total_s())
 }

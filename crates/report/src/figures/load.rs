@@ -4,7 +4,7 @@ use slob_record::{OpKind, Record};
 
 use crate::counters::{
     CHECKPOINTS, LOGICAL_READS, PHYSICAL_READ_REQUESTS, PHYSICAL_READS, PHYSICAL_WRITES, REDO_BYTES,
-    REDO_SYNCS, commits, counter, db_time_s, operations, physical_read_bytes, ratio,
+    REDO_SYNCS, REDO_WRITES, commits, counter, db_time_s, operations, physical_read_bytes, ratio,
 };
 
 /// What the database did, per second of the window.
@@ -36,6 +36,10 @@ pub struct LoadFigures {
     pub physical_read_mb_per_s: Option<f64>,
     /// Blocks of tables and indexes written, per second.
     pub physical_writes_per_s: Option<f64>,
+    /// Megabytes of these blocks per second.
+    pub physical_write_mb_per_s: Option<f64>,
+    /// Writes to the log per second, where the database counts them.
+    pub redo_writes_per_s: Option<f64>,
     /// Megabytes of log per second.
     pub redo_mb_per_s: Option<f64>,
     /// Times that the log was forced to stable storage, per second.
@@ -74,6 +78,9 @@ impl LoadFigures {
             physical_read_requests_per_s: per_s(counted(PHYSICAL_READ_REQUESTS)),
             physical_read_mb_per_s: mb_per_s(physical_read_bytes(record)),
             physical_writes_per_s: per_s(counted(PHYSICAL_WRITES)),
+            physical_write_mb_per_s: per_s(counted(PHYSICAL_WRITES))
+                .map(|blocks| blocks * f64::from(record.server.block_bytes) / 1e6),
+            redo_writes_per_s: per_s(counted(REDO_WRITES)),
             redo_mb_per_s: mb_per_s(counted(REDO_BYTES)),
             redo_syncs_per_s: per_s(counted(REDO_SYNCS)),
             checkpoints_per_s: per_s(counted(CHECKPOINTS)),

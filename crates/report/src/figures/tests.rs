@@ -90,3 +90,48 @@ fn without_a_window_nothing_is_known() {
     record.window.as_mut().unwrap().seconds = 0.0;
     assert_eq!(Figures::of(&record), Figures::default());
 }
+
+#[test]
+fn what_the_kernel_did_not_fetch_for_this_process_came_from_no_device() {
+    let mut record = fixture::direct_read_run();
+    record.client_io.as_mut().unwrap().read_bytes /= 50;
+    let figures = Figures::of(&record);
+    close(figures.device.database_reads_per_s, 19_507.2 / 50.0);
+    close(figures.probe.percent_of_ceiling, 100.0 * 19_507.2 / 50.0 / 118_000.0);
+    record.server.embedded = false;
+    with_device_read_share(&mut record, 1.0);
+    close(Figures::of(&record).device.database_reads_per_s, 19_507.2);
+}
+
+#[test]
+fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
+    let with_ceiling = |iops: f64| {
+        let mut record = fixture::direct_read_run();
+        with_device_read_share(&mut record, 1.0);
+        let steps = &mut record.probe.as_mut().unwrap().result.steps;
+        steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = iops);
+        Figures::of(&record).probe
+    };
+    let near = with_ceiling(19_507.2 / 1.04);
+    close(near.percent_of_ceiling, 104.0);
+    assert!(!near.run_is_above_probe);
+    let above = with_ceiling(1_775.0);
+    assert_eq!((above.percent_of_ceiling, above.device_percent_of_ceiling), (None, None));
+    assert!(above.run_is_above_probe);
+}
+
+#[test]
+fn a_probe_through_the_page_cache_is_no_ceiling() {
+    let mut record = fixture::direct_read_run();
+    record.probe.as_mut().unwrap().result.plan.direct = false;
+    assert_eq!(Figures::of(&record).probe, ProbeFigures::default());
+}
+
+#[test]
+fn writes_of_blocks_and_of_the_log_have_their_own_rates() {
+    let load = Figures::of(&fixture::update_run()).load;
+    close(load.physical_write_mb_per_s, 455_000.0 * 8192.0 / 60.0 / 1e6);
+    close(load.redo_writes_per_s, 464_000.0 / 60.0);
+    close(load.redo_syncs_per_s, 7_540.0 / 60.0);
+    assert_eq!(Figures::of(&fixture::page_cache_run()).load.physical_write_mb_per_s, None);
+}

@@ -4,8 +4,9 @@ use slob_record::Record;
 
 use super::Page;
 use super::table::{Column, Table};
+use crate::counters::ratio;
 use crate::figures::Figures;
-use crate::format::{ABSENT, fixed, micros, or_absent, percent};
+use crate::format::{ABSENT, duration_us, fixed, micros, or_absent, percent};
 
 pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     page.section("Device and database");
@@ -30,15 +31,15 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
         mb(load.physical_read_mb_per_s),
         us(latency.physical_read_mean_us),
         rate(load.physical_writes_per_s),
+        mb(load.physical_write_mb_per_s),
     ]);
     table.row([
         "Redo".into(),
         String::new(),
         String::new(),
         String::new(),
-        rate(load.redo_syncs_per_s),
+        rate(load.redo_writes_per_s),
         mb(load.redo_mb_per_s),
-        us(latency.redo_sync_mean_us),
     ]);
     table.row([
         device_name(record),
@@ -52,10 +53,36 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
         or_absent(device.utilisation_percent, percent),
     ]);
     page.table(&table);
+    notes(page, record, figures);
+}
+
+/// What the columns mean, and what they do not hold.
+fn notes(page: &mut Page, record: &Record, figures: &Figures) {
     page.paragraph(
-        "Database: blocks. Redo: syncs, bytes of log, mean of a sync. Device: requests of everybody on this host; \
-         times include queueing.",
+        "Database: blocks. Redo: writes and bytes of log. Device: requests of everybody on this host; times include \
+         queueing.",
     );
+    if let Some(disks) = disks_below(record, figures.window_s) {
+        page.paragraph(&disks);
+    }
+    if let Some(syncs) = figures.load.redo_syncs_per_s {
+        let mean =
+            figures.latency.redo_sync_mean_us.map(|us| format!(", each in {} on average", duration_us(us)));
+        page.paragraph(&format!(
+            "The log was forced to stable storage {} times/s{}.",
+            fixed(syncs, 1),
+            mean.unwrap_or_default()
+        ));
+    }
+}
+
+/// Of a device that is not itself the disk: what the disks below it read, by name.
+fn disks_below(record: &Record, window_s: Option<f64>) -> Option<String> {
+    let device = record.host.as_ref()?.device.as_ref()?;
+    let read_mb = device.counters?.disk_read_bytes? as f64 / 1e6;
+    let names: Vec<&str> = device.device.disks.iter().map(|disk| disk.id.name.as_str()).collect();
+    let rate = fixed(ratio(read_mb, window_s?)?, 1);
+    Some(format!("The disks below it ({}) read {rate} MB/s, for everybody.", names.join(", ")))
 }
 
 fn device_name(record: &Record) -> String {

@@ -27,11 +27,26 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     timed.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
     page.section("Top timed events");
     page.table(&table(&timed, figures.load.db_time_s));
-    page.paragraph(if record.server.embedded {
-        "Measured around each call, all of them inside operations; what is left of DB time is CPU and other."
-    } else {
-        "As the database reports them; idle ones and those of its own processes may be among them."
-    });
+    page.paragraph(&explanation(record, &timed, figures.load.db_time_s));
+}
+
+/// What the times are, and how they add up.
+fn explanation(record: &Record, timed: &[Timed], db_time_s: Option<f64>) -> String {
+    if !record.server.embedded {
+        return "As the database reports them; idle ones and those of its own processes may be among them."
+            .into();
+    }
+    let sum_s: f64 = timed.iter().map(|event| event.time_s).sum();
+    let share = db_time_s.and_then(|db_time_s| ratio(100.0 * (sum_s - db_time_s), db_time_s));
+    match share {
+        // The rest is what makes the sum equal DB time, up to rounding.
+        Some(more) if more > 1e-6 => format!(
+            "Measured around each call. Together they are {} % above DB time: some happened outside of operations, \
+             as checkpoints do.",
+            percent(more)
+        ),
+        _ => "Measured around each call; what is left of DB time is CPU and other.".into(),
+    }
 }
 
 /// The events that the database reports, or else the waits it measures. In an embedded database the sessions
@@ -146,5 +161,24 @@ mod tests {
         record.sessions.iter_mut().for_each(|session| session.busy_us /= 100);
         let timed = timed(&record, &Figures::of(&record));
         assert_eq!(timed.len(), 2);
+    }
+
+    #[test]
+    fn times_above_db_time_are_not_said_to_lie_inside_operations() {
+        let said = |record: &Record| {
+            let figures = Figures::of(record);
+            explanation(record, &timed(record, &figures), figures.load.db_time_s)
+        };
+        let mut record = fixture::update_run();
+        assert!(said(&record).contains("what is left of DB time is CPU"), "{}", said(&record));
+        let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+        record.latencies.clear();
+        let one_read = fixture::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);
+        record.latencies.insert("physical_read".into(), one_read);
+        assert!(
+            said(&record).contains("above DB time: some happened outside of operations"),
+            "{}",
+            said(&record)
+        );
     }
 }

@@ -5,7 +5,7 @@ use slob_record::{HostRecord, Record, ServerRecord, Status, WorkloadRecord};
 
 use super::Page;
 use super::page::WIDTH;
-use crate::format::{ABSENT, count, fixed, or_absent, plural, seconds, size};
+use crate::format::{ABSENT, count, every, fixed, or_absent, plural, seconds, size};
 
 pub(super) fn write(page: &mut Page, record: &Record) {
     let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
@@ -25,6 +25,12 @@ pub(super) fn write(page: &mut Page, record: &Record) {
 fn status(page: &mut Page, record: &Record) {
     match &record.status {
         Status::Completed => page.fact("Status", "completed"),
+        Status::Interrupted if record.window.is_none() => {
+            page.fact(
+                "Status",
+                "*** INTERRUPTED *** by the user before the measured window: nothing was measured",
+            );
+        }
         Status::Interrupted => {
             page.fact("Status", "*** INTERRUPTED *** by the user; what was measured until then is valid");
         }
@@ -91,7 +97,14 @@ pub(super) fn device(page: &mut Page, device: &Device) {
         format!("{} ({})", disk.id.name, facts.join(", "))
     };
     let disks: Vec<String> = device.disks.iter().map(disk).collect();
-    page.fact("Device", if disks.is_empty() { ABSENT.into() } else { disks.join("; ") }.as_str());
+    // The counters are those of the device on top, so that is the one to name first.
+    let top = device.top.as_ref().filter(|top| device.disks.iter().all(|disk| disk.id != **top));
+    let parts: Vec<String> = match (top, disks.is_empty()) {
+        (Some(top), false) => vec![format!("{}, on {}", top.name, disks.join("; "))],
+        (Some(top), true) => vec![top.name.clone()],
+        (None, _) => disks,
+    };
+    page.fact("Device", if parts.is_empty() { ABSENT.into() } else { parts.join("; ") }.as_str());
     page.fact(
         "File system",
         &format!("{} on {}, of {}", device.file_system, device.mount_point.display(), device.mount_source),
@@ -139,9 +152,7 @@ fn operations(workload: &WorkloadRecord) -> String {
         format!("redo {}", workload.redo_stress),
     ];
     parts.extend(workload.hot_spot.iter().map(|hot| format!("hot spot {hot}")));
-    parts.extend(
-        workload.hot_schema_every.iter().map(|every| format!("every {every}. operation to schema 1")),
-    );
+    parts.extend(workload.hot_schema_every.iter().map(|n| format!("{} to schema 1", every(*n, "operation"))));
     parts.extend(workload.think_time.iter().map(|think| format!("think time {think}")));
     parts.join("; ")
 }

@@ -6,7 +6,10 @@ use slob_record::{Record, SavedProbe};
 use super::Page;
 use super::table::{Column, Table};
 use crate::figures::Figures;
-use crate::format::{ABSENT, fixed, micros, or_absent, percent, seconds, size};
+use crate::format::{fixed, micros, or_absent, percent, plural, seconds, size};
+
+/// What is said of a run with more reads than the probe's best step.
+pub(crate) const ABOVE_PROBE: &str = "more than the probe: probe again with more sessions or depth.";
 
 pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     if record.probe.is_none() && record.window.is_none() {
@@ -18,7 +21,9 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
         return;
     };
     steps(page, probe);
-    shares(page, record, figures);
+    if record.window.is_some() {
+        page.paragraph(&shares(record, figures));
+    }
 }
 
 /// How it was probed, and what each step showed.
@@ -67,20 +72,37 @@ fn row(step: &ProbeStep) -> Vec<String> {
     ]
 }
 
-fn shares(page: &mut Page, record: &Record, figures: &Figures) {
+/// What the run had of what the probe showed, as far as they can be compared.
+fn shares(record: &Record, figures: &Figures) -> String {
     let probe = &figures.probe;
-    let rate = |value| or_absent(value, |rate| fixed(rate, 0));
-    let share =
-        |value: Option<f64>| value.map_or_else(|| ABSENT.into(), |share| format!("{} %", percent(share)));
     let reads = figures.device.database_reads_per_s.or(figures.load.physical_reads_per_s);
-    page.paragraph(&format!(
-        "This run had {} reads/s from the device: {} of its ceiling of {} IOPS, {} of the {} IOPS that {} \
-         synchronous sessions reach without a database.",
-        rate(reads),
-        share(probe.percent_of_ceiling),
-        rate(probe.ceiling_iops),
-        share(probe.percent_of_sync),
-        rate(probe.sync_iops),
-        record.workload.sessions(),
-    ));
+    let (Some(reads), Some(ceiling)) = (reads, probe.ceiling_iops) else {
+        return match probe.ceiling_iops {
+            Some(_) => "This run's reads from the device are not known: there is nothing to compare.".into(),
+            None => {
+                "This probe is no ceiling for this run: that takes direct I/O, the run's block size, and a \
+                     completed step of random reads."
+                    .into()
+            }
+        };
+    };
+    let (reads, ceiling) = (fixed(reads, 0), fixed(ceiling, 0));
+    let Some(share) = probe.percent_of_ceiling else {
+        return format!(
+            "This run had {reads} reads/s from the device, {ABOVE_PROBE} Its best step had {ceiling} IOPS."
+        );
+    };
+    let sync = probe.percent_of_sync.zip(probe.sync_iops).map(|(share, iops)| {
+        format!(
+            ", {} % of the {} IOPS that {} reach without a database",
+            percent(share),
+            fixed(iops, 0),
+            plural(u64::from(record.workload.sessions()), "synchronous session"),
+        )
+    });
+    format!(
+        "This run had {reads} reads/s from the device: {} % of its ceiling of {ceiling} IOPS{}.",
+        percent(share),
+        sync.unwrap_or_default()
+    )
 }

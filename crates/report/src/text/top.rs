@@ -1,6 +1,7 @@
 //! What a reader wants first: the verdicts and the few figures that the field compares.
 
 use super::Page;
+use super::probe::ABOVE_PROBE;
 use super::table::{Column, Table};
 use crate::figures::Figures;
 use crate::format::{duration_us, fixed, or_absent, percent};
@@ -38,4 +39,7 @@ pub(super) fn key_figures(page: &mut Page, figures: &Figures) {
     let mut table = Table::new(columns.each_ref().map(|(title, _)| Column::right(title).at_most(12)));
     table.row(columns.map(|(_, value)| value));
     page.table(&table);
+    if figures.probe.run_is_above_probe {
+        page.paragraph(&format!("Reads from the device: {ABOVE_PROBE}"));
+    }
 }

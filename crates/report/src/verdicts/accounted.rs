@@ -13,6 +13,11 @@ use crate::figures::{Figures, all_operations};
 use crate::format::percent;
 use crate::window::operations_within_and_touching;
 
+/// What a pair calls the device's own count.
+const DEVICE_BYTES: &str = "bytes read by the device";
+/// Above this difference the device's further reads are pointed out.
+const OTHERS_READS_PERCENT: f64 = 5.0;
+
 pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     if figures.window_s.is_none() {
         return Verdict::unknown(Question::Accounted, NO_WINDOW);
@@ -32,11 +37,19 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     };
     let agreeing = independent.iter().filter(|pair| pair.agrees());
     good.details = agreeing.map(|pair| format!("{}.", capitalised(&pair.words()))).collect();
+    good.details.extend(others_reads(&independent));
     if !own.is_empty() && own.iter().all(Pair::agrees) {
         let totals = "This program's own totals agree: by kind, by session, by second.";
         good.details.push(totals.into());
     }
     Verdict::worst_of(findings, good)
+}
+
+/// What the device read beyond what it was asked for.
+fn others_reads(pairs: &[Pair]) -> Option<String> {
+    let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
+    let more = device.difference_percent().filter(|more| *more > OTHERS_READS_PERCENT)?;
+    Some(format!("The device read {} % more than the database: other programs' reads.", percent(more)))
 }
 
 fn agreement(independent: &[Pair], judged: usize) -> String {
@@ -85,8 +98,9 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
     [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
 }
 
-/// Physical reads against what the kernel fetched for this process and what the device read. Where the page cache
-/// takes part they may differ by any amount: then they are shown and not judged here but by the first verdict.
+/// Physical reads against what the kernel fetched for this process and what the device read, for whomever: more at
+/// the device are others' reads, less is a cache between. Where the page cache takes part they may differ by any
+/// amount: then they are shown and not judged here but by the first verdict.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let Some(bytes) = physical_read_bytes(record).filter(|_| counter(record, PHYSICAL_READS) != Some(0))
     else {
@@ -99,10 +113,11 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         Pair::new(rule(Rule::Equal), fetched, ("bytes of physical reads", bytes), edge_bytes)
     });
     let device = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters).map(|counters| {
-        // What the device read for others is known to be others' once the process's own count agrees.
-        let others_known = process.as_ref().is_some_and(Pair::agrees);
+        // Others are known to have read once the process's own count agrees. A server's reads are not counted apart
+        // from others', but its own counters leave none out.
+        let others_known = !record.server.embedded || process.as_ref().is_some_and(Pair::agrees);
         let strict = if others_known { Rule::AtLeast } else { Rule::Equal };
-        let read = ("bytes read by the device", counters.read_bytes);
+        let read = (DEVICE_BYTES, counters.read_bytes);
         Pair::new(rule(strict), read, ("bytes of physical reads", bytes), edge_bytes)
     });
     process.into_iter().chain(device).collect()

@@ -1,18 +1,31 @@
 //! Complete? Did everything run as planned, on sound data?
 
-use slob_record::{Record, Status};
+use slob_record::{Interval, Record, Status};
 
 use super::{Answer, Finding, Question, Verdict};
 use crate::counters::ratio;
 use crate::format::{count, fixed, plural, seconds};
+use crate::window::window_intervals;
 
 /// A window that is shorter than planned by more than this share was cut.
 const WINDOW_TOLERANCE: f64 = 0.01;
+/// A window that is longer than planned by more than this share and more than [`LATE_S`] was not ended in time. The
+/// same share of its intervals may be without a sample.
+const LATE_TOLERANCE: f64 = 0.05;
+/// A snapshot that takes this long in a short window is nothing to speak of, in seconds.
+const LATE_S: f64 = 0.5;
 /// Rows and the blocks that hold them differ by at most this share if one row lies in each block.
 const LAYOUT_TOLERANCE: f64 = 0.01;
 
 pub(super) fn judge(record: &Record) -> Verdict {
-    let found = [ending(record), sessions(record), window(record), verification(record), layout(record)];
+    let found = [
+        ending(record),
+        sessions(record),
+        window(record),
+        gaps(record),
+        verification(record),
+        layout(record),
+    ];
     Verdict::worst_of(found.into_iter().flatten().collect(), complete(record))
 }
 
@@ -44,7 +57,9 @@ fn ending(record: &Record) -> Option<Finding> {
                     "Not quite: the run was interrupted; what was measured in {} is valid.",
                     seconds(window.seconds)
                 ),
-                None => "No: the run was interrupted before its measured window.".into(),
+                None => {
+                    "No: the run was interrupted before its measured window; nothing was measured.".into()
+                }
             },
         )),
         Status::Failed { error } => {
@@ -84,9 +99,35 @@ fn window(record: &Record) -> Option<Finding> {
         return Some(Finding::new(Answer::Bad, "No: the run has no measured window."));
     };
     let planned_s = record.workload.run_time_s?;
-    (window.seconds < planned_s * (1.0 - WINDOW_TOLERANCE)).then(|| {
-        let (is, planned) = (seconds(window.seconds), seconds(planned_s));
-        Finding::new(Answer::Doubt, format!("Not quite: the window took {is} instead of {planned}."))
+    let doubt = |sentence: String| Some(Finding::new(Answer::Doubt, sentence));
+    let (is_s, planned) = (window.seconds, seconds(planned_s));
+    if is_s < planned_s * (1.0 - WINDOW_TOLERANCE) {
+        return doubt(format!("Not quite: the window took {} instead of {planned}.", seconds(is_s)));
+    }
+    if is_s > planned_s * (1.0 + LATE_TOLERANCE) && is_s > planned_s + LATE_S {
+        let is = fixed(is_s, 2);
+        return doubt(format!(
+            "Not quite: the window took {is} s instead of {planned}: the sampler was held up. Rates are of the \
+             window as it was."
+        ));
+    }
+    None
+}
+
+/// A sample that comes late leaves the intervals before it without any.
+fn gaps(record: &Record) -> Option<Finding> {
+    let intervals = window_intervals(record);
+    let sampled = |interval: Option<&Interval>| interval.is_some_and(|interval| interval.sampled_s.is_some());
+    let missing = intervals.iter().filter(|(_, interval)| !sampled(*interval)).count();
+    let share = ratio(missing as f64, intervals.len() as f64)?;
+    let missing_s = missing as f64 * record.series.width_s() as f64;
+    (share > LATE_TOLERANCE && missing_s > LATE_S).then(|| {
+        let all = plural(intervals.len() as u64, "interval");
+        let sentence = format!(
+            "Not quite: {} of the window's {all} had no sample: the sampler was held up.",
+            count(missing as u64)
+        );
+        Finding::new(Answer::Doubt, sentence)
     })
 }
 
@@ -191,6 +232,37 @@ mod tests {
         assert!(judge(&record).sentence.contains("before its measured window"));
         record.status = Status::Completed;
         assert_eq!(judge(&record).answer, Answer::Bad);
+    }
+
+    #[test]
+    fn a_window_that_was_not_ended_in_time_is_seen() {
+        let mut record = fixture::direct_read_run();
+        record.workload.run_time_s = Some(6.0);
+        record.window.as_mut().unwrap().seconds = 14.96;
+        let late = judge(&record);
+        assert_eq!(late.answer, Answer::Doubt);
+        assert!(late.sentence.contains("took 14.96 s instead of 6 s: the sampler was held up"), "{late:?}");
+        // Either by little, or by a small share, is nothing to speak of.
+        for (planned_s, seconds) in [(6.0, 6.45), (100.0, 104.0)] {
+            record.workload.run_time_s = Some(planned_s);
+            record.window.as_mut().unwrap().seconds = seconds;
+            assert!(!judge(&record).sentence.contains("held up"));
+        }
+    }
+
+    #[test]
+    fn seconds_without_a_sample_are_seen() {
+        let with_gap = |seconds: std::ops::Range<u64>| {
+            let mut record = fixture::direct_read_run();
+            fixture::with_gap(&mut record, seconds);
+            judge(&record)
+        };
+        // 2 and 5 of 59 intervals.
+        assert_eq!(with_gap(20..22).answer, Answer::Good);
+        let gap = with_gap(20..25);
+        assert_eq!(gap.answer, Answer::Doubt);
+        assert!(gap.sentence.contains("5 of the window's 59 intervals had no sample"), "{gap:?}");
+        assert_eq!(with_gap(0..10).answer, Answer::Good, "before the window");
     }
 
     #[test]

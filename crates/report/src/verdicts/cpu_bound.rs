@@ -14,6 +14,8 @@ const CPU_FULL_PERCENT: f64 = 90.0;
 const DEVICE_FULL_PERCENT: f64 = 90.0;
 /// From here on sessions hardly waited for anything but CPU, whatever the host had left.
 const SESSIONS_ON_CPU_PERCENT: f64 = 90.0;
+/// Above this share of its requests, writes keep a device busy that a probe's reads say nothing about.
+const WRITES_SHARE: f64 = 0.1;
 /// From here on what the hypervisor withheld is more than noise.
 const STEAL_PERCENT: f64 = 2.0;
 
@@ -25,7 +27,7 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
         return Verdict::unknown(Question::CpuBound, "Not known: the host's CPU time was not sampled.")
             .with_details(details(record, figures));
     };
-    let main = if is_elsewhere(record) { client_only(busy) } else { on_this_host(figures, busy) };
+    let main = if is_elsewhere(record) { client_only(busy) } else { on_this_host(record, figures, busy) };
     let findings = stolen(figures).into_iter().collect();
     match main.answer {
         Answer::Good | Answer::Unknown => main.with_details(details(record, figures)).qualified_by(findings),
@@ -58,10 +60,10 @@ fn client_only(busy: f64) -> Verdict {
     )
 }
 
-fn on_this_host(figures: &Figures, busy: f64) -> Verdict {
+fn on_this_host(record: &Record, figures: &Figures, busy: f64) -> Verdict {
     let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
     let (cpu, device) = (percent(busy), device_words(figures));
-    let cached = is_cached_test(figures);
+    let cached = is_cached_test(record, figures);
     if busy < CPU_FULL_PERCENT {
         let on_cpu = figures.cpu.db_cpu_percent_of_db_time.filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
         return match on_cpu {
@@ -77,49 +79,102 @@ fn on_this_host(figures: &Figures, busy: f64) -> Verdict {
             _ => verdict(Answer::Good, format!("No: CPUs {cpu} % busy{device}.")),
         };
     }
-    if cached {
+    // Where others filled the CPUs, no cached read shows what this host can do.
+    if cached && !matches!(cpu_user(figures), CpuUser::Others(_)) {
         return verdict(
             Answer::Good,
             format!("Yes, as a test of cached reads should be: CPUs {cpu} % busy."),
         );
     }
-    full(figures, &cpu, &device)
+    full(record, figures, &cpu, &device)
 }
 
-/// The CPUs are at their limit. Is the device too?
-fn full(figures: &Figures, cpu: &str, device: &str) -> Verdict {
-    let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
-    let ceiling = figures.probe.percent_of_ceiling;
-    let at_ceiling = ceiling.map(|share| share >= DEVICE_FULL_PERCENT);
-    let busy_device = figures.device.utilisation_percent.map(|busy| busy >= DEVICE_FULL_PERCENT);
-    match (at_ceiling, busy_device) {
-        (Some(true), _) => verdict(
-            Answer::Doubt,
-            format!(
-                "Nearly: CPUs {cpu} % busy, but the device also delivered {} % of its ceiling.",
-                or_absent(ceiling, percent)
-            ),
-        ),
-        (None, Some(true)) => {
-            verdict(Answer::Doubt, format!("Possibly: CPUs {cpu} % busy{device}: both near their limits."))
+/// The CPUs are at their limit. Is the device too, and who used the CPUs?
+fn full(record: &Record, figures: &Figures, cpu: &str, device: &str) -> Verdict {
+    let doubt = |sentence: String| Verdict::new(Question::CpuBound, Answer::Doubt, sentence);
+    match (device_limit(record, figures), cpu_user(figures)) {
+        (Limit::Ceiling(share), _) => doubt(format!(
+            "Nearly: CPUs {cpu} % busy, but the device also delivered {} % of its ceiling, others' reads included.",
+            percent(share)
+        )),
+        (Limit::Busy, _) => doubt(format!("Possibly: CPUs {cpu} % busy{device}: both near their limits.")),
+        (Limit::Unknown, _) => {
+            doubt(format!("Probably: the host's CPUs were {cpu} % busy; what the device did is not known."))
         }
-        (None, None) => verdict(
-            Answer::Doubt,
-            format!("Probably: the host's CPUs were {cpu} % busy; what the device did is not known."),
-        ),
-        (Some(false), _) | (None, Some(false)) => verdict(
+        (Limit::Free, CpuUser::Others(share)) => doubt(format!(
+            "Others used the CPUs: {} % of the host's CPU time was neither the database's nor this program's; all \
+             together {cpu} % busy{device}.",
+            percent(share)
+        )),
+        (Limit::Free, CpuUser::Unknown) => doubt(format!(
+            "Probably: the host's CPUs were {cpu} % busy{device}; how much of it was this run is not known."
+        )),
+        (Limit::Free, CpuUser::ThisRun(share)) => Verdict::new(
+            Question::CpuBound,
             Answer::Bad,
             format!(
                 "Yes: the host's CPUs were {cpu} % busy{device}: the figures show the CPU, not the storage."
             ),
-        ),
+        )
+        .with_detail(format!("This run used {} % of the host's CPU time.", percent(share))),
     }
+}
+
+/// How near the device was to its own limit.
+enum Limit {
+    /// It had this percentage of what the probe showed, for whomever.
+    Ceiling(f64),
+    /// It worked nearly all the time, and the probe does not tell how much more it can do.
+    Busy,
+    Free,
+    Unknown,
+}
+
+/// A device that only reads is busy long before it is at its limit, which the probe's reads show; with writes among
+/// them they do not.
+fn device_limit(record: &Record, figures: &Figures) -> Limit {
+    let ceiling = figures.probe.device_percent_of_ceiling;
+    let busy = figures.device.utilisation_percent.map(|busy| busy >= DEVICE_FULL_PERCENT);
+    let explained_by_probe = ceiling.is_some() && !writes_much(record);
+    match (ceiling, busy) {
+        (Some(share), _) if share >= DEVICE_FULL_PERCENT => Limit::Ceiling(share),
+        (_, Some(true)) if !explained_by_probe => Limit::Busy,
+        (None, None) => Limit::Unknown,
+        _ => Limit::Free,
+    }
+}
+
+fn writes_much(record: &Record) -> bool {
+    let counters = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters);
+    counters.is_some_and(|counters| {
+        counters.writes as f64 > WRITES_SHARE * (counters.reads + counters.writes) as f64
+    })
+}
+
+/// Whose the larger part of the CPU time was, in percent of the host's.
+enum CpuUser {
+    ThisRun(f64),
+    Others(f64),
+    Unknown,
+}
+
+/// Interrupts are nobody's here; what the hypervisor withheld is others'.
+fn cpu_user(figures: &Figures) -> CpuUser {
+    let cpu = &figures.cpu;
+    let Some((own, foreign)) = cpu.run_percent_of_host.zip(cpu.foreign_cpu_percent) else {
+        return CpuUser::Unknown;
+    };
+    let others = foreign + cpu.host_steal_percent.unwrap_or(0.0);
+    if own >= others { CpuUser::ThisRun(own) } else { CpuUser::Others(others) }
 }
 
 fn device_words(figures: &Figures) -> String {
     let busy = figures.device.utilisation_percent.map(|busy| format!(", device {} % busy", percent(busy)));
     let ceiling = figures.probe.percent_of_ceiling;
-    let ceiling = ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share)));
+    let ceiling = match figures.probe.run_is_above_probe {
+        true => Some(", reads above what the probe had".to_owned()),
+        false => ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share))),
+    };
     busy.unwrap_or_default() + &ceiling.unwrap_or_default()
 }
 
@@ -142,7 +197,11 @@ fn details(record: &Record, figures: &Figures) -> Vec<String> {
         let cpus = figures.window_s.map(|window_s| fixed(client_s / window_s, 2));
         format!("This program used {} CPUs.", or_absent(cpus, |cpus| cpus))
     });
-    database.into_iter().chain(client).collect()
+    let outside = cpu.db_cpu_percent_of_db_time.filter(|share| record.server.embedded && *share > 100.0);
+    let outside = outside.map(|_| {
+        "That is more than DB time: some of it was used outside of operations, as by checkpoints.".to_owned()
+    });
+    database.into_iter().chain(outside).chain(client).collect()
 }
 
 impl Verdict {
@@ -153,95 +212,4 @@ impl Verdict {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::{self, with_host_busy, with_utilisation};
-    use rstest::rstest;
-
-    fn verdict(record: &Record) -> Verdict {
-        judge(record, &Figures::of(record))
-    }
-
-    fn without_probe(host_percent: f64, device_percent: Option<f64>) -> Record {
-        let mut record = fixture::direct_read_run();
-        record.probe = None;
-        with_host_busy(&mut record, host_percent);
-        with_utilisation(&mut record, device_percent);
-        record
-    }
-
-    #[rstest]
-    #[case(45.0, Some(98.0), Answer::Good, "No: CPUs 45.0 % busy, device 98.0 % busy")]
-    #[case(89.9, Some(40.0), Answer::Good, "No:")]
-    #[case(90.1, Some(40.0), Answer::Bad, "the CPU, not the storage")]
-    #[case(97.0, Some(89.0), Answer::Bad, "CPUs were 97.0 % busy, device 89.0 % busy")]
-    #[case(97.0, Some(91.0), Answer::Doubt, "both near their limits")]
-    #[case(97.0, None, Answer::Doubt, "not known")]
-    fn host_and_device_decide(
-        #[case] host: f64,
-        #[case] device: Option<f64>,
-        #[case] answer: Answer,
-        #[case] words: &str,
-    ) {
-        let verdict = verdict(&without_probe(host, device));
-        assert_eq!(verdict.answer, answer, "{verdict:?}");
-        assert!(verdict.sentence.contains(words), "{verdict:?}");
-    }
-
-    #[test]
-    fn a_busy_device_that_is_far_from_its_ceiling_is_no_excuse() {
-        let mut record = fixture::direct_read_run();
-        with_host_busy(&mut record, 97.0);
-        with_utilisation(&mut record, Some(99.0));
-        let ceiling = Figures::of(&record).probe.percent_of_ceiling.unwrap();
-        assert!(ceiling < DEVICE_FULL_PERCENT, "{ceiling}");
-        assert_eq!(verdict(&record).answer, Answer::Bad);
-        let figures = &mut record.probe.as_mut().unwrap().result.steps;
-        figures.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 19_500.0);
-        let near = verdict(&record);
-        assert_eq!(near.answer, Answer::Doubt);
-        assert!(near.sentence.contains("of its ceiling"), "{near:?}");
-    }
-
-    #[test]
-    fn a_cached_test_is_meant_to_use_the_cpu() {
-        let mut record = without_probe(99.0, Some(1.0));
-        record.counters.insert("physical_reads".into(), 10);
-        let verdict = verdict(&record);
-        assert_eq!(verdict.answer, Answer::Good);
-        assert!(verdict.sentence.contains("cached"), "{verdict:?}");
-    }
-
-    #[test]
-    fn sessions_can_be_bound_while_the_host_is_idle() {
-        let mut record = without_probe(30.0, Some(20.0));
-        record.db_cpu.as_mut().unwrap().cpu.user_s = 0.95 * Figures::of(&record).load.db_time_s.unwrap();
-        let verdict = verdict(&record);
-        assert_eq!(verdict.answer, Answer::Doubt);
-        assert!(verdict.sentence.contains("of DB time"), "{verdict:?}");
-    }
-
-    #[test]
-    fn stolen_time_is_named() {
-        let mut record = without_probe(45.0, Some(98.0));
-        let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
-        cpu.steal_s = 0.05 * cpu.total_s();
-        let verdict = verdict(&record);
-        assert_eq!(verdict.answer, Answer::Doubt);
-        assert!(verdict.sentence.contains("steal"), "{verdict:?}");
-    }
-
-    #[test]
-    fn another_hosts_cpu_is_not_known_from_here() {
-        let mut record = without_probe(12.0, None);
-        record.server.embedded = false;
-        record.server.data_path = None;
-        record.db_cpu = None;
-        assert_eq!(verdict(&record).answer, Answer::Unknown);
-        with_host_busy(&mut record, 95.0);
-        assert_eq!(verdict(&record).answer, Answer::Bad);
-        record.host = None;
-        assert_eq!(verdict(&record).answer, Answer::Unknown);
-        assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
-    }
-}
+mod tests;

@@ -5,7 +5,10 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use rusqlite::ffi::sqlite3_pcache_page;
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use super::populate;
 
 /// What SQLite asked for: bytes of a page, and bytes of its own bookkeeping beside each page.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +62,20 @@ impl Map {
             NonNull::new_unchecked(start)
         };
         Some(Self { start, bytes })
+    }
+
+    /// Has the kernel back the first `bytes` with memory. What it can't is backed when it is touched, as ever.
+    fn populate(&self, bytes: usize) {
+        let bytes = bytes.min(self.bytes).next_multiple_of(MAP_ALIGN);
+        // SAFETY: MAP_ALIGN divides self.bytes, so the range lies in our mapping; its content stays.
+        let result = unsafe { madvise(self.start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) };
+        // A kernel before 5.14.
+        if result == Err(Errno::INVAL) {
+            for at in (0..bytes).step_by(MAP_ALIGN) {
+                // SAFETY: inside the mapping, which nobody else uses yet; its bytes are zero.
+                unsafe { self.start.add(at).write_volatile(0) };
+            }
+        }
     }
 }
 
@@ -142,7 +159,12 @@ impl Memory {
             // Whole huge pages first; a last part that fills none gets small ones, so that no memory is wasted.
             let bytes =
                 if missing >= HUGE { missing - missing % HUGE } else { missing.next_multiple_of(MAP_ALIGN) };
-            self.maps.push(Map::new(bytes)?);
+            let map = Map::new(bytes)?;
+            match populate::pages() {
+                0 => {}
+                pages => map.populate(pages as usize * page_bytes),
+            }
+            self.maps.push(map);
             self.map_used = 0;
         }
         let map = self.maps.last()?;
@@ -210,6 +232,30 @@ pub(super) unsafe fn slot_number(page: *const sqlite3_pcache_page) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Resident bytes of the mappings, as the kernel counts them (proc(5), mincore(2)).
+    fn resident(memory: &Memory) -> usize {
+        let count = |map: &Map| {
+            let mut pages = vec![0u8; map.bytes / MAP_ALIGN];
+            // SAFETY: the mapping is live and the vector has a byte for each of its pages.
+            let rc =
+                unsafe { libc::mincore(map.start.as_ptr().cast(), map.bytes, pages.as_mut_ptr().cast()) };
+            assert_eq!(rc, 0);
+            pages.iter().filter(|page| **page & 1 == 1).count() * MAP_ALIGN
+        };
+        memory.maps.iter().map(count).sum()
+    }
+
+    #[test]
+    fn a_session_s_cache_is_populated_before_it_is_used() {
+        let shape = Shape { page_bytes: 8192, extra_bytes: 64 };
+        let (mut lazy, mut eager, mut bounded) = (Memory::new(shape), Memory::new(shape), Memory::new(shape));
+        lazy.add_slot(100).unwrap();
+        populate::populating(1000, || eager.add_slot(100).unwrap());
+        populate::populating(30, || bounded.add_slot(100).unwrap());
+        assert_eq!([&lazy, &eager, &bounded].map(resident), [0, 100 * 8192, 30 * 8192]);
+        assert_eq!(eager.mapped(), 100 * 8192, "no more memory than its limit");
+    }
 
     #[test]
     fn the_last_page_of_every_mapping_may_be_read_past_its_end() {

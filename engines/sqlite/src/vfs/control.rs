@@ -16,6 +16,7 @@ use super::file::open_file;
 /// Codes above 100 are the application's.
 const START_WRITE_BACK: c_int = 0x534C01;
 const DROP_PAGE_CACHE: c_int = 0x534C02;
+const STOP_COUNTING: c_int = 0x534C03;
 
 /// Asks the kernel to start writing back what the page cache holds dirty of `bytes` of the main file, without
 /// waiting for it.
@@ -33,6 +34,23 @@ pub fn start_write_back(connection: &Connection, bytes: Range<u64>) -> rusqlite:
 /// The connection's VFS is not ours, or the kernel refused.
 pub fn drop_page_cache(connection: &Connection) -> rusqlite::Result<()> {
     control(connection, DROP_PAGE_CACHE, std::ptr::null_mut())
+}
+
+/// From here on the connection's I/O, on its main file and its write-ahead log, is no longer counted. What has been
+/// counted stays.
+///
+/// # Errors
+/// The connection's VFS is not ours.
+pub fn stop_counting(connection: &Connection) -> rusqlite::Result<()> {
+    let mut log: *mut sqlite3_file = std::ptr::null_mut();
+    control(connection, ffi::SQLITE_FCNTL_JOURNAL_POINTER, (&raw mut log).cast())?;
+    // SAFETY: SQLite has just given us its journal or log, which may not be open; a log of ours has our methods.
+    unsafe {
+        if !log.is_null() && std::ptr::eq((*log).pMethods, &raw const super::methods::WAL) {
+            open_file(log).stop_counting();
+        }
+    }
+    control(connection, STOP_COUNTING, std::ptr::null_mut())
 }
 
 /// Reads one page of the main file as it lies there, past the page cache of SQLite. What is in a transaction or a
@@ -71,11 +89,16 @@ fn control(connection: &Connection, op: c_int, arg: *mut c_void) -> rusqlite::Re
 /// # Safety
 /// `file` must be open and ours; `arg` must be what the function above passes for that code.
 pub(super) unsafe fn answer(file: *mut sqlite3_file, op: c_int, arg: *mut c_void) -> Option<c_int> {
-    if op != START_WRITE_BACK && op != DROP_PAGE_CACHE {
+    if ![START_WRITE_BACK, DROP_PAGE_CACHE, STOP_COUNTING].contains(&op) {
         return None;
     }
     // SAFETY: as required above.
-    let Some(pages) = (unsafe { &open_file(file).pages }) else { return Some(SQLITE_NOTFOUND) };
+    let open = unsafe { open_file(file) };
+    if op == STOP_COUNTING {
+        open.stop_counting();
+        return Some(SQLITE_OK);
+    }
+    let Some(pages) = &open.pages else { return Some(SQLITE_NOTFOUND) };
     let fd = pages.file().fd();
     let done = if op == DROP_PAGE_CACHE {
         fadvise(fd, 0, None, Advice::DontNeed).is_ok()

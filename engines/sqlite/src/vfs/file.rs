@@ -82,12 +82,19 @@ macro_rules! forward {
 pub(super) use forward;
 
 impl OpenFile {
+    /// Lets what follows count for nobody.
+    pub(super) fn stop_counting(&mut self) {
+        self.shared.close(&self.meter);
+        self.shared = Shared::default();
+        self.meter = self.shared.open(FileMeter::new(self.meter.kind()));
+    }
+
     fn fault(&self, action: &'static str, offset: u64, errno: Errno) {
         let direct = self.pages.as_ref().is_some_and(|pages| pages.file().access().direct);
         self.shared.set_fault(if direct && errno == Errno::INVAL {
             IoFault::NoDirectIo { path: self.path.clone() }
         } else {
-            IoFault::Os { action, path: self.path.clone(), offset, error: errno.to_string() }
+            IoFault::Transfer { action, path: self.path.clone(), offset, errno }
         });
     }
 

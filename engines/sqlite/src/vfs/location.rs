@@ -61,6 +61,17 @@ impl Location<'_> {
         Connection::open_with_flags_and_vfs(self.uri(), flags, NAME)
     }
 
+    /// Opens a connection that reads the main file as it lies there: without locks, log or shared memory, so it takes
+    /// no room. For what is never changed.
+    ///
+    /// # Errors
+    /// As [`Location::open`].
+    pub fn open_read_only(&self) -> rusqlite::Result<Connection> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags_and_vfs(self.uri() + "&immutable=1", flags, NAME)
+    }
+
     fn uri(&self) -> String {
         // The empty authority keeps SQLite from taking the beginning of a path such as //a/b for one.
         let mut uri = String::from(if self.path.is_absolute() { "file://" } else { "file:" });

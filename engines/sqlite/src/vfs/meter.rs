@@ -1,10 +1,12 @@
 //! Counters of the I/O that SQLite does, kept where it happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
+use rustix::io::Errno;
 use slob_stats::{Histogram, SharedHistogram};
 
 /// Transfers of one kind. Both figures only grow.
@@ -96,6 +98,10 @@ impl FileMeter {
     pub(super) fn new(kind: FileKind) -> Self {
         Self { kind, reads: Transfers::default(), writes: Transfers::default(), syncs: Transfers::default() }
     }
+
+    pub(super) fn kind(&self) -> FileKind {
+        self.kind
+    }
 }
 
 /// Why the VFS refused; SQLite itself only says 'unable to open' or 'disk I/O error'.
@@ -109,9 +115,17 @@ pub enum IoFault {
         /// The database file.
         path: String,
     },
+    /// A file can't be opened.
+    #[error("opening {path} failed: {errno}")]
+    Open {
+        /// The database file, or one beside it.
+        path: String,
+        /// What the operating system said.
+        errno: Errno,
+    },
     /// Any other error of the operating system.
-    #[error("{action} of {path} at byte {offset} failed: {error}")]
-    Os {
+    #[error("{action} of {path} at byte {offset} failed: {errno}")]
+    Transfer {
         /// What was tried.
         action: &'static str,
         /// The database file.
@@ -119,7 +133,7 @@ pub enum IoFault {
         /// Where in the file.
         offset: u64,
         /// What the operating system said.
-        error: String,
+        errno: Errno,
     },
 }
 
@@ -127,7 +141,7 @@ pub enum IoFault {
 struct State {
     open: Vec<Arc<FileMeter>>,
     closed: IoTotals,
-    fault: Option<IoFault>,
+    faults: HashMap<ThreadId, IoFault>,
 }
 
 /// Adds up the I/O of all connections opened for one purpose (see [`super::Location`]), including those that are
@@ -177,10 +191,11 @@ impl Meter {
         totals
     }
 
-    /// The last reason for which the VFS failed a call, if there is one that has not been asked for yet.
+    /// The last reason for which the VFS failed a call of this thread, if there is one that has not been asked for
+    /// yet.
     #[must_use]
     pub fn take_fault(&self) -> Option<IoFault> {
-        self.state.lock().fault.take()
+        self.state.lock().faults.remove(&thread::current().id())
     }
 }
 
@@ -216,7 +231,7 @@ impl Shared {
     }
 
     pub(super) fn set_fault(&self, fault: IoFault) {
-        self.lock().fault = Some(fault);
+        self.lock().faults.insert(thread::current().id(), fault);
     }
 }
 

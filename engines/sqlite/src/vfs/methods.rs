@@ -6,12 +6,13 @@
 use std::ffi::{c_int, c_void};
 
 use rusqlite::ffi::{
-    SQLITE_FCNTL_MMAP_SIZE, SQLITE_IOERR, SQLITE_NOTFOUND, SQLITE_OK, sqlite3_file, sqlite3_int64,
-    sqlite3_io_methods,
+    SQLITE_CANTOPEN, SQLITE_FCNTL_MMAP_SIZE, SQLITE_IOERR, SQLITE_NOTFOUND, SQLITE_OK, sqlite3_file,
+    sqlite3_int64, sqlite3_io_methods,
 };
 
 use super::control;
 use super::file::{close, forward, open_file, read_main, sync, write_main, write_wal};
+use super::meter::IoFault;
 
 pub(super) static MAIN: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
@@ -105,7 +106,14 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     place: *mut *mut c_void,
 ) -> c_int {
-    forward!(file, xShmMap, region, bytes, extend, place)
+    let rc = forward!(file, xShmMap, region, bytes, extend, place);
+    if matches!(rc & 0xff, SQLITE_CANTOPEN | SQLITE_IOERR) {
+        let errno = super::open::last_errno();
+        // SAFETY: SQLite calls this method for files that we opened, one call at a time.
+        let open = unsafe { open_file(file) };
+        open.shared.set_fault(IoFault::Open { path: format!("{}-shm", open.path), errno });
+    }
+    rc
 }
 
 unsafe extern "C" fn shm_lock(file: *mut sqlite3_file, offset: c_int, n: c_int, flags: c_int) -> c_int {

@@ -18,10 +18,11 @@ mod registry;
 
 use std::ffi::CStr;
 
-pub use control::{drop_page_cache, read_page, start_write_back};
+pub use control::{drop_page_cache, read_page, start_write_back, stop_counting};
 pub use location::{IoMode, Location};
 pub use meter::{IoFault, IoTotals, Meter, TransferTotals};
 pub(crate) use open::register;
+pub(crate) use registry::while_unused;
 
 /// The name under which SQLite knows our VFS.
 const NAME: &CStr = c"slob";

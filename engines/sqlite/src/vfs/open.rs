@@ -84,6 +84,10 @@ unsafe extern "C" fn open(
         file.cast::<Header>().write(Header { methods: std::ptr::null(), open: null_mut() });
         let rc = open_base(name, inner(file), flags, &raw mut out_flags);
         if rc != SQLITE_OK {
+            let errno = last_errno();
+            let database = sqlite3_filename_database(name);
+            let shared = Shared::find(sqlite3_uri_int64(database, METER.as_ptr(), 0));
+            shared.set_fault(open_fault(OsStr::from_bytes(CStr::from_ptr(name).to_bytes()), errno));
             return rc;
         }
         if !out.is_null() {
@@ -127,10 +131,15 @@ unsafe fn io_mode(database: sqlite3_filename) -> IoMode {
     word.to_str().ok().and_then(IoMode::of_word).unwrap_or(IoMode::Direct)
 }
 
+/// What the system call that has just failed inside SQLite's VFS said.
+pub(super) fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
 fn open_fault(path: &OsStr, errno: Errno) -> IoFault {
     let path = path.to_string_lossy().into_owned();
     match errno {
         Errno::INVAL => IoFault::NoDirectIo { path },
-        other => IoFault::Os { action: "open", path, offset: 0, error: other.to_string() },
+        errno => IoFault::Open { path, errno },
     }
 }

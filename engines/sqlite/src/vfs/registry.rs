@@ -74,6 +74,18 @@ pub(super) fn lock() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Does some work with a file to which no connection of this process is open, and lets none be opened meanwhile;
+/// `None` if there is one. The work may open and close the file: no lock can be lost.
+///
+/// # Errors
+/// If the file can't be found.
+pub(crate) fn while_unused<T>(path: &Path, work: impl FnOnce() -> T) -> Result<Option<T>, Errno> {
+    let named = stat(path)?;
+    let files = lock();
+    let file = FileId { device: named.st_dev, inode: named.st_ino };
+    Ok((!files.0.contains_key(&file)).then(work))
+}
+
 impl Files {
     /// Opens a second descriptor for a connection, or takes a parked one.
     ///

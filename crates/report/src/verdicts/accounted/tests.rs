@@ -56,6 +56,20 @@ fn others_reads_are_others_where_the_process_agrees() {
 }
 
 #[test]
+fn others_reads_beside_a_server_are_no_disagreement_and_missing_ones_are() {
+    let mut record = fixture::direct_read_run();
+    record.server.embedded = false;
+    with_device_read_share(&mut record, 1.5);
+    let more = verdict(&record);
+    assert_eq!(more.answer, Answer::Good, "{more:?}");
+    assert!(more.details.iter().any(|detail| detail.contains("50.0 % more than the database")), "{more:?}");
+    with_device_read_share(&mut record, 0.9);
+    let less = verdict(&record);
+    assert_eq!(less.answer, Answer::Doubt);
+    assert!(less.sentence.contains("bytes read by the device"), "{less:?}");
+}
+
+#[test]
 fn the_page_cache_is_not_a_fault_of_accounting() {
     let verdict = verdict(&fixture::page_cache_run());
     assert_eq!(verdict.answer, Answer::Good, "{verdict:?}");

@@ -1,0 +1,200 @@
+use super::*;
+use crate::fixture::{self, with_host_busy, with_utilisation};
+use rstest::rstest;
+
+fn verdict(record: &Record) -> Verdict {
+    judge(record, &Figures::of(record))
+}
+
+fn without_probe(host_percent: f64, device_percent: Option<f64>) -> Record {
+    let mut record = fixture::direct_read_run();
+    record.probe = None;
+    with_host_busy(&mut record, host_percent);
+    with_utilisation(&mut record, device_percent);
+    record
+}
+
+/// Makes this run use that percentage of the host's CPUs; the fixture's host has 16 for 60 s.
+fn with_own_cpu(record: &mut Record, percent: f64) {
+    let cpu = &mut record.db_cpu.as_mut().unwrap().cpu;
+    (cpu.user_s, cpu.system_s) = (16.0 * 60.0 * percent / 100.0, 0.0);
+}
+
+#[rstest]
+#[case(45.0, Some(98.0), Answer::Good, "No: CPUs 45.0 % busy, device 98.0 % busy")]
+#[case(89.9, Some(40.0), Answer::Good, "No:")]
+#[case(90.1, Some(40.0), Answer::Bad, "the CPU, not the storage")]
+#[case(97.0, Some(89.0), Answer::Bad, "CPUs were 97.0 % busy, device 89.0 % busy")]
+#[case(97.0, Some(91.0), Answer::Doubt, "both near their limits")]
+#[case(97.0, None, Answer::Doubt, "not known")]
+fn host_and_device_decide(
+    #[case] host: f64,
+    #[case] device: Option<f64>,
+    #[case] answer: Answer,
+    #[case] words: &str,
+) {
+    let mut record = without_probe(host, device);
+    if host > CPU_FULL_PERCENT {
+        with_own_cpu(&mut record, host - 2.0);
+    }
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, answer, "{verdict:?}");
+    assert!(verdict.sentence.contains(words), "{verdict:?}");
+}
+
+#[test]
+fn a_busy_device_that_is_far_from_its_ceiling_is_no_excuse() {
+    let mut record = fixture::direct_read_run();
+    with_host_busy(&mut record, 97.0);
+    with_own_cpu(&mut record, 90.0);
+    with_utilisation(&mut record, Some(99.0));
+    let ceiling = Figures::of(&record).probe.percent_of_ceiling.unwrap();
+    assert!(ceiling < DEVICE_FULL_PERCENT, "{ceiling}");
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+    let figures = &mut record.probe.as_mut().unwrap().result.steps;
+    figures.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 19_500.0);
+    let near = verdict(&record);
+    assert_eq!(near.answer, Answer::Doubt);
+    assert!(near.sentence.contains("of its ceiling"), "{near:?}");
+}
+
+#[test]
+fn a_cached_test_is_meant_to_use_the_cpu() {
+    let mut record = without_probe(99.0, Some(1.0));
+    with_own_cpu(&mut record, 95.0);
+    record.counters.insert("physical_reads".into(), 10);
+    let own = verdict(&record);
+    assert_eq!(own.answer, Answer::Good);
+    assert!(own.sentence.contains("cached"), "{own:?}");
+    with_own_cpu(&mut record, 5.0);
+    assert_eq!(verdict(&record).answer, Answer::Doubt, "others' CPU use is no test");
+}
+
+#[test]
+fn sessions_can_be_bound_while_the_host_is_idle() {
+    let mut record = without_probe(30.0, Some(20.0));
+    record.db_cpu.as_mut().unwrap().cpu.user_s = 0.95 * Figures::of(&record).load.db_time_s.unwrap();
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, Answer::Doubt);
+    assert!(verdict.sentence.contains("of DB time"), "{verdict:?}");
+}
+
+#[test]
+fn stolen_time_is_named() {
+    let mut record = without_probe(45.0, Some(98.0));
+    let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
+    cpu.steal_s = 0.05 * cpu.total_s();
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, Answer::Doubt);
+    assert!(verdict.sentence.contains("steal"), "{verdict:?}");
+}
+
+#[test]
+fn another_hosts_cpu_is_not_known_from_here() {
+    let mut record = without_probe(12.0, None);
+    record.server.embedded = false;
+    record.server.data_path = None;
+    record.db_cpu = None;
+    assert_eq!(verdict(&record).answer, Answer::Unknown);
+    with_host_busy(&mut record, 95.0);
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+    record.host = None;
+    assert_eq!(verdict(&record).answer, Answer::Unknown);
+    assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
+}
+
+#[test]
+fn cpus_that_others_used_are_not_this_runs() {
+    let mut record = without_probe(97.0, Some(40.0));
+    with_own_cpu(&mut record, 20.0);
+    let others = verdict(&record);
+    assert_eq!(others.answer, Answer::Doubt);
+    assert!(others.sentence.starts_with("Others used the CPUs: 77.0 %"), "{others:?}");
+    with_own_cpu(&mut record, 60.0);
+    let own = verdict(&record);
+    assert_eq!(own.answer, Answer::Bad);
+    assert!(own.details.iter().any(|detail| detail.contains("This run used 60.0 %")), "{own:?}");
+    // What a hypervisor withheld is others' too.
+    let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
+    (cpu.steal_s, cpu.user_s) = (0.7 * cpu.total_s(), 0.27 * cpu.total_s());
+    with_own_cpu(&mut record, 25.0);
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+    record.db_cpu = None;
+    let unknown = verdict(&record);
+    assert_eq!(unknown.answer, Answer::Doubt);
+    assert!(unknown.sentence.contains("this run is not known"), "{unknown:?}");
+}
+
+#[test]
+fn a_servers_cpu_and_this_programs_count_together() {
+    let mut record = without_probe(97.0, Some(40.0));
+    record.server.embedded = false;
+    with_own_cpu(&mut record, 30.0);
+    let client = record.client_cpu.as_mut().unwrap();
+    (client.user_s, client.system_s) = (16.0 * 60.0 * 0.25, 0.0);
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+    record.client_cpu.as_mut().unwrap().user_s = 0.0;
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+}
+
+/// With a probe, and CPUs that this run filled.
+fn full_with_probe(device_percent: f64) -> Record {
+    let mut record = fixture::direct_read_run();
+    with_host_busy(&mut record, 97.0);
+    with_own_cpu(&mut record, 90.0);
+    with_utilisation(&mut record, Some(device_percent));
+    record
+}
+
+#[test]
+fn a_device_at_its_ceiling_for_others_is_at_its_ceiling() {
+    let mut record = full_with_probe(99.0);
+    // 19,507 reads/s of this run, six times as many by the device, of 118,000.
+    fixture::with_device_read_share(&mut record, 6.0);
+    let figures = Figures::of(&record);
+    assert!(figures.probe.percent_of_ceiling.unwrap() < 20.0);
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Doubt);
+    assert!(found.sentence.contains("99.2 % of its ceiling, others' reads included"), "{found:?}");
+}
+
+#[test]
+fn a_probe_of_reads_does_not_explain_a_device_that_is_busy_with_writes() {
+    let mut record = full_with_probe(99.0);
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    device.counters.as_mut().unwrap().writes = 900_000;
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Doubt);
+    assert!(found.sentence.contains("device 99.0 % busy"), "{found:?}");
+    with_utilisation(&mut record, Some(50.0));
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+}
+
+#[test]
+fn a_run_above_its_probe_is_not_judged_by_it() {
+    let mut record = full_with_probe(99.0);
+    let steps = &mut record.probe.as_mut().unwrap().result.steps;
+    steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 1_775.0);
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Doubt);
+    assert!(found.sentence.contains("reads above what the probe had"), "{found:?}");
+    assert!(!found.sentence.contains("1,099"), "{found:?}");
+}
+
+#[test]
+fn a_test_of_writes_is_judged_by_its_cpu_like_any_other() {
+    let mut record = full_with_probe(40.0);
+    record.counters.insert("physical_reads".into(), 10);
+    assert_eq!(verdict(&record).answer, Answer::Good);
+    record.counters.insert("redo_bytes".into(), 3_800_000_000);
+    assert_eq!(verdict(&record).answer, Answer::Bad);
+}
+
+#[test]
+fn cpu_time_above_db_time_is_explained() {
+    let mut record = without_probe(30.0, Some(20.0));
+    record.db_cpu.as_mut().unwrap().cpu.user_s = 1.04 * Figures::of(&record).load.db_time_s.unwrap();
+    let found = verdict(&record);
+    assert!(found.details.iter().any(|detail| detail.contains("outside of operations")), "{found:?}");
+}

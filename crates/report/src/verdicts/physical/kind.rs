@@ -1,0 +1,44 @@
+//! What kind of a load it was: reads of the storage, cached reads, or writes.
+
+use slob_record::Record;
+
+use crate::counters::{PHYSICAL_READS, PHYSICAL_WRITE, REDO_SYNC, counter, latency, ratio};
+use crate::figures::Figures;
+use crate::format::{fixed, percent};
+
+/// Above this hit ratio a run is a test of cached (logical) reads, and meant as one.
+const CACHED_HIT_PERCENT: f64 = 99.0;
+/// Above this share of DB time, writes and forced writes of the log are a load of their own.
+const WRITES_PERCENT_OF_DB_TIME: f64 = 10.0;
+/// Above this much log the storage has to write it, whoever waits for that.
+const REDO_MB_PER_S: f64 = 1.0;
+
+/// Whether the run read and wrote hardly anything physically, as a test of cached reads does on purpose.
+pub(in crate::verdicts) fn is_cached_test(record: &Record, figures: &Figures) -> bool {
+    hardly_reads(record, figures) && writes(record, figures).is_none()
+}
+
+/// Whether next to all block visits hit the buffer cache.
+pub(super) fn hardly_reads(record: &Record, figures: &Figures) -> bool {
+    counter(record, PHYSICAL_READS) == Some(0)
+        || figures.load.hit_percent.is_some_and(|hits| hits > CACHED_HIT_PERCENT)
+}
+
+/// How much was written, in words, if that is a load of its own.
+pub(super) fn writes(record: &Record, figures: &Figures) -> Option<String> {
+    let redo = figures.load.redo_mb_per_s;
+    let share = percent_of_db_time(record, figures);
+    let heavy = redo.is_some_and(|mb| mb > REDO_MB_PER_S)
+        || share.is_some_and(|share| share > WRITES_PERCENT_OF_DB_TIME);
+    let redo = redo.map(|mb| format!("{} MB/s of redo", fixed(mb, 1)));
+    let share = share.map(|share| format!("{} % of DB time for page writes and redo syncs", percent(share)));
+    heavy.then(|| redo.into_iter().chain(share).collect::<Vec<_>>().join(", "))
+}
+
+/// Writes of pages and forced writes of the log, in percent of DB time; `None` if neither was measured.
+fn percent_of_db_time(record: &Record, figures: &Figures) -> Option<f64> {
+    let sums: Vec<u64> =
+        [PHYSICAL_WRITE, REDO_SYNC].iter().filter_map(|name| Some(latency(record, name)?.sum())).collect();
+    let seconds = (!sums.is_empty()).then(|| sums.iter().sum::<u64>() as f64 / 1e9)?;
+    ratio(100.0 * seconds, figures.load.db_time_s?)
+}

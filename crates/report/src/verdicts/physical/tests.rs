@@ -1,0 +1,189 @@
+use super::*;
+use crate::fixture::{self, with_device_read_share};
+use rstest::rstest;
+
+fn verdict(record: &Record) -> Verdict {
+    judge(record, &Figures::of(record))
+}
+
+/// Of a server whose reads go through the page cache.
+fn buffered(share: f64) -> Record {
+    let mut record = fixture::direct_read_run();
+    record.server.embedded = false;
+    record.server.direct_io = Some(false);
+    with_device_read_share(&mut record, share);
+    record
+}
+
+#[rstest]
+#[case(0.003, Answer::Bad, "page cache served 99.7 %")]
+#[case(0.49, Answer::Bad, "page cache served 51.0 %")]
+#[case(0.51, Answer::Doubt, "page cache served 49.0 %")]
+#[case(0.949, Answer::Doubt, "page cache served 5.1 %")]
+#[case(0.951, Answer::Good, "delivered 95.1 %")]
+#[case(1.049, Answer::Good, "delivered 104.9 %")]
+#[case(1.06, Answer::Doubt, "6.0 % more")]
+fn the_devices_share_decides(#[case] share: f64, #[case] answer: Answer, #[case] words: &str) {
+    let verdict = verdict(&buffered(share));
+    assert_eq!(verdict.answer, answer, "{verdict:?}");
+    assert!(verdict.sentence.contains(words), "{verdict:?}");
+}
+
+#[test]
+fn direct_reads_that_miss_the_device_are_not_blamed_on_the_page_cache() {
+    let mut record = buffered(0.1);
+    record.server.direct_io = Some(true);
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, Answer::Bad);
+    assert!(verdict.sentence.contains("around the page cache"), "{verdict:?}");
+}
+
+#[test]
+fn other_programs_do_not_spoil_what_the_kernel_counted_for_this_process() {
+    let mut record = fixture::direct_read_run();
+    with_device_read_share(&mut record, 1.4);
+    let verdict = verdict(&record);
+    assert_eq!(verdict.answer, Answer::Good);
+    assert!(verdict.details[0].contains("40.0 % more"), "{verdict:?}");
+}
+
+#[test]
+fn others_reads_at_the_device_do_not_make_a_cached_run_look_physical() {
+    let mut record = buffered(1.0);
+    record.server.embedded = true;
+    let asked = physical_read_bytes(&record).unwrap();
+    record.client_io.as_mut().unwrap().read_bytes = asked / 50;
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Bad);
+    assert!(found.sentence.contains("page cache served 98.0 %"), "{found:?}");
+    record.client_io.as_mut().unwrap().read_bytes = asked;
+    assert_eq!(verdict(&record).answer, Answer::Good);
+}
+
+#[test]
+fn what_was_fetched_from_another_device_is_not_blamed_on_the_page_cache() {
+    let mut record = fixture::direct_read_run();
+    record.server.direct_io = Some(false);
+    with_device_read_share(&mut record, 0.02);
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Bad);
+    assert!(found.sentence.contains("may lie on another one"), "{found:?}");
+}
+
+#[test]
+fn a_loop_device_through_the_page_cache_is_never_good() {
+    let mut record = fixture::direct_read_run();
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    device.device.cached_below = true;
+    device.device.top.as_mut().unwrap().name = "loop0".into();
+    let all = device.counters.unwrap().read_bytes;
+    let cases = [
+        (None, Answer::Doubt, "loop0 reads the file behind it through the page cache"),
+        (Some(1.0), Answer::Doubt, "need not have come from a disk"),
+        (Some(3.0), Answer::Doubt, "need not have come from a disk"),
+        (Some(0.8), Answer::Doubt, "never reached the disks below"),
+        (Some(0.04), Answer::Bad, "never reached the disks below"),
+    ];
+    for (share, answer, words) in cases {
+        let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+        let disks = share.map(|share: f64| (all as f64 * share) as u64);
+        device.counters.as_mut().unwrap().disk_read_bytes = disks;
+        let found = verdict(&record);
+        assert_eq!(found.answer, answer, "{share:?} {found:?}");
+        assert!(found.sentence.contains(words), "{share:?} {found:?}");
+    }
+}
+
+#[test]
+fn disks_that_read_less_than_the_device_on_top_are_seen_without_a_loop_device() {
+    let mut record = fixture::direct_read_run();
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    let counters = device.counters.as_mut().unwrap();
+    counters.disk_read_bytes = Some(counters.read_bytes / 4);
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Bad);
+    assert!(found.sentence.contains("a cache between it and the disks"), "{found:?}");
+    let figures = Figures::of(&record);
+    let (all, own) = (figures.device.reads_per_s.unwrap(), figures.device.database_reads_per_s.unwrap());
+    assert!((own - all / 4.0).abs() < 1.0, "{own} of {all}");
+}
+
+/// Updates of data that fit into the buffer cache.
+fn cached_updates() -> Record {
+    let mut record = fixture::update_run();
+    record.counters.insert(PHYSICAL_READS.into(), 1000);
+    record.client_io.as_mut().unwrap().read_bytes = 1000 * u64::from(record.server.block_bytes);
+    record
+}
+
+#[test]
+fn a_run_that_writes_is_no_cached_test() {
+    let mut record = cached_updates();
+    let found = verdict(&record);
+    assert!(!is_cached_test(&record, &Figures::of(&record)));
+    assert_eq!(found.answer, Answer::Good);
+    assert!(found.sentence.starts_with("The load was writes (63.4 MB/s of redo, "), "{found:?}");
+    assert!(found.sentence.contains("99.98 % hit the buffer cache"), "{found:?}");
+    record.client_io.as_mut().unwrap().read_bytes = 0;
+    assert_eq!(verdict(&record).answer, Answer::Doubt);
+    record.counters.insert(PHYSICAL_READS.into(), 0);
+    assert_eq!(verdict(&record).answer, Answer::Good);
+}
+
+#[test]
+fn either_redo_or_time_makes_a_load_of_writes() {
+    let mut record = cached_updates();
+    record.counters.insert("redo_bytes".into(), 59_000_000);
+    record.latencies.clear();
+    assert!(is_cached_test(&record, &Figures::of(&record)));
+    record.counters.insert("redo_bytes".into(), 61_000_000);
+    assert!(!is_cached_test(&record, &Figures::of(&record)));
+    record.counters.remove("redo_bytes");
+    assert!(is_cached_test(&record, &Figures::of(&record)));
+    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+    let mut with_share = |share: f64| {
+        let each_ns = (share * db_time_ns / 1.08 / 10_000.0) as u64;
+        record.latencies.insert("physical_write".into(), fixture::spread(10_000, each_ns));
+        is_cached_test(&record, &Figures::of(&record))
+    };
+    assert!(with_share(0.08) && !with_share(0.12));
+}
+
+#[test]
+fn without_a_device_the_process_is_asked_if_the_database_is_in_it() {
+    let mut record = fixture::direct_read_run();
+    record.host.as_mut().unwrap().device.as_mut().unwrap().counters = None;
+    let embedded = verdict(&record);
+    assert_eq!(embedded.answer, Answer::Good);
+    assert!(embedded.sentence.contains("the storage delivered"), "{embedded:?}");
+    record.server.embedded = false;
+    let server = verdict(&record);
+    assert_eq!(server.answer, Answer::Unknown);
+    assert!(server.sentence.contains("device was not counted"), "{server:?}");
+    record.host = None;
+    assert!(verdict(&record).sentence.contains("switched off"));
+}
+
+#[test]
+fn a_cached_test_is_a_good_one() {
+    let mut record = buffered(0.1);
+    record.counters.insert(PHYSICAL_READS.into(), 1000);
+    record.counters.insert(LOGICAL_READS.into(), 1_000_000);
+    let hits = verdict(&record);
+    assert_eq!(hits.answer, Answer::Good);
+    assert!(hits.sentence.contains("99.9 % of 1,000,000 block visits"), "{hits:?}");
+    record.counters.insert(PHYSICAL_READS.into(), 0);
+    record.counters.remove(LOGICAL_READS);
+    assert_eq!(verdict(&record).answer, Answer::Good);
+    record.counters.insert(LOGICAL_READS.into(), 0);
+    assert_eq!(verdict(&record).answer, Answer::Unknown);
+}
+
+#[test]
+fn what_is_not_counted_is_not_judged() {
+    let mut record = fixture::direct_read_run();
+    record.counters.remove(PHYSICAL_READS);
+    assert!(verdict(&record).sentence.contains("does not count"));
+    assert_eq!(verdict(&record).answer, Answer::Unknown);
+    assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
+}

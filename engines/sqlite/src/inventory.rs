@@ -1,0 +1,69 @@
+//! What schemas a folder holds.
+
+use slob_engine::{EngineError, ErrorKind, LoadState, SchemaState};
+use slob_method::SchemaNo;
+
+use crate::error::os_failed;
+use crate::row::FILLER_BYTES;
+use crate::schema_file::SchemaFile;
+use crate::target::{Place, schema_of};
+use crate::vfs::{IoMode, Meter};
+
+/// The schemas of a folder, in order of their numbers.
+///
+/// One that carries our marker but can't be read is listed too, so that it is neither taken for missing nor out of
+/// reach of `slob drop`: as a load of which no slice can be vouched for. All schemas of a target belong to one load,
+/// so its load is that of the others.
+///
+/// # Errors
+/// If the folder or a file can't be read; if the only schemas there are damaged, because then nothing says what they
+/// were loaded as.
+pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, EngineError> {
+    let (mut states, mut damaged) = (Vec::new(), Vec::new());
+    for (schema, path) in files(place)? {
+        let read = SchemaFile::open(schema, &path, IoMode::Buffered, meter).and_then(|file| file.state());
+        match read {
+            Ok(state) => states.extend(state),
+            Err(error) if error.kind() == ErrorKind::Space => {
+                states.extend(SchemaFile::open_read_only(schema, &path, meter)?.state()?);
+            }
+            Err(error) if error.kind() == ErrorKind::Data => damaged.push(schema),
+            Err(error) => return Err(error),
+        }
+    }
+    match (states.first().map(|state| state.load), damaged.is_empty()) {
+        (Some(load), false) => states.extend(damaged.into_iter().map(|schema| SchemaState {
+            schema,
+            load,
+            filler_bytes: FILLER_BYTES,
+            state: LoadState::Begun(Vec::new()),
+        })),
+        (None, false) => return Err(only_damaged(place, &damaged)),
+        (_, true) => {}
+    }
+    states.sort_by_key(|state| state.schema);
+    Ok(states)
+}
+
+fn files(place: &Place) -> Result<Vec<(SchemaNo, std::path::PathBuf)>, EngineError> {
+    if !place.folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |error: std::io::Error| os_failed(format!("reading {}", place.folder.display()), &error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&place.folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        files.extend(schema_of(&path).map(|schema| (schema, path)));
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn only_damaged(place: &Place, damaged: &[SchemaNo]) -> EngineError {
+    let files: Vec<String> =
+        damaged.iter().map(|schema| format!("'{}'*", place.file(*schema).display())).collect();
+    let step = format!("reading {}", place.folder.display());
+    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+    EngineError::new(ErrorKind::Data, step, message)
+        .with_advice(format!("to load anew, remove the files: rm {}", files.join(" ")))
+}
