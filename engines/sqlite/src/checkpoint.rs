@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn an_interrupted_checkpoint_does_not_fail_the_update_that_is_committed() {
         crate::library::initialise().unwrap();
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let counts = Arc::<SessionCounts>::default();
         let connection = Connection::open(dir.path().join("t.db")).unwrap();
         let sql = "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t(x)";

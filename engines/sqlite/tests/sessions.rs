@@ -39,7 +39,7 @@ fn event(snapshot: &Snapshot, name: &str) -> (u64, u64) {
     (event.waits.expect("counted"), event.time_us)
 }
 
-/// Checkpoints happen every few dozen of these updates: the interrupts meet some of them.
+/// Wherever the interrupt meets an update; the one inside a checkpoint, which is rare, has a test of its own.
 #[test]
 fn updates_that_are_cancelled_end_as_cancelled_and_in_nothing_else() {
     let dir = folder();
