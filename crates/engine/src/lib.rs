@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
-mod client_loop;
 mod contract;
 mod counters;
 mod error;
@@ -20,7 +19,6 @@ mod server;
 pub mod suite;
 
 pub use alarm::Alarm;
-pub use client_loop::{Perform, execute_each};
 pub use contract::{Cancel, Engine, EngineKind, OpenSpec, Purpose, Session, SessionPlan};
 pub use counters::{Counter, Counters, LatencyKind, Snapshot, WaitEvent};
 pub use error::{EngineError, ErrorKind};

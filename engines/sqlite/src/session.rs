@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{ErrorCode, InterruptHandle};
-use slob_engine::{
-    Alarm, Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
-};
+use slob_engine::{Alarm, Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
 use slob_method::{Action, Batch, KeyRange, Op, SchemaNo};
 
 use crate::engine::Inner;
@@ -23,8 +21,6 @@ pub(crate) struct SqliteSession {
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
-    /// When the block visits were last told.
-    published: Instant,
     inner: Arc<Inner>,
 }
 
@@ -51,7 +47,7 @@ impl SqliteSession {
         // From here on, dropping the session takes the counts back.
         let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
-        let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
+        let mut session = Self { links: Vec::new(), counts, canceller, inner };
         session.link(plan.home, plan)?;
         if plan.hot_schema && plan.home != SchemaNo::FIRST {
             session.link(SchemaNo::FIRST, plan)?;
@@ -69,21 +65,7 @@ impl SqliteSession {
         Ok(())
     }
 
-    fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
-        // A statement that an interrupt ended may say so, or that its transaction is gone.
-        let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
-        if rolled_back && self.canceller.alarm.rung() {
-            return EngineError::new(ErrorKind::Cancelled, step(op), "cancelled");
-        }
-        failed(step(op), error, &self.inner.session_meter)
-    }
-
-    fn publish_visits(&mut self) {
-        self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
-    }
-}
-
-impl Perform for SqliteSession {
+    /// Carries out one operation and returns its rows.
     fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
         let link = self.links.iter_mut().find(|(schema, _)| *schema == op.schema).map(|(_, link)| link);
         let result = match (link, op.action) {
@@ -102,11 +84,48 @@ impl Perform for SqliteSession {
         }
     }
 
-    fn performed(&mut self, ended: Instant) {
-        if ended - self.published >= PUBLISH_EVERY {
-            self.publish_visits();
-            self.published = ended;
+    fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
+        // A statement that an interrupt ended may say so, or that its transaction is gone.
+        let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
+        if rolled_back && self.canceller.alarm.rung() {
+            return EngineError::new(ErrorKind::Cancelled, step(op), "cancelled");
         }
+        failed(step(op), error, &self.inner.session_meter)
+    }
+
+    fn publish_visits(&mut self) {
+        self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
+    }
+
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let mut published = begun;
+        let canceller = Arc::clone(&self.canceller);
+        for op in batch.ops() {
+            let start = Instant::now();
+            if deadline.is_some_and(|deadline| start >= deadline) {
+                break;
+            }
+            canceller.alarm.sleep(Duration::ZERO, None)?;
+            let rows = self.perform(op)?;
+            let end = Instant::now();
+            outcome.push(OpOutcome {
+                start_ns: nanoseconds(start - begun),
+                duration_ns: nanoseconds(end - start),
+                rows,
+            });
+            if end - published >= PUBLISH_EVERY {
+                self.publish_visits();
+                published = end;
+            }
+            canceller.alarm.sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
+        }
+        Ok(())
     }
 }
 
@@ -118,9 +137,7 @@ impl Session for SqliteSession {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         outcome.clear();
-        self.published = Instant::now();
-        let canceller = Arc::clone(&self.canceller);
-        let result = execute_each(self, batch, deadline, &canceller.alarm, outcome);
+        let result = self.work(batch, deadline, outcome);
         self.publish_visits();
         result
     }
@@ -159,6 +176,10 @@ fn keys(range: KeyRange) -> String {
         1 => format!("key {}", range.first),
         _ => format!("keys {} to {}", range.first, range.end() - 1),
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The loop in the client: the same statements, prepared and sent one by one, each a transaction of its own.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
-use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each};
+use slob_engine::{Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp};
 use slob_spec::RedoStress;
 
@@ -59,6 +59,25 @@ impl ClientSession {
         Ok(Self { client, plan: plan.clone(), statements, flush, texts, canceller })
     }
 
+    /// Carries out one operation and returns its rows.
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+        let class = classify(op, &self.plan)?;
+        let statement =
+            self.statements.iter().find(|(key, _)| *key == class).map(|(_, statement)| statement.clone());
+        let step = || format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema);
+        let statement = statement.ok_or_else(|| {
+            EngineError::new(ErrorKind::Usage, step(), "the session was not opened for such an operation")
+        })?;
+        let result = match op.action {
+            Action::Select(range) => self.count(&statement, &[&key(range.first), &key(range.end())]),
+            Action::Scan => self.count(&statement, &[]),
+            Action::Update(range, stamp) => self.update(&statement, class.0, range, stamp),
+        };
+        result.map_err(|error| {
+            failed(format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema), &error)
+        })
+    }
+
     fn count(
         &mut self,
         statement: &Statement,
@@ -94,32 +113,26 @@ impl ClientSession {
         deadline: Option<Instant>,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
+        let begun = Instant::now();
         let canceller = self.canceller.clone();
-        execute_each(self, batch, deadline, canceller.alarm(), outcome)?;
+        for op in batch.ops() {
+            let start = Instant::now();
+            if deadline.is_some_and(|deadline| start >= deadline) {
+                break;
+            }
+            canceller.alarm().sleep(Duration::ZERO, None)?;
+            let rows = self.perform(op)?;
+            outcome.push(OpOutcome {
+                start_ns: nanoseconds(start - begun),
+                duration_ns: nanoseconds(start.elapsed()),
+                rows,
+            });
+            canceller.alarm().sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
+        }
         if let Some(flush) = &self.flush {
             self.client.query_one(flush, &[]).map_err(|error| failed("publishing statistics", &error))?;
         }
         Ok(())
-    }
-}
-
-impl Perform for ClientSession {
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
-        let class = classify(op, &self.plan)?;
-        let statement =
-            self.statements.iter().find(|(key, _)| *key == class).map(|(_, statement)| statement.clone());
-        let step = || format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema);
-        let statement = statement.ok_or_else(|| {
-            EngineError::new(ErrorKind::Usage, step(), "the session was not opened for such an operation")
-        })?;
-        let result = match op.action {
-            Action::Select(range) => self.count(&statement, &[&key(range.first), &key(range.end())]),
-            Action::Scan => self.count(&statement, &[]),
-            Action::Update(range, stamp) => self.update(&statement, class.0, range, stamp),
-        };
-        result.map_err(|error| {
-            failed(format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema), &error)
-        })
     }
 }
 
@@ -151,4 +164,8 @@ fn numbered(kind: Kind, schema: SchemaNo) -> String {
 
 fn key(key: u64) -> i64 {
     key.cast_signed()
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
