@@ -58,10 +58,10 @@ pub trait Engine: Send + Sync {
     /// If its schemas are not loaded, or the server refuses.
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError>;
 
-    /// Reads the cumulative counters.
+    /// Reads the cumulative counters, of each server in the order of [`Engine::endpoints`].
     ///
     /// # Errors
-    /// If the server can't be asked.
+    /// If no server can be asked. One of several that can't be asked is absent from the snapshot.
     fn snapshot(&self) -> Result<Snapshot, EngineError>;
 
     /// Reads back the rows at `positions` of a table, in any order, for verification. Rows that are missing are
@@ -77,14 +77,19 @@ pub trait Engine: Send + Sync {
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError>;
 
-    /// Called once before the sessions of a run are opened, with the schemas that it uses: the place to bring the
-    /// server to a known state and to refuse what would spoil the test, such as a plan that is not single-block
-    /// I/O. Returns sentences for the record, such as what could not be done for lack of rights.
+    /// Called once before the sessions of a run are opened: the place to bring the server to a known state and to
+    /// refuse what would spoil the test, such as too few connections or a plan that is not single-block I/O.
+    /// Returns sentences for the record, such as what could not be done for lack of rights.
     ///
     /// # Errors
     /// With [`crate::ErrorKind::Usage`] if the run must not start.
-    fn before_run(&self, _schemas: &[SchemaNo]) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         Ok(Vec::new())
+    }
+
+    /// The names of the servers that sessions are spread over; empty when the target is one.
+    fn endpoints(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// The processes of the server on this machine, by pid; `None` when it is remote or they can't be known. An
@@ -96,9 +101,9 @@ pub trait Engine: Send + Sync {
 
 /// One connection that executes batches. Each belongs to one thread at a time.
 pub trait Session: Send {
-    /// Executes the operations of a batch in order, each followed by its pause, and puts what came of them into
-    /// `outcome` (cleared first). Before an operation would start at or after `deadline`, the call returns; a
-    /// pause is cut short at the deadline too.
+    /// Executes the operations of a batch in order, none before it is due ([`Batch::not_before`]), each followed by its
+    /// pause, and puts what came of them into `outcome` (cleared first). Before an operation would start at or after `deadline`, the call returns; a
+    /// pause or a wait is cut short at the deadline too.
     ///
     /// # Errors
     /// Of the first operation that fails; `outcome` holds the operations before it. The session is not used
@@ -109,6 +114,11 @@ pub trait Session: Send {
         deadline: Option<Instant>,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
+
+    /// Which of [`Engine::endpoints`] it works on now, counted from 0.
+    fn endpoint(&self) -> usize {
+        0
+    }
 
     /// A handle that ends a call of [`Session::execute`] from another thread; `None` where
     /// [`crate::Capabilities::cancel`] is false.
@@ -124,11 +134,26 @@ pub trait Cancel: Send + Sync {
     fn cancel(&self);
 }
 
+/// What a run is going to do, as far as a server must be ready for it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlan<'a> {
+    /// The schemas that it uses.
+    pub schemas: &'a [SchemaNo],
+    /// Sessions that it opens.
+    pub sessions: u32,
+    /// How much of a row its UPDATEs change; `None` if it makes none.
+    pub redo: Option<RedoStress>,
+    /// Whether it scans.
+    pub scans: bool,
+}
+
 /// What a session needs to know to be opened.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     /// Its number, from 0.
     pub number: u32,
+    /// How often it has lost its database and been opened again.
+    pub attempt: u32,
     /// Its own schema.
     pub home: SchemaNo,
     /// Whether some of its operations go to schema 1.
@@ -139,6 +164,14 @@ pub struct SessionPlan {
     pub redo: Option<RedoStress>,
     /// What its UPDATEs write.
     pub update_text: Arc<UpdateText>,
+}
+
+impl SessionPlan {
+    /// Which of so many endpoints it goes to: round-robin, and to the next one when it has lost its own.
+    #[must_use]
+    pub fn endpoint(&self, endpoints: usize) -> usize {
+        (self.number as usize + self.attempt as usize) % endpoints.max(1)
+    }
 }
 
 /// What a target is opened for.
@@ -159,6 +192,16 @@ pub struct OpenSpec {
     pub purpose: Purpose,
     /// The values of the engine's own parameters ([`EngineKind::params`]).
     pub options: EngineOptions,
+    /// Where a load puts its tables, for engines with [`crate::Capabilities::tablespaces`].
+    pub tablespace: Option<String>,
+}
+
+impl OpenSpec {
+    /// What is needed to open a target in most cases.
+    #[must_use]
+    pub fn new(target: Target, purpose: Purpose, options: EngineOptions) -> Self {
+        Self { target, purpose, options, tablespace: None }
+    }
 }
 
 /// A database product that targets can name: one line of the registry.

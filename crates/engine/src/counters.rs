@@ -1,9 +1,6 @@
 //! What an engine counts.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
-
-use slob_stats::Histogram;
 
 /// A figure that the database counts since some moment in the past and that only ever grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,8 +101,8 @@ impl Counters {
         self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 
-    /// What was counted since an earlier snapshot of the same engine. Counters that either side lacks, or that
-    /// went backwards (the server was restarted), are absent.
+    /// What was counted since an earlier moment on the same server. Counters that either side lacks, or that went
+    /// backwards (the server was restarted), are absent.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let delta = |(counter, value): (Counter, u64)| {
@@ -115,66 +112,23 @@ impl Counters {
     }
 }
 
+impl Counters {
+    /// Whether all of it can have been counted after `earlier` by a server that was not restarted in between.
+    pub(crate) fn follows(&self, earlier: &Self) -> bool {
+        self.iter().all(|(counter, value)| earlier.get(counter).is_none_or(|before| before <= value))
+    }
+
+    /// The sum with another server's counters; one that either side lacks is absent.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self(
+            self.iter().filter_map(|(counter, value)| Some((counter, value + other.get(counter)?))).collect(),
+        )
+    }
+}
+
 impl FromIterator<(Counter, u64)> for Counters {
     fn from_iter<I: IntoIterator<Item = (Counter, u64)>>(values: I) -> Self {
         Self(values.into_iter().collect())
-    }
-}
-
-/// Which waits a latency histogram is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LatencyKind {
-    /// One physical read of the data.
-    PhysicalRead,
-    /// One physical write of the data.
-    PhysicalWrite,
-    /// One forced write of the log.
-    RedoSync,
-}
-
-impl LatencyKind {
-    /// Its name in records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PhysicalRead => "physical_read",
-            Self::PhysicalWrite => "physical_write",
-            Self::RedoSync => "redo_sync",
-        }
-    }
-}
-
-/// A wait event of the database, cumulative.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitEvent {
-    /// The database's own name.
-    pub name: String,
-    /// The database's own class.
-    pub class: String,
-    /// How often, if it is counted.
-    pub waits: Option<u64>,
-    /// For how long altogether, in microseconds.
-    pub time_us: u64,
-}
-
-/// The cumulative figures of an engine at one moment.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// When they were taken.
-    pub taken: Instant,
-    /// What was counted.
-    pub counters: Counters,
-    /// Latencies, where the engine measures each one.
-    pub latencies: BTreeMap<LatencyKind, Histogram>,
-    /// Waits, where the database reports them.
-    pub events: Vec<WaitEvent>,
-}
-
-impl Snapshot {
-    /// A snapshot, taken now, of counters alone.
-    #[must_use]
-    pub fn now(counters: Counters) -> Self {
-        Self { taken: Instant::now(), counters, latencies: BTreeMap::new(), events: Vec::new() }
     }
 }
 

@@ -9,19 +9,25 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod client_loop;
 mod contract;
 mod counters;
 mod error;
 mod load;
+mod loop_place;
 pub mod null;
 mod outcome;
 mod server;
+mod snapshot;
 pub mod suite;
 
 pub use alarm::Alarm;
-pub use contract::{Cancel, Engine, EngineKind, OpenSpec, Purpose, Session, SessionPlan};
-pub use counters::{Counter, Counters, LatencyKind, Snapshot, WaitEvent};
+pub use client_loop::{Perform, execute_each};
+pub use contract::{Cancel, Engine, EngineKind, OpenSpec, Purpose, RunPlan, Session, SessionPlan};
+pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
 pub use load::{Layout, Load, LoadProgress, LoadState, SchemaState, Slice};
+pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use server::{Capabilities, Server, Setting};
+pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};

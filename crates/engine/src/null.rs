@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use slob_method::{Action, Batch, RowView, SchemaNo, Table};
+use slob_method::{Action, Batch, Op, RowView, SchemaNo, Table};
 
 use crate::{
-    Alarm, Cancel, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Layout, Load,
-    LoadProgress, OpOutcome, OpenSpec, Outcome, SchemaState, Server, Session, SessionPlan, Setting, Slice,
-    Snapshot,
+    Alarm, Cancel, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout, Load,
+    LoadProgress, OpenSpec, Outcome, Perform, SchemaState, Server, Session, SessionPlan, Setting, Slice,
+    Snapshot, execute_each,
 };
 
 /// The null engine's line in the registry.
@@ -61,8 +61,10 @@ impl Engine for NullEngine {
             settings: vec![Setting::new("latency_us", self.latency.as_micros().to_string())],
             advice: vec!["No database is behind this target: the figures show the tool alone.".into()],
             capabilities: Capabilities {
+                tablespaces: false,
                 stores_data: false,
                 parallel_slices: true,
+                whole_tables: false,
                 embedded: true,
                 batches_in_server: false,
                 cancel: true,
@@ -105,7 +107,7 @@ impl Engine for NullEngine {
             (Counter::RowsRead, read(&self.counts.rows_read)),
             (Counter::RowsChanged, read(&self.counts.rows_changed)),
         ];
-        Ok(Snapshot::now(counters.into_iter().collect()))
+        Ok(Snapshot::now(Figures { counters: counters.into_iter().collect(), ..Figures::default() }))
     }
 
     fn read_rows(
@@ -129,6 +131,23 @@ struct NullSession {
     alarm: Arc<Alarm>,
 }
 
+impl Perform for NullSession {
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+        self.alarm.sleep(self.latency, None)?;
+        let rows = op.rows().unwrap_or(0);
+        match op.action {
+            Action::Update(..) => {
+                self.counts.commits.fetch_add(1, Ordering::Relaxed);
+                self.counts.rows_changed.fetch_add(rows, Ordering::Relaxed);
+            }
+            Action::Select(_) | Action::Scan => {
+                self.counts.rows_read.fetch_add(rows, Ordering::Relaxed);
+            }
+        }
+        Ok(rows)
+    }
+}
+
 impl Session for NullSession {
     fn execute(
         &mut self,
@@ -137,46 +156,12 @@ impl Session for NullSession {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         outcome.clear();
-        let begun = Instant::now();
-        let mut result = Ok(());
-        for op in batch.ops() {
-            let start = Instant::now();
-            if deadline.is_some_and(|deadline| start >= deadline) {
-                break;
-            }
-            result = self.alarm.sleep(self.latency, None);
-            if result.is_err() {
-                break;
-            }
-            let rows = op.rows().unwrap_or(0);
-            match op.action {
-                Action::Update(..) => {
-                    self.counts.commits.fetch_add(1, Ordering::Relaxed);
-                    self.counts.rows_changed.fetch_add(rows, Ordering::Relaxed);
-                }
-                Action::Select(_) | Action::Scan => {
-                    self.counts.rows_read.fetch_add(rows, Ordering::Relaxed);
-                }
-            }
-            outcome.push(OpOutcome {
-                start_ns: nanoseconds(start - begun),
-                duration_ns: nanoseconds(start.elapsed()),
-                rows,
-            });
-            result = self.alarm.sleep(Duration::from_micros(op.pause_us.into()), deadline);
-            if result.is_err() {
-                break;
-            }
-        }
-        result
+        let alarm = Arc::clone(&self.alarm);
+        execute_each(self, batch, deadline, &alarm, outcome)
     }
 
     fn canceller(&self) -> Option<Arc<dyn Cancel>> {
         let alarm: Arc<dyn Cancel> = Arc::<Alarm>::clone(&self.alarm);
         Some(alarm)
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -45,10 +45,15 @@ pub struct Capabilities {
     pub stores_data: bool,
     /// Several slices of one schema may be loaded at the same time.
     pub parallel_slices: bool,
+    /// A table that is a single slice costs less than the same table in pieces: it is written once, in the form in
+    /// which runs find it, where pieces would have to be gone over again when all are there.
+    pub whole_tables: bool,
     /// The database runs inside this process, so that its CPU is this process's CPU.
     pub embedded: bool,
     /// A batch runs inside the server; otherwise the client sends operation by operation.
     pub batches_in_server: bool,
+    /// A load can be told where to put its tables ([`crate::OpenSpec::tablespace`]).
+    pub tablespaces: bool,
     /// Sessions can be cancelled from another thread.
     pub cancel: bool,
     /// Reads of the data go around the operating system's page cache, as far as the engine knows; `None` when it

@@ -5,7 +5,7 @@ use slob_engine::{OpenSpec, Purpose, null, suite};
 use slob_spec::EngineOptions;
 
 fn open(target: &str) -> OpenSpec {
-    OpenSpec { target: target.parse().unwrap(), purpose: Purpose::Load, options: EngineOptions::default() }
+    OpenSpec::new(target.parse().unwrap(), Purpose::Load, EngineOptions::default())
 }
 
 #[test]

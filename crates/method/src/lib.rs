@@ -7,6 +7,8 @@
 //! This room knows no clock, no thread, no SQL and no engine.
 #![forbid(unsafe_code)]
 
+mod arrivals;
+mod batch;
 mod content;
 mod deck;
 mod plan;
@@ -16,8 +18,10 @@ mod stamp;
 mod verify;
 mod workload;
 
+pub use arrivals::Arrivals;
+pub use batch::Batch;
 pub use content::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Table, UpdateText};
-pub use plan::{Action, Batch, KeyRange, Op, PlanSeed, Planner, SchemaNo};
+pub use plan::{Action, KeyRange, Op, PlanSeed, Planner, SchemaNo};
 pub use scatter::{MAX_SCALE, Scatter};
 pub use stamp::Stamp;
 pub use verify::{RowFault, RowState, RowView, Verifier};

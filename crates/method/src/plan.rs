@@ -3,6 +3,8 @@
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
+use crate::arrivals::{Arrivals, Schedule};
+use crate::batch::Batch;
 use crate::deck::Deck;
 use crate::rng::{self, Rng};
 use crate::stamp::Stamp;
@@ -91,44 +93,29 @@ impl Op {
     }
 }
 
-/// The operations that a session hands to its engine at once. Its memory is reused.
-#[derive(Clone, Debug, Default)]
-pub struct Batch {
-    ops: Vec<Op>,
-    done: usize,
-}
-
-impl Batch {
-    /// An empty batch that will never have to grow for up to `capacity` operations.
-    #[must_use]
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self { ops: Vec::with_capacity(capacity), done: 0 }
-    }
-
-    /// The operations that are to be done, in order.
-    #[must_use]
-    pub fn ops(&self) -> &[Op] {
-        &self.ops[self.done..]
-    }
-
-    /// Takes the first `count` operations away as done: a batch that was cut short goes on with the rest, so that
-    /// no operation of a plan is lost or done twice.
-    pub fn advance(&mut self, count: usize) {
-        self.done = self.ops.len().min(self.done + count);
-    }
-
-    /// The think time planned within this batch.
-    #[must_use]
-    pub fn pauses(&self) -> Duration {
-        Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
+/// In words, as for an error: 'UPDATE of keys 24889 to 24952 in schema 1'.
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.action {
+            Action::Select(range) => write!(f, "SELECT of {range}"),
+            Action::Update(range, _) => write!(f, "UPDATE of {range}"),
+            Action::Scan => f.write_str("full scan"),
+        }?;
+        write!(f, " in schema {}", self.schema)
     }
 }
 
-impl From<Vec<Op>> for Batch {
-    fn from(ops: Vec<Op>) -> Self {
-        Self { ops, done: 0 }
+impl std::fmt::Display for KeyRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.blocks {
+            1 => write!(f, "key {}", self.first),
+            _ => write!(f, "keys {} to {}", self.first, self.end() - 1),
+        }
     }
 }
+
+/// Tells the numbers of the arrivals from those of the keys.
+const ARRIVALS: u64 = 0x0a22_17a1;
 
 /// What makes a plan the plan it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,11 +136,13 @@ pub struct Planner {
     session: u32,
     nonce: u64,
     rng: Rng,
+    arrivals_rng: Rng,
     updates: Deck,
     scans: Deck,
     planned: u64,
     keyed: u64,
     postponed: Option<Op>,
+    schedule: Option<Schedule>,
 }
 
 impl Planner {
@@ -167,11 +156,41 @@ impl Planner {
             session,
             nonce: seed.nonce,
             rng: Rng::new(rng::key(&[seed.seed, u64::from(session)])),
+            arrivals_rng: Rng::new(0),
             updates: Deck::new(workload.update_pct.get()),
             scans: Deck::new(workload.scan_pct.get()),
             planned: 0,
             keyed: 0,
             postponed: None,
+            schedule: None,
+        }
+    }
+
+    /// The same planner in an open loop: its operations are due at moments of their own. What they do is the same.
+    #[must_use]
+    pub fn with_arrivals(mut self, arrivals: Arrivals, seed: PlanSeed) -> Self {
+        // Numbers of their own, so that the rate does not change the keys.
+        self.arrivals_rng = Rng::new(rng::key(&[seed.seed, u64::from(self.session), ARRIVALS]));
+        self.schedule = Some(Schedule::new(arrivals, self.session, &mut self.arrivals_rng));
+        self
+    }
+
+    /// When the next operation is due, in nanoseconds after the start of the run; `None` in a closed loop.
+    #[must_use]
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.schedule.as_ref().map(Schedule::next_ns)
+    }
+
+    /// Replaces the content of `batch` by the next operations that are due before `until_ns` after the start of the
+    /// run, at most `count`; none in a closed loop.
+    pub fn fill_due(&mut self, batch: &mut Batch, count: usize, until_ns: u64) {
+        batch.clear();
+        while batch.ops().len() < count {
+            let Some(due_ns) = self.next_due_ns().filter(|due_ns| *due_ns < until_ns) else { return };
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance(&mut self.arrivals_rng);
+            }
+            batch.push_due(self.next_op(), due_ns);
         }
     }
 
@@ -187,16 +206,15 @@ impl Planner {
     pub fn fill_within(&mut self, batch: &mut Batch, count: usize, pauses: Duration) {
         let most_us = u64::try_from(pauses.as_micros()).unwrap_or(u64::MAX);
         let mut paused_us = 0;
-        batch.done = 0;
-        batch.ops.clear();
-        while batch.ops.len() < count && paused_us < most_us {
+        batch.clear();
+        while batch.ops().len() < count && paused_us < most_us {
             let op = self.postponed.take().unwrap_or_else(|| self.next_op());
-            if u64::from(op.pause_us) > most_us && !batch.ops.is_empty() {
+            if u64::from(op.pause_us) > most_us && !batch.ops().is_empty() {
                 self.postponed = Some(op);
                 return;
             }
             paused_us += u64::from(op.pause_us);
-            batch.ops.push(op);
+            batch.push(op);
         }
     }
 
@@ -241,4 +259,19 @@ impl Planner {
 
 fn is_nth(count: u64, every: NonZeroU32) -> bool {
     count.is_multiple_of(u64::from(every.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_words() {
+        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0 };
+        let range = |blocks| KeyRange { first: 24_889, blocks };
+        let update = Action::Update(range(64), Stamp::new(1, 1, 1));
+        assert_eq!(op(update).to_string(), "UPDATE of keys 24889 to 24952 in schema 1");
+        assert_eq!(op(Action::Select(range(1))).to_string(), "SELECT of key 24889 in schema 1");
+        assert_eq!(op(Action::Scan).to_string(), "full scan in schema 1");
+    }
 }

@@ -86,6 +86,18 @@ pub enum WorkloadError {
 }
 
 impl Workload {
+    /// How much of a row its UPDATEs change; `None` if it makes none.
+    #[must_use]
+    pub fn redo_of_updates(&self) -> Option<RedoStress> {
+        (self.update_pct.get() > 0).then_some(self.redo)
+    }
+
+    /// Whether it scans.
+    #[must_use]
+    pub fn scans(&self) -> bool {
+        self.scan_pct.get() > 0 && self.update_pct.get() < 100
+    }
+
     /// The largest number of blocks that one operation of this workload touches.
     #[must_use]
     pub fn largest_unit(&self) -> WorkUnit {

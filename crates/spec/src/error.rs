@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::conf::LineFault;
 use crate::origin::Origin;
+use crate::value::BadTarget;
 
 /// One thing that is wrong. Every message says what, where, and what to do; none shows a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +41,16 @@ pub enum SpecError {
         key: String,
         /// The known key most like it.
         nearest: Option<&'static str>,
+    },
+    /// The hosts can't be used.
+    #[error("ENDPOINTS={list} can't replace the hosts of TARGET={target}: {fault}")]
+    Endpoints {
+        /// The hosts.
+        list: String,
+        /// The target, without its password.
+        target: String,
+        /// What is wrong.
+        fault: BadTarget,
     },
     /// A parameter that can't be left out has no value of the type expected.
     #[error("{key} has no value; set it in slob.conf")]
@@ -134,6 +145,14 @@ pub enum SpecError {
         min_s: String,
         /// The longest, in seconds.
         max_s: String,
+    },
+    /// Two ways to space operations out.
+    #[error(
+        "RATE={rate} and think time are both set, but the one starts operations at their time and the other pauses after them. Set RATE=0 or THINK_TM_FREQUENCY=0."
+    )]
+    RateWithThinkTime {
+        /// Operations per second.
+        rate: u32,
     },
     /// Services are to be numbered, but have no name.
     #[error(

@@ -47,8 +47,8 @@ pub use settings::{Entry, Resolved, Settings};
 pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::Table;
 pub use value::{
-    BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, RedoStress, RunName, Secret,
-    Services, Size, StatisticsType, Target, ThinkTime, WorkUnit,
+    ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate,
+    RedoStress, RunName, Secret, Services, SessionLoss, Size, StatisticsType, Target, ThinkTime, WorkUnit,
 };
 pub use values::Value;
 pub use warning::Warning;

@@ -26,6 +26,11 @@ pub enum Origin {
     },
     /// The command line.
     Flag,
+    /// A plan that makes many runs.
+    Plan {
+        /// Its file, and the part of it that speaks.
+        place: String,
+    },
 }
 
 impl Origin {
@@ -44,6 +49,7 @@ impl fmt::Display for Origin {
             Self::File { name, line } => write!(f, "{name} line {line}"),
             Self::Environment { variable } => write!(f, "environment variable {variable}"),
             Self::Flag => f.write_str("command line"),
+            Self::Plan { place } => f.write_str(place),
         }
     }
 }

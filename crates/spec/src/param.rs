@@ -24,6 +24,8 @@ pub enum Group {
     Access,
     /// Keys of older files.
     Compatibility,
+    /// Options that several engines of servers share: each is among the parameters of each of them.
+    Servers,
     /// The options of one engine, by its name.
     Engine(&'static str),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Group {
             Self::Run => f.write_str("Run"),
             Self::Access => f.write_str("Services and accounts"),
             Self::Compatibility => f.write_str("Accepted without effect"),
+            Self::Servers => f.write_str("Options of the engines of servers"),
             Self::Engine(name) => write!(f, "Options of the engine {name}"),
         }
     }

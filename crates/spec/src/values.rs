@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::value::{
-    MASK, Percent, RedoStress, RunName, Secret, Size, StatisticsType, Target, WorkUnit, seconds,
+    ArrivalProcess, MASK, Percent, RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target,
+    WorkUnit, seconds,
 };
 
 /// A checked value of a parameter.
@@ -95,6 +96,8 @@ from_value! {
     Duration: Value::Duration(value) => Some(*value);
     bool: Value::Flag(value) => Some(*value);
     RedoStress: Value::Choice(value) => Self::from_choice(value);
+    ArrivalProcess: Value::Choice(value) => Self::from_choice(value);
+    SessionLoss: Value::Choice(value) => Self::from_choice(value);
     StatisticsType: Value::Choice(value) => Self::from_choice(value);
     &'static str: Value::Choice(value) => Some(*value);
     String: Value::Text(value) => Some(value.clone());

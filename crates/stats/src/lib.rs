@@ -9,23 +9,27 @@
 //! - [`Series`]: values per interval of a run, bounded in length by coarsening.
 //! - [`summary`]: mean, deviation and quantiles of a slice.
 //! - [`Trend`] and [`RobustTrend`]: does a series rise or fall, and is that more than noise?
+//! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
 //! - [`ChiSquare`]: do observed counts follow an expected distribution?
 #![forbid(unsafe_code)]
 
 mod bounds;
 pub mod bucket;
 mod chi_square;
+mod comparison;
 mod histogram;
 mod series;
 mod series_wire;
 mod shared;
 mod special;
+mod student;
 pub mod summary;
 mod trend;
 mod wire;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use chi_square::{ChiSquare, ChiSquareError};
+pub use comparison::{Comparison, PercentInterval};
 pub use histogram::Histogram;
 pub use series::{Merge, Point, Series, SeriesError};
 pub use series_wire::SeriesFormatError;

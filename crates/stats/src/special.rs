@@ -7,7 +7,7 @@
 ///
 /// Stirling's series (A&S 6.1.41) from 10 on, where eight terms exceed double precision; smaller arguments
 /// are lifted by the recurrence `gamma(x + 1) = x gamma(x)` (A&S 6.1.15).
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     const FIRST_ACCURATE: f64 = 10.0;
     // B(2k) / (2k (2k - 1)) for k = 1..8, B being the Bernoulli numbers.
     const TERMS: [f64; 8] = [

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::student::two_sided_quantile;
+
 /// The usual figures of one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -48,6 +50,33 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     let first = values.iter().sum::<f64>() / n;
     // Second pass: takes out the rounding error of a long sum.
     defined(first + values.iter().map(|v| v - first).sum::<f64>() / n)
+}
+
+/// Mean of what is left when every value equal to the smallest or to the largest is dropped; `None` if nothing is left, as
+/// of two values. It is the mean of Brian Pardy's SLOB.R (2013), in whose tables results of SLOB are published: of ten
+/// runs, drop the best and the worst.
+///
+/// ```
+/// use slob_stats::summary::mean_without_extremes;
+/// assert_eq!(mean_without_extremes(&[9.0, 5.0, 6.0, 1.0, 9.0]), Some(5.5));
+/// assert_eq!(mean_without_extremes(&[1.0, 2.0]), None);
+/// ```
+#[must_use]
+pub fn mean_without_extremes(values: &[f64]) -> Option<f64> {
+    let (low, high) = (minimum(values)?, maximum(values)?);
+    let inner: Vec<f64> = values.iter().copied().filter(|value| *value != low && *value != high).collect();
+    mean(&inner)
+}
+
+/// The interval that the mean lies in with that confidence, such as 0.95, from Student's t distribution ("The probable
+/// error of a mean", *Biometrika* 6 (1908)); needs 2 values. For measurements that are independent of each other and
+/// about normally distributed, as runs are; with two of them it is wide, and rightly so.
+#[must_use]
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let mean = mean(values)?;
+    let n = values.len() as f64;
+    let half = two_sided_quantile(confidence, n - 1.0)? * sample_std_dev(values)? / n.sqrt();
+    Some((defined(mean - half)?, defined(mean + half)?))
 }
 
 /// Sample standard deviation with `n - 1` in the denominator; needs 2 values.
@@ -126,6 +155,23 @@ mod tests {
     use rstest::rstest;
 
     const SAMPLE: [f64; 8] = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+
+    /// t(0.95, 7) is 2.365 (Abramowitz & Stegun, table 26.10); the deviation of the sample is sqrt(32 / 7).
+    #[test]
+    fn the_interval_of_a_known_sample() {
+        let (low, high) = mean_interval(&SAMPLE, 0.95).unwrap();
+        let half = 2.365 * (32.0_f64 / 7.0).sqrt() / 8.0_f64.sqrt();
+        assert!((low - (5.0 - half)).abs() < 1e-3 && (high - (5.0 + half)).abs() < 1e-3, "{low} {high}");
+        assert_eq!(mean_interval(&[1.0], 0.95), None);
+        assert_eq!(mean_interval(&[3.0, 3.0], 0.95), Some((3.0, 3.0)));
+    }
+
+    #[test]
+    fn extremes_are_dropped_as_often_as_they_come() {
+        assert_eq!(mean_without_extremes(&SAMPLE), mean(&[4.0, 4.0, 4.0, 5.0, 5.0, 7.0]));
+        assert_eq!(mean_without_extremes(&[3.0, 3.0, 3.0]), None);
+        assert_eq!(mean_without_extremes(&[]), None);
+    }
 
     #[test]
     fn figures_of_a_known_sample() {

@@ -24,7 +24,7 @@ fn counted(
     session.execute(batch, None, &mut Outcome::new()).map_err(text)?;
     let begun = Instant::now();
     loop {
-        let delta = engine.snapshot().map_err(text)?.counters.since(&before.counters);
+        let delta = engine.snapshot().map_err(text)?.since(&before).counters;
         if enough(&delta) || begun.elapsed() > PATIENCE {
             return Ok(delta);
         }

@@ -45,6 +45,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check { name: "hot-schema operations go to schema 1", run: working::hot_schema },
     Check { name: "pauses are kept and are not counted as work", run: working::pauses },
+    Check { name: "no operation starts before it is due", run: working::dues },
     Check { name: "starts and durations are in order", run: working::times_are_ordered },
     Check { name: "a deadline ends a batch between operations", run: working::deadline },
     Check { name: "a batch is cancelled from another thread", run: working::cancel },
@@ -128,7 +129,15 @@ fn second() -> Result<SchemaNo, String> {
 
 fn session_plan(number: u32, home: SchemaNo, redo: Option<RedoStress>) -> SessionPlan {
     let update_text = Arc::new(LOAD.content().update_text());
-    SessionPlan { number, home, hot_schema: home != SchemaNo::FIRST, scans: true, redo, update_text }
+    SessionPlan {
+        attempt: 0,
+        number,
+        home,
+        hot_schema: home != SchemaNo::FIRST,
+        scans: true,
+        redo,
+        update_text,
+    }
 }
 
 fn session(

@@ -153,6 +153,31 @@ pub(super) fn pauses(subject: &Subject<'_>) -> Verdict {
     ensure(work <= most, || format!("the pauses are within the durations ({work} ns)"))
 }
 
+pub(super) fn dues(subject: &Subject<'_>) -> Verdict {
+    let engine = subject.engine()?;
+    let mut session = session(engine.as_ref(), 0, SchemaNo::FIRST, None)?;
+    let plain = plans::batch(plans::workload(0, 1)?, 9, SchemaNo::FIRST, 6)?;
+    // The second is late when the batch is handed over; the last one is due after the deadline.
+    let dues_ms = [1000, 900, 1040, 1080, 1080, 9000];
+    let mut batch = Batch::due(plain.ops().iter().copied().zip(dues_ms.map(|ms| ms * 1_000_000)));
+    batch.hand_over(1_000_000_000);
+    let begun = Instant::now();
+    let mut outcome = Outcome::new();
+    let deadline = begun + Duration::from_millis(1500);
+    session.execute(&batch, Some(deadline), &mut outcome).map_err(text)?;
+    let elapsed = begun.elapsed();
+    ensure(outcome.ops().len() == 5, || format!("{} of 5 operations", outcome.ops().len()))?;
+    ensure(elapsed < Duration::from_secs(6), || format!("the deadline was missed: {elapsed:?}"))?;
+    for (op, due_ms) in outcome.ops().iter().zip(dues_ms) {
+        let due_ns = (due_ms * 1_000_000).saturating_sub(1_000_000_000);
+        ensure(op.start_ns >= due_ns, || format!("due at {due_ns} ns, begun at {} ns", op.start_ns))?;
+    }
+    let work: u64 = outcome.ops().iter().map(|op| op.duration_ns).sum();
+    let waited = Duration::from_millis(80);
+    let most = u64::try_from(elapsed.saturating_sub(waited).as_nanos()).unwrap_or(u64::MAX);
+    ensure(work <= most, || format!("the waits are within the durations ({work} ns)"))
+}
+
 pub(super) fn times_are_ordered(subject: &Subject<'_>) -> Verdict {
     let engine = subject.engine()?;
     let mut session = session(engine.as_ref(), 0, SchemaNo::FIRST, None)?;

@@ -8,6 +8,7 @@ use crate::conf::ConfFile;
 use crate::error::{SpecError, SpecErrors};
 use crate::origin::Origin;
 use crate::param::{Group, Param};
+use crate::spec::EngineOptions;
 use crate::table::{DEFAULT_BLOCK_BYTES, Table};
 use crate::values::{FromValue, Value};
 use crate::warning::Warning;
@@ -88,6 +89,20 @@ impl Settings {
         resolve::resolve(table, file, environment, flags)
     }
 
+    /// These settings with some values replaced by those of a plan that makes many runs: pairs of key and text, of which
+    /// the last one of a key counts. `place` says where in the plan they stand.
+    ///
+    /// # Errors
+    /// Every key that is not known and every value that is not permitted, all at once.
+    pub fn overridden(
+        &self,
+        table: &Table,
+        pairs: &[(String, String)],
+        place: &str,
+    ) -> Result<Resolved, SpecErrors> {
+        resolve::overridden(self, table, pairs, place)
+    }
+
     /// All parameters in the order of the table.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
@@ -105,10 +120,11 @@ impl Settings {
         self.entry(key).and_then(Entry::value)
     }
 
-    /// The options of one engine that have a value: those of the group with its name.
+    /// The options of engines that have a value, with the engine's name.
     pub(crate) fn engine_options(&self) -> impl Iterator<Item = (&'static str, &'static str, &Value)> {
         self.entries.iter().filter_map(|entry| match (entry.param.group, &entry.value) {
             (Group::Engine(engine), Some(value)) => Some((engine, entry.param.key, value)),
+            (Group::Servers, Some(value)) => Some((EngineOptions::SHARED, entry.param.key, value)),
             _ => None,
         })
     }

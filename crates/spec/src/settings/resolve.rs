@@ -46,6 +46,36 @@ pub(super) fn resolve(
     Ok(Resolved { settings: Settings { entries }, warnings: sources.warnings })
 }
 
+/// Replaces some values of settings by those of a plan.
+pub(super) fn overridden(
+    settings: &Settings,
+    table: &Table,
+    pairs: &[(String, String)],
+    place: &str,
+) -> Result<Resolved, SpecErrors> {
+    let mut sources = Sources { table, given: HashMap::new(), warnings: Vec::new(), errors: Vec::new() };
+    let mut entries = settings.entries.clone();
+    let block_size =
+        |(key, _): &&(String, String)| table.find(key).is_some_and(|param| param.key == "BLOCK_SZ");
+    let block_bytes = pairs.iter().rfind(block_size).and_then(|(_, text)| text.parse().ok());
+    let block_bytes = block_bytes.filter(|bytes| *bytes > 0).unwrap_or_else(|| settings.block_bytes());
+    for (key, text) in pairs {
+        let Some(param) = table.find(key) else {
+            let nearest = table.nearest(key);
+            sources.errors.push(SpecError::UnknownParameter { key: key.clone(), nearest });
+            continue;
+        };
+        let origin = Origin::Plan { place: place.to_owned() };
+        let unset = text.is_empty() && param.is_optional();
+        let entry = sources.made(param, (!unset).then_some(text), origin, block_bytes);
+        if let Some(old) = entries.iter_mut().find(|entry| entry.param.key == param.key) {
+            *old = entry;
+        }
+    }
+    SpecErrors::check(sources.errors)?;
+    Ok(Resolved { settings: Settings { entries }, warnings: sources.warnings })
+}
+
 impl<'a> Sources<'a> {
     fn add_file(&mut self, file: &'a ConfFile) {
         self.warnings.extend(file.warnings().iter().cloned());
@@ -136,6 +166,10 @@ impl<'a> Sources<'a> {
 
     fn entry(&mut self, param: &Param, has_file: bool, block_bytes: u32) -> Entry {
         let (text, origin) = self.chosen(param, has_file);
+        self.made(param, text, origin, block_bytes)
+    }
+
+    fn made(&mut self, param: &Param, text: Option<&str>, origin: Origin, block_bytes: u32) -> Entry {
         let value = match (text, param.note) {
             (Some(_), Some(note)) => {
                 self.warnings.push(Warning::NoEffect { key: param.key, origin: origin.clone(), note });
@@ -177,6 +211,7 @@ fn remedy(param: &Param, origin: &Origin) -> String {
             Some(flag) => format!("Correct --{flag}."),
             None => "Correct it on the command line.".to_owned(),
         },
+        Origin::Plan { .. } => format!("Correct {} in the plan.", param.key),
         Origin::ShippedDefault | Origin::DeletedDefault => {
             format!("This default does not fit the other settings; set {}.", param.key)
         }

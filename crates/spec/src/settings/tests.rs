@@ -192,6 +192,26 @@ fn no_password_is_shown_or_written() {
 }
 
 #[test]
+fn a_plan_overrides_everything_and_says_where() {
+    let base =
+        resolve(Some("UPDATE_PCT=20\nTABLESPACE=x\n"), &[("SLOB_RUN_TIME", "9")], &[]).unwrap().settings;
+    let pairs = [("UPDATE_PCT", "0"), ("NUM_THREADS", "4"), ("TABLESPACE", ""), ("UPDATE_PCT", "30")];
+    let pairs = pairs.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    let settings = base.overridden(&table(), &pairs, "the plan's variant a").unwrap().settings;
+    let value = |key| shown(&settings, key);
+    assert_eq!(value("UPDATE_PCT").as_deref(), Some("30"));
+    assert_eq!(value("THREADS_PER_SCHEMA").as_deref(), Some("4"));
+    assert_eq!((value("TABLESPACE"), value("RUN_TIME").as_deref()), (None, Some("9")));
+    assert_eq!(settings.entry("UPDATE_PCT").unwrap().origin().to_string(), "the plan's variant a");
+    let bad = [("UPDATE_PTC".to_owned(), "1".to_owned()), ("RUN_TIME".to_owned(), "0".to_owned())];
+    let error = base.overridden(&table(), &bad, "the plan's variant a").unwrap_err().to_string();
+    assert!(
+        error.contains("did you mean UPDATE_PCT?") && error.contains("Correct RUN_TIME in the plan."),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_starter_file_is_the_shipped_defaults() {
     let (table, text) = (table(), init_text(&table()));
     let file = ConfFile::parse("slob.conf", &text).unwrap();

@@ -2,9 +2,19 @@
 
 use std::num::NonZeroU32;
 
-use crate::error::SpecError;
+use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
-use crate::value::Services;
+use crate::value::{Services, Target};
+
+/// Reads the target; ENDPOINTS, if set, takes the place of its hosts.
+pub(super) fn target(settings: &Settings, errors: &mut Vec<SpecError>) -> Result<Target, SpecErrors> {
+    let target: Target = settings.required("TARGET")?;
+    let Some(list) = settings.optional::<String>("ENDPOINTS") else { return Ok(target) };
+    Ok(target.with_endpoints(&list).unwrap_or_else(|fault| {
+        errors.push(SpecError::Endpoints { list, target: target.to_string(), fault });
+        target
+    }))
+}
 
 /// Reads the services, and says if they contradict each other.
 pub(super) fn services(settings: &Settings, errors: &mut Vec<SpecError>) -> Services {

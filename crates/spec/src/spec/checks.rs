@@ -23,6 +23,9 @@ pub(super) fn check(
     if let Some(hot) = &spec.hot_spot {
         check_end_of_hot_spot(spec, hot, errors);
     }
+    if let (Some(rate), Some(_)) = (spec.rate, spec.think) {
+        errors.push(SpecError::RateWithThinkTime { rate: rate.per_second.get() });
+    }
     let scan_pct = spec.scan_pct.get();
     if scan_pct > 0 && spec.scan_table.is_none() {
         let scan_table = settings.value("SCAN_TABLE_SZ").map(ToString::to_string).unwrap_or_default();

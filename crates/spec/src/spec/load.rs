@@ -51,7 +51,7 @@ impl LoadSpec {
     pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
         let mut errors = Vec::new();
         let spec = Self {
-            target: settings.required("TARGET")?,
+            target: access::target(settings, &mut errors)?,
             schemas: settings.required("SCHEMAS")?,
             scale: settings.required("SCALE")?,
             scan_table: scan_table(settings)?,

@@ -19,15 +19,18 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
+    /// The owner of options that engines share.
+    pub(crate) const SHARED: &str = "";
+
     pub(crate) fn from_settings(settings: &Settings) -> Self {
         let options = settings.engine_options();
         Self { values: options.map(|(engine, key, value)| (key, (engine, value.clone()))).collect() }
     }
 
-    /// Only the options of one engine.
+    /// Only the options of one engine, those that it shares with others among them.
     #[must_use]
     pub fn of(&self, engine: &str) -> Self {
-        let values = self.values.iter().filter(|(_, (owner, _))| *owner == engine);
+        let values = self.values.iter().filter(|(_, (owner, _))| [engine, Self::SHARED].contains(owner));
         Self { values: values.map(|(key, value)| (*key, value.clone())).collect() }
     }
 

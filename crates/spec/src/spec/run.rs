@@ -11,8 +11,8 @@ use super::{Checked, access, checks, load};
 use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
 use crate::value::{
-    HotSpot, Length, Percent, RedoStress, RunName, Secret, Services, Size, StatisticsType, Target, ThinkTime,
-    WorkUnit, seconds,
+    HotSpot, Length, Percent, Rate, RedoStress, RunName, Secret, Services, SessionLoss, Size, StatisticsType,
+    Target, ThinkTime, WorkUnit, seconds,
 };
 use crate::warning::Warning;
 
@@ -46,12 +46,16 @@ pub struct RunSpec {
     /// Time at full load before the measured window; zero is none.
     #[serde(rename = "warmup_s", serialize_with = "seconds::serialize")]
     pub warmup: Duration,
+    /// What becomes of the run when a session loses its database.
+    pub session_loss: SessionLoss,
     /// The hot spot, if there is one.
     pub hot_spot: Option<HotSpot>,
     /// Every how many operations one goes to schema 1; only with several schemas.
     pub hot_schema_every: Option<NonZeroU32>,
     /// Think time, if there is any.
     pub think: Option<ThinkTime>,
+    /// The rate at which operations are to start; `None` is a closed loop: one follows the other.
+    pub rate: Option<Rate>,
     /// The program to call around the run.
     pub external_script: Option<PathBuf>,
     /// The seed; `None` lets the runner draw one and record it.
@@ -89,7 +93,7 @@ impl RunSpec {
         let schemas = settings.required("SCHEMAS")?;
         let skip_host: bool = settings.required("NO_OS_PERF_DATA")?;
         let spec = Self {
-            target: settings.required("TARGET")?,
+            target: access::target(settings, &mut errors)?,
             schemas,
             threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
             update_pct: settings.required("UPDATE_PCT")?,
@@ -101,9 +105,11 @@ impl RunSpec {
             redo: settings.required("REDO_STRESS")?,
             length: length(settings)?,
             warmup: settings.required("WARMUP")?,
+            session_loss: settings.required("TOLERATE_SESSION_LOSS")?,
             hot_spot: hot_spot(settings, &mut errors, &mut warnings)?,
             hot_schema_every: hot_schema(settings, schemas, &mut warnings),
             think: think(settings, &mut errors)?,
+            rate: rate(settings)?,
             external_script: settings.optional("EXTERNAL_SCRIPT"),
             seed: load::seed(settings)?,
             run_name: settings.required("RUN_NAME")?,
@@ -179,4 +185,10 @@ fn think(settings: &Settings, errors: &mut Vec<SpecError>) -> Result<Option<Thin
         errors.push(SpecError::ThinkTimeRange { min_s: seconds::format(min), max_s: seconds::format(max) });
     }
     Ok(think.ok())
+}
+
+/// 0 is no rate.
+fn rate(settings: &Settings) -> Result<Option<Rate>, SpecErrors> {
+    let process = settings.required("ARRIVALS")?;
+    Ok(settings.optional("RATE").map(|per_second| Rate { per_second, process }))
 }

@@ -11,7 +11,7 @@ mod workload;
 use std::collections::HashSet;
 
 use crate::kind::Kind;
-use crate::param::Param;
+use crate::param::{Group, Param};
 
 /// The size of a block unless `BLOCK_SZ` says otherwise, in bytes.
 pub(crate) const DEFAULT_BLOCK_BYTES: u32 = 8192;
@@ -45,6 +45,13 @@ impl Table {
         ];
         let mut params = target::params(default_target).to_vec();
         params.extend(core.iter().chain(engine_options).flat_map(|group| group.iter().copied()));
+        // What engines share stands among the options of each of them, and here once.
+        let mut shared = Vec::new();
+        params.retain(|param| {
+            let again = param.group == Group::Servers && shared.contains(param);
+            shared.push(*param);
+            !again
+        });
         // Stable: within a group the order of writing stands.
         params.sort_by_key(|param| param.group);
         Self { params }

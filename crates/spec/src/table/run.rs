@@ -37,6 +37,14 @@ pub(super) static PARAMS: &[Param] = &[
     .shipped("5")
     .flag("warmup"),
     Param::new(
+        "TOLERATE_SESSION_LOSS",
+        Kind::Choice(SESSION_LOSS),
+        Group::Run,
+        "what becomes of a run when a session loses its database",
+    )
+    .shipped("fail")
+    .flag("tolerate-session-loss"),
+    Param::new(
         "SEED",
         Kind::Seed,
         Group::Run,
@@ -75,3 +83,9 @@ pub(super) static PARAMS: &[Param] = &[
 ];
 
 static STATISTICS: &[(&str, &str)] = &[("statspack", "free of licence"), ("awr", "needs a licensed pack")];
+
+static SESSION_LOSS: &[(&str, &str)] = &[
+    ("fail", "the run ends as failed"),
+    ("reconnect", "the session connects again, to an endpoint that answers"),
+    ("drop", "the session ends, the others go on"),
+];

@@ -5,11 +5,18 @@ use crate::kind::Kind;
 use crate::param::{Group, Param};
 
 /// The group; its first default comes from the caller, who knows the engines.
-pub(super) fn params(default_target: &'static str) -> [Param; 3] {
+pub(super) fn params(default_target: &'static str) -> [Param; 4] {
     [
         Param::new("TARGET", Kind::Url, Group::Target, "the database to test; its scheme names the engine")
             .shipped(default_target)
             .flag("target"),
+        Param::new(
+            "ENDPOINTS",
+            Kind::Text,
+            Group::Target,
+            "hosts that sessions are spread over, round-robin: HOST:PORT,HOST:PORT; unset means those of TARGET",
+        )
+        .flag("endpoints"),
         Param::new(
             "SCHEMAS",
             Kind::Count { min: 1, max: MAX_SESSIONS },

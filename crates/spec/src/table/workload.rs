@@ -45,6 +45,22 @@ pub(super) static PARAMS: &[Param] = &[
         .if_deleted("LITE")
         .original("any word but HEAVY meant LITE")
         .flag("redo-stress"),
+    Param::new(
+        "RATE",
+        Kind::Count { min: 0, max: 100_000_000 },
+        Group::Workload,
+        "operations per second of all sessions, started at their time whether or not those before are done; 0: as fast as they can",
+    )
+    .shipped("0")
+    .if_deleted("0")
+    .flag("rate"),
+    Param::new("ARRIVALS", Kind::Choice(ARRIVALS), Group::Workload, "the gaps between operations, with RATE")
+        .shipped("steady")
+        .if_deleted("steady")
+        .flag("arrivals"),
 ];
+
+static ARRIVALS: &[(&str, &str)] =
+    &[("steady", "all the same"), ("poisson", "exponential, as of many independent users")];
 
 static REDO: &[(&str, &str)] = &[("LITE", "2 columns"), ("HEAVY", "all 19 columns")];

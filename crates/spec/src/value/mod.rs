@@ -14,7 +14,7 @@ mod target_parse;
 mod think;
 mod work_unit;
 
-pub use choice::{RedoStress, StatisticsType};
+pub use choice::{ArrivalProcess, Rate, RedoStress, SessionLoss, StatisticsType};
 pub use hot_spot::HotSpot;
 pub use length::Length;
 pub use percent::Percent;

@@ -61,6 +61,14 @@ impl Target {
         &self.endpoints
     }
 
+    /// The same address with other hosts: a list as it may stand in a target, `host:port,host:port`.
+    ///
+    /// # Errors
+    /// If the list is misspelt, or this target is not one of hosts.
+    pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
+        target_parse::with_endpoints(self, list)
+    }
+
     /// The first host.
     #[must_use]
     pub fn host(&self) -> Option<&str> {

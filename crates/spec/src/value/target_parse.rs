@@ -96,12 +96,27 @@ fn read_address(target: &mut Target, address: &str) -> Result<(), BadTarget> {
         None => authority,
     };
     if !hosts.is_empty() {
-        target.endpoints = hosts.split(',').map(read_endpoint).collect::<Result<_, _>>()?;
+        target.endpoints = read_endpoints(hosts)?;
     }
     target.text.push_str(hosts);
     target.text.push_str(path);
     target.path = decode(path)?;
     Ok(())
+}
+
+fn read_endpoints(hosts: &str) -> Result<Vec<Endpoint>, BadTarget> {
+    hosts.split(',').map(|host| read_endpoint(host.trim())).collect()
+}
+
+/// See [`Target::with_endpoints`].
+pub(super) fn with_endpoints(target: &Target, list: &str) -> Result<Target, BadTarget> {
+    let (scheme, rest) = target.text.split_once("//").ok_or(BadTarget::Host)?;
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let user = authority.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
+    let mut other = target.clone();
+    other.endpoints = read_endpoints(list)?;
+    other.text = format!("{scheme}//{user}{}{path}", list.trim());
+    Ok(other)
 }
 
 fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {

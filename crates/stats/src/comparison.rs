@@ -1,0 +1,261 @@
+//! Two groups of repeated runs: how much do they differ, and is that more than noise?
+
+use serde::{Deserialize, Serialize};
+
+use crate::student::two_sided_quantile;
+use crate::summary::{defined, mean, sample_std_dev};
+
+/// How much the second of two groups of measurements differs from the first, in percent of the first.
+///
+/// The ratio is that of the groups' geometric means, with Welch's t interval on the logarithms: Welch, "The
+/// generalization of 'Student's' problem when several different population variances are involved", *Biometrika* 34
+/// (1947), with the degrees of freedom of Satterthwaite, *Biometrics Bulletin* 2 (1946); back from the logarithms as in
+/// Bland and Altman, "The use of transformation when comparing two means", *BMJ* 312 (1996) 1153. Rates and latencies
+/// are positive and differ by factors, so the logarithm is the scale on which their noise is even; and the other way
+/// round the answer is exactly the reciprocal. For runs that vary by a few percent the geometric mean is the mean.
+///
+/// The groups may differ in size and in noise. The measurements must be independent of each other: runs, not the
+/// seconds of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Measurements in the first group.
+    pub first_n: usize,
+    /// Measurements in the second group.
+    pub second_n: usize,
+    /// The difference in percent: +5 is 5 % more in the second.
+    pub percent: f64,
+    /// Where the true difference lies with that confidence; `None` with fewer than two measurements in either group,
+    /// from which noise can't be told.
+    pub interval: Option<PercentInterval>,
+}
+
+/// A confidence interval in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PercentInterval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// The confidence, such as 0.95.
+    pub confidence: f64,
+}
+
+impl PercentInterval {
+    /// Whether it leaves 0 out: the difference is more than noise.
+    #[must_use]
+    pub fn excludes_zero(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
+    /// The same for measurements that are themselves only known within so many percent of the true value.
+    #[must_use]
+    pub fn widened(self, percent: f64) -> Self {
+        let factor = 1.0 + percent / 100.0;
+        let end = |end: f64, factor: f64| 100.0 * ((1.0 + end / 100.0) * factor - 1.0);
+        Self { low: end(self.low, 1.0 / factor), high: end(self.high, factor), ..self }
+    }
+
+    /// Half its width, in percent: a difference has to be larger than about this to be seen.
+    #[must_use]
+    pub fn noise_percent(&self) -> f64 {
+        0.5 * (self.high - self.low)
+    }
+}
+
+impl Comparison {
+    /// Compares two groups at a confidence such as 0.95. `None` if a group is empty, a value is not finite or not
+    /// above 0 (it has no logarithm), or the confidence does not lie between 0 and 1.
+    #[must_use]
+    pub fn of(first: &[f64], second: &[f64], confidence: f64) -> Option<Self> {
+        Self::over(&[(first, second)], confidence)
+    }
+}
+
+impl Comparison {
+    /// Compares two groups over several conditions, such as numbers of sessions: the mean of the differences of the
+    /// logarithms in each, so that every condition counts the same, however many runs it has. The variance is the sum
+    /// of the conditions' own, its degrees of freedom are Welch and Satterthwaite's for such a sum (Satterthwaite, "An
+    /// approximate distribution of estimates of variance components", *Biometrics Bulletin* 2 (1946) 110).
+    ///
+    /// `None` as of [`Comparison::of`], for any of the pairs, and without any.
+    #[must_use]
+    pub fn over(pairs: &[(&[f64], &[f64])], confidence: f64) -> Option<Self> {
+        if pairs.is_empty() || !(confidence > 0.0 && confidence < 1.0) {
+            return None;
+        }
+        let logarithms: Option<Vec<_>> =
+            pairs.iter().map(|(first, second)| Some((logarithms(first)?, logarithms(second)?))).collect();
+        let logarithms = logarithms?;
+        let differences: Option<Vec<f64>> =
+            logarithms.iter().map(|(a, b)| Some(mean(b)? - mean(a)?)).collect();
+        let difference = mean(&differences?)?;
+        let groups: Vec<&[f64]> = logarithms.iter().flat_map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
+        let interval = half_width(&groups, pairs.len() as f64, confidence)
+            .and_then(|half| interval(difference, half, confidence));
+        let count = |of: fn(&(&[f64], &[f64])) -> usize| pairs.iter().map(of).sum();
+        Some(Self {
+            first_n: count(|(first, _)| first.len()),
+            second_n: count(|(_, second)| second.len()),
+            percent: percent_of(difference)?,
+            interval,
+        })
+    }
+}
+
+fn interval(difference: f64, half: f64, confidence: f64) -> Option<PercentInterval> {
+    Some(PercentInterval {
+        low: percent_of(difference - half)?,
+        high: percent_of(difference + half)?,
+        confidence,
+    })
+}
+
+/// Half of Welch's interval for a difference that all these groups have a part in, whose sizes are divided by
+/// `conditions`; `None` with fewer than two values in any group.
+fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64> {
+    let (mut variance, mut squares) = (0.0, 0.0);
+    for group in groups {
+        let n = group.len() as f64;
+        let of_group = (sample_std_dev(group)? / conditions).powi(2) / n;
+        variance += of_group;
+        squares += of_group.powi(2) / (n - 1.0);
+    }
+    if variance == 0.0 {
+        // Equal to the last bit in every group: no noise was seen, as in counts that the plan fixes.
+        return Some(0.0);
+    }
+    defined(two_sided_quantile(confidence, variance.powi(2) / squares)? * variance.sqrt())
+}
+
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    let positive = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
+    let logarithms: Option<Vec<f64>> = values.iter().map(positive).collect();
+    logarithms.filter(|values| !values.is_empty())
+}
+
+fn percent_of(ln_ratio: f64) -> Option<f64> {
+    defined(100.0 * ln_ratio.exp_m1())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
+    }
+
+    /// By hand: logarithms 0, 0.1, 0.2 and 0.5, 0.7: means 0.1 and 0.6, variances 0.01 and 0.02, squared standard
+    /// errors 1/300 and 1/100, degrees of freedom (4/300)^2 / ((1/300)^2 / 2 + (1/100)^2) = 32/19.
+    #[test]
+    fn a_known_pair_of_samples() {
+        let exp = |values: &[f64]| values.iter().map(|v| v.exp()).collect::<Vec<_>>();
+        let found = Comparison::of(&exp(&[0.0, 0.1, 0.2]), &exp(&[0.5, 0.7]), 0.95).unwrap();
+        assert_eq!((found.first_n, found.second_n), (3, 2));
+        close(found.percent, 100.0 * 0.5_f64.exp_m1(), 1e-9);
+        let half = two_sided_quantile(0.95, 32.0 / 19.0).unwrap() * (4.0_f64 / 300.0).sqrt();
+        let interval = found.interval.unwrap();
+        close(interval.low, 100.0 * (0.5 - half).exp_m1(), 1e-9);
+        close(interval.high, 100.0 * (0.5 + half).exp_m1(), 1e-9);
+        close(half, 5.121 * 0.11547, 0.06);
+    }
+
+    #[test]
+    fn one_run_on_a_side_says_nothing_of_noise() {
+        for (first, second) in [(&[100.0][..], &[110.0][..]), (&[100.0], &[110.0, 111.0, 112.0])] {
+            let found = Comparison::of(first, second, 0.95).unwrap();
+            assert!(found.percent > 9.0 && found.interval.is_none());
+        }
+    }
+
+    /// By hand: differences 0.5 and 0.1 of the logarithms, mean 0.3; the first condition is that of the known pair, the
+    /// second has no noise: its squared standard errors are a quarter of 1/300 and 1/100.
+    #[test]
+    fn several_conditions_count_the_same() {
+        let exp = |values: &[f64]| values.iter().map(|v| v.exp()).collect::<Vec<_>>();
+        let (a, b, c, d) = (exp(&[0.0, 0.1, 0.2]), exp(&[0.5, 0.7]), exp(&[1.0, 1.0]), exp(&[1.1, 1.1]));
+        let found = Comparison::over(&[(&a, &b), (&c, &d)], 0.95).unwrap();
+        assert_eq!((found.first_n, found.second_n), (5, 4));
+        close(found.percent, 100.0 * 0.3_f64.exp_m1(), 1e-9);
+        let half = two_sided_quantile(0.95, 32.0 / 19.0).unwrap() * (1.0_f64 / 300.0).sqrt();
+        close(found.interval.unwrap().high, 100.0 * (0.3 + half).exp_m1(), 1e-6);
+        assert_eq!(Comparison::over(&[], 0.95), None);
+        assert_eq!(Comparison::over(&[(&a, &b), (&c, &[])], 0.95), None);
+        assert_eq!(Comparison::over(&[(&a, &b), (&c, &d[..1])], 0.95).unwrap().interval, None);
+    }
+
+    #[test]
+    fn few_noisy_runs_show_nothing_and_many_quiet_ones_a_little() {
+        let noisy = Comparison::of(&[100.0, 90.0, 110.0], &[103.0, 95.0, 111.0], 0.95).unwrap();
+        assert!(!noisy.interval.unwrap().excludes_zero() && noisy.interval.unwrap().noise_percent() > 15.0);
+        let quiet = Comparison::of(&[100.0, 100.2, 99.8], &[101.0, 101.2, 100.8], 0.95).unwrap();
+        let interval = quiet.interval.unwrap();
+        assert!(interval.excludes_zero() && interval.low > 0.5 && interval.high < 1.5, "{interval:?}");
+    }
+
+    #[test]
+    fn what_has_no_logarithm_is_not_compared() {
+        for (first, second) in [
+            (&[][..], &[1.0][..]),
+            (&[1.0], &[]),
+            (&[0.0, 1.0], &[1.0, 1.0]),
+            (&[1.0, 1.0], &[-1.0, 1.0]),
+            (&[f64::NAN], &[1.0]),
+        ] {
+            assert_eq!(Comparison::of(first, second, 0.95), None);
+        }
+        assert_eq!(Comparison::of(&[1.0], &[1.0], 1.0), None);
+    }
+
+    #[test]
+    fn equal_values_have_an_interval_without_width() {
+        let interval = Comparison::of(&[5.0, 5.0], &[5.0, 5.0], 0.95).unwrap().interval.unwrap();
+        assert_eq!((interval.low, interval.high), (0.0, 0.0));
+        assert!(!interval.excludes_zero());
+        let wide = interval.widened(1.5);
+        close(wide.low, 100.0 * (1.0 / 1.015 - 1.0), 1e-9);
+        close(wide.high, 1.5, 1e-9);
+    }
+
+    /// Of many pairs of samples from one distribution, about 95 % must have an interval that holds 0. The generator is
+    /// a plain one (Knuth's MMIX constants), seeded, so that the outcome is always the same.
+    #[test]
+    fn the_interval_covers_what_it_says() {
+        let mut state = 7_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        // Sums of twelve uniforms: nearly normal, mean 6, deviation 1.
+        let mut run = |spread: f64| (spread * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).exp();
+        let trials = 4000;
+        let covered = (0..trials).filter(|_| {
+            let first: Vec<f64> = (0..3).map(|_| run(0.02)).collect();
+            let second: Vec<f64> = (0..5).map(|_| run(0.05)).collect();
+            !Comparison::of(&first, &second, 0.95).unwrap().interval.unwrap().excludes_zero()
+        });
+        let share = covered.count() as f64 / f64::from(trials);
+        assert!((0.935..0.965).contains(&share), "{share}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_other_way_round_is_the_reciprocal(
+            first in prop::collection::vec(0.1_f64..1e6, 2..8), second in prop::collection::vec(0.1_f64..1e6, 2..8),
+        ) {
+            let (Some(there), Some(back)) =
+                (Comparison::of(&first, &second, 0.95), Comparison::of(&second, &first, 0.95))
+            else { return Ok(()) };
+            let ln = |percent: f64| (1.0 + percent / 100.0).ln();
+            prop_assert!((ln(there.percent) + ln(back.percent)).abs() < 1e-6);
+            if let (Some(there), Some(back)) = (there.interval, back.interval) {
+                prop_assert_eq!(there.excludes_zero(), back.excludes_zero());
+                // Nearly -100 % is known to few digits only.
+                if there.low > -99.9 && back.low > -99.9 {
+                    prop_assert!((ln(there.low) + ln(back.high)).abs() < 1e-6);
+                }
+            }
+        }
+    }
+}
