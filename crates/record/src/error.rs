@@ -37,8 +37,32 @@ pub enum RecordError {
         /// The latest version known here.
         known: u32,
     },
+    /// Several runs fit.
+    #[error("'{name}' fits {} runs: {}; say more of the one that is meant", ids.len(), few(ids))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// The runs that fit, oldest first.
+        ids: Vec<String>,
+    },
+    /// There are fewer runs than that.
+    #[error("'{name}' goes too far back: {} holds {count} runs", path.display())]
+    TooFarBack {
+        /// What was asked for.
+        name: String,
+        /// How many runs there are.
+        count: usize,
+        /// Where they are.
+        path: PathBuf,
+    },
+    /// A folder without runs.
+    #[error("{} holds no runs: neither it nor a folder in it has a {}", path.display(), crate::RUN_FILE)]
+    NoRuns {
+        /// Which folder.
+        path: PathBuf,
+    },
     /// No run of that name.
-    #[error("there is no run '{name}' ({} holds no {})", path.display(), crate::RUN_FILE)]
+    #[error("there is no run '{name}' in {}; `slob list` shows those there are", path.display())]
     NoRun {
         /// What was asked for.
         name: String,
@@ -52,4 +76,12 @@ impl RecordError {
         let path = path.into();
         move |source| Self::Io { step, path, source }
     }
+}
+
+/// The latest few of many names, newest first.
+fn few(ids: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let more = if ids.len() > SHOWN { ", ..." } else { "" };
+    let shown: Vec<&str> = ids.iter().rev().take(SHOWN).map(String::as_str).collect();
+    format!("{}{more}", shown.join(", "))
 }

@@ -73,6 +73,9 @@ pub struct Interval {
     /// Durations of these operations, all kinds together.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub latency: Histogram,
+    /// In an open loop, their response times: from the intended start to the end.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
     /// Physical reads, from the database's counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_reads: Option<u64>,
@@ -103,6 +106,7 @@ impl Merge for Interval {
         self.ops.scans = self.ops.scans.saturating_add(later.ops.scans);
         self.rows = self.rows.saturating_add(later.rows);
         self.latency.merge(&later.latency);
+        self.response.merge(&later.response);
         merge_option(&mut self.physical_reads, &later.physical_reads, |a, b| *a = a.saturating_add(*b));
         merge_option(&mut self.logical_reads, &later.logical_reads, |a, b| *a = a.saturating_add(*b));
         merge_option(&mut self.redo_bytes, &later.redo_bytes, |a, b| *a = a.saturating_add(*b));

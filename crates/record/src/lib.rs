@@ -6,21 +6,27 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod find;
 mod interval;
 mod model;
 mod probes;
+mod read;
 mod series;
+mod skip;
 mod store;
 
 pub use error::RecordError;
+pub use find::{find_run, find_runs, list_runs};
 pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
 pub use model::{
-    ConfigEntry, DbCpu, DeviceRecord, Event, HostRecord, KindRecord, LoadRecord, OpKind, Record,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, Event, HostRecord, KindRecord, LoadRecord, LossRecord,
+    OpKind, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
+    WorkloadRecord,
 };
 pub use probes::{SavedProbe, latest_probe, save_probe};
+pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
-pub use store::{RUN_FILE, RunDirectory, find_run, list_runs, read_record};
+pub use store::{RUN_FILE, RunDirectory};
 
 /// The version of the record's schema. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -41,6 +41,13 @@ pub struct Record {
     pub window: Option<Window>,
     /// Operations within the window, by kind.
     pub operations: BTreeMap<OpKind, KindRecord>,
+    /// In an open loop, the operations that were due at the end of the window and not done: of Poisson arrivals, what
+    /// their mean gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<u64>,
+    /// Every time that a session was without its database and the run went on, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossRecord>,
     /// Every session.
     pub sessions: Vec<SessionRecord>,
     /// What the database counted within the window; names carry the unit where it is not a count.
@@ -49,6 +56,9 @@ pub struct Record {
     pub latencies: BTreeMap<String, Histogram>,
     /// Wait events within the window.
     pub events: Vec<Event>,
+    /// Each of several endpoints; empty when the target is one server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointRecord>,
     /// CPU of the database within the window.
     pub db_cpu: Option<DbCpu>,
     /// CPU of this program within the window.
@@ -162,6 +172,12 @@ pub struct WorkloadRecord {
     pub hot_schema_every: Option<u32>,
     /// Think time in words, if there is any.
     pub think_time: Option<String>,
+    /// In an open loop, the operations per second that are to start, of all sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u32>,
+    /// In an open loop, how they arrive: steady or poisson.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<String>,
 }
 
 impl WorkloadRecord {
@@ -240,8 +256,11 @@ pub struct KindRecord {
     pub operations: u64,
     /// Rows, hence blocks, that they counted or changed.
     pub rows: u64,
-    /// Their durations.
+    /// Their durations: service times.
     pub latency: Histogram,
+    /// In an open loop, their response times: from the intended start to the end.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
 }
 
 /// One session. Figures are of the window.
@@ -251,6 +270,9 @@ pub struct SessionRecord {
     pub session: u32,
     /// Its schema.
     pub schema: u16,
+    /// The endpoint it worked on last, as an index of [`Record::endpoints`]; absent where there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<u32>,
     /// Operations that ended within the window.
     pub selects: u64,
     /// See `selects`.
@@ -267,6 +289,40 @@ pub struct SessionRecord {
     pub whole_window: bool,
     /// The error that ended it.
     pub error: Option<String>,
+}
+
+/// A time that a session was without its database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossRecord {
+    /// The session.
+    pub session: u32,
+    /// The endpoint that it lost, as an index of [`Record::endpoints`], or 0.
+    pub endpoint: u32,
+    /// When, in seconds after the start of the sessions.
+    pub at_s: f64,
+    /// The error that it ended with; what was under way failed.
+    pub error: String,
+    /// When it was connected again; absent if it never was.
+    pub back_s: Option<f64>,
+    /// Where, if it was.
+    pub back_endpoint: Option<u32>,
+}
+
+/// What the sessions of one endpoint did within the window, and what its server counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRecord {
+    /// Its name: host and port.
+    pub endpoint: String,
+    /// Sessions that worked there last.
+    pub sessions: u32,
+    /// Operations, by kind.
+    pub operations: BTreeMap<OpKind, KindRecord>,
+    /// What its server counted; absent when it was not to be reached at an edge of the window, or was restarted, or
+    /// is the server of an earlier endpoint.
+    pub counters: Option<BTreeMap<String, u64>>,
+    /// The earlier endpoint that leads to the same server, and has its counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares_with: Option<String>,
 }
 
 /// A wait event within the window.

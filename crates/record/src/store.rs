@@ -1,20 +1,19 @@
 //! Where records live: `RESULTS_DIR/<UTC timestamp>-<name>/`.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use crate::error::RecordError;
 use crate::model::Record;
-use crate::{RECORD_VERSION, series_csv};
+use crate::series_csv;
 
 /// The file in a run's directory that makes it one.
 pub const RUN_FILE: &str = "run.json";
 
-/// A run's directory while it is being written. It has a temporary name, which [`list_runs`] does not see, until
+/// A run's directory while it is being written. It has a temporary name, which [`list_runs`](crate::list_runs) does not see, until
 /// [`RunDirectory::publish`] renames it: there is no half record that could be taken for a whole one.
 #[derive(Debug)]
 pub struct RunDirectory {
@@ -119,66 +118,4 @@ fn sync_directory(path: Option<&Path>) {
     if let Some(directory) = path.and_then(|path| File::open(path).ok()) {
         let _ = directory.sync_all();
     }
-}
-
-/// Reads a record: of `run.json`, or of a run's directory.
-///
-/// # Errors
-/// If it can't be read, is not a record, or is of a later version.
-pub fn read_record(path: &Path) -> Result<Record, RecordError> {
-    #[derive(Deserialize)]
-    struct Head {
-        record_version: u64,
-    }
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let json = |source| RecordError::Json { path: path.clone(), source };
-    let open = || File::open(&path).map(BufReader::new).map_err(RecordError::io("reading", &path));
-    let head: Head = serde_json::from_reader(open()?).map_err(json)?;
-    if head.record_version > u64::from(RECORD_VERSION) {
-        return Err(RecordError::Version {
-            path: path.clone(),
-            found: head.record_version,
-            known: RECORD_VERSION,
-        });
-    }
-    serde_json::from_reader(open()?).map_err(json)
-}
-
-/// Finds a run by what a person types: a path, the name of its directory in `results`, `last`, or the end of that
-/// name (the latest run that fits).
-///
-/// # Errors
-/// If there is none.
-pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
-    let direct = Path::new(name);
-    if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
-        return Ok(direct.to_path_buf());
-    }
-    let runs = list_runs(results)?;
-    let fits = |path: &&PathBuf| {
-        let id = path.file_name().unwrap_or_default().to_string_lossy();
-        name == "last" || id == name || id.ends_with(&format!("-{name}"))
-    };
-    let found = runs.iter().rev().find(fits).cloned();
-    found.ok_or_else(|| RecordError::NoRun { name: name.into(), path: results.to_path_buf() })
-}
-
-/// The published runs of a results folder, oldest first. A folder that does not exist holds none.
-///
-/// # Errors
-/// If the folder can't be read.
-pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let entries = match fs::read_dir(results) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(RecordError::io("reading", results)(error)),
-    };
-    let visible = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.join(RUN_FILE).is_file()
-    };
-    let mut runs: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(visible).collect();
-    runs.sort();
-    Ok(runs)
 }

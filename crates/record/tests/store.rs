@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use slob_record::{
     OpCounts, RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, WorkloadRecord,
-    find_run, list_runs, read_record,
+    find_run, find_runs, list_runs, read_record,
 };
 use slob_stats::Series;
 
@@ -30,9 +30,12 @@ fn record(id: &str) -> Record {
         load: None,
         window: None,
         operations: Default::default(),
+        backlog: None,
+        losses: Vec::new(),
         sessions: Vec::new(),
         counters: Default::default(),
         latencies: Default::default(),
+        endpoints: Vec::new(),
         events: Vec::new(),
         db_cpu: None,
         client_cpu: None,
@@ -78,6 +81,8 @@ fn workload() -> WorkloadRecord {
         hot_spot: None,
         hot_schema_every: None,
         think_time: None,
+        rate_per_s: None,
+        arrivals: None,
     }
 }
 
@@ -125,6 +130,42 @@ fn names_that_are_taken_get_a_number_and_runs_are_found_by_what_people_type() {
     assert_eq!(found("last"), ids[2]);
     assert_eq!(found(&ids[0]), ids[0]);
     assert!(find_run(folder.path(), "c").is_err());
+}
+
+#[test]
+fn runs_are_found_by_age_beginning_and_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |second, name: &str| {
+        let started = Timestamp::from_second(second).unwrap();
+        let directory = RunDirectory::create(folder.path(), started, name).unwrap();
+        let id = directory.id().to_owned();
+        directory.publish(&record(&id)).unwrap();
+        id
+    };
+    let ids = [at(0, "raw-xfs"), at(60, "raw-ext4"), at(7_200, "cooked")];
+    let found = |name: &str| find_run(folder.path(), name).map(|path| path.file_name().unwrap().to_owned());
+    for (name, index) in [
+        ("latest", 2),
+        ("latest~0", 2),
+        ("latest~1", 1),
+        ("last~2", 0),
+        ("xfs", 0),
+        ("ooke", 2),
+        ("19700101T02", 2),
+        ("19700101T000100", 1),
+        ("-ext", 1),
+    ] {
+        assert_eq!(found(name).unwrap(), ids[index].as_str(), "{name}");
+    }
+    let said = |name: &str| found(name).unwrap_err().to_string();
+    assert!(said("raw").contains("fits 2 runs") && said("raw").contains(&ids[1]), "{}", said("raw"));
+    assert!(said("latest~3").contains("holds 3 runs"), "{}", said("latest~3"));
+    assert!(said("").contains("slob list") && said("latest~x").contains("no run"), "{}", said("latest~x"));
+    let all = find_runs(folder.path(), &folder.path().to_string_lossy()).unwrap();
+    assert_eq!(all.len(), 3);
+    let empty = tempfile::tempdir().unwrap();
+    let none = find_runs(folder.path(), &empty.path().to_string_lossy()).unwrap_err();
+    assert!(none.to_string().contains("holds no runs"), "{none}");
 }
 
 #[test]

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use slob_engine::{LoadState, Snapshot};
+use slob_engine::LoadState;
 use slob_host::{Device, HostInfo};
-use slob_method::Workload;
+use slob_method::{Arrivals, Workload};
 use slob_record::{
-    DbCpu, DeviceRecord, Event, HostRecord, LoadRecord, RECORD_VERSION, Record, SavedProbe, SchemaRecord,
-    ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record, SavedProbe,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
 };
 use slob_spec::Length;
 
 use crate::RunError;
 use crate::check::Prepared;
+use crate::counted::{counters, endpoints, events, latencies, uncounted};
 use crate::growing::GrowingSeries;
+use crate::losses::Loss;
 use crate::runner::RunContext;
 use crate::sampler::Sample;
 use crate::session::SessionEnd;
@@ -72,8 +74,11 @@ impl Parts {
 pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, parts: Parts) -> Record {
     let edges = parts.begin.as_ref().zip(parts.end.as_ref());
     let window = window(&parts);
-    let notes = notes(&parts);
     let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
+    let figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+    let endpoints = endpoints(&context.engine.endpoints(), &parts, snapshots);
+    let mut notes = notes(&parts);
+    notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
     Record {
         record_version: RECORD_VERSION,
@@ -89,10 +94,16 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         workload: workload(context, prepared),
         load: load(prepared),
         operations: if window.is_some() { parts.tally.window() } else { BTreeMap::new() },
-        sessions: sessions(prepared, &parts),
-        counters: snapshots.map(|(begin, end)| counters(begin, end)).unwrap_or_default(),
-        latencies: snapshots.map(|(begin, end)| latencies(begin, end)).unwrap_or_default(),
-        events: snapshots.map(|(begin, end)| events(begin, end)).unwrap_or_default(),
+        backlog: prepared
+            .arrivals
+            .zip(window)
+            .map(|(arrivals, window)| backlog(arrivals, window, &parts.tally)),
+        losses: losses(&parts),
+        sessions: sessions(prepared, &parts, !endpoints.is_empty()),
+        counters: counters(&figures),
+        latencies: latencies(&figures),
+        events: events(&figures),
+        endpoints,
         db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
@@ -116,9 +127,17 @@ fn window(parts: &Parts) -> Option<Window> {
 
 fn notes(parts: &Parts) -> Vec<String> {
     let mut notes = parts.notes.clone();
-    let retries: u64 = parts.sessions.iter().map(|(_, end)| end.retries).sum();
-    if retries > 0 {
-        notes.push(format!("{retries} operations were repeated after a conflict with other sessions."));
+    let mut conflicts = BTreeMap::new();
+    parts.sessions.iter().for_each(|(_, end)| end.conflicts.add_to(&mut conflicts));
+    for (code, count) in conflicts {
+        notes
+            .push(format!("{count} operations were repeated after a conflict with other sessions ({code})."));
+    }
+    let more: u64 = parts.sessions.iter().map(|(_, end)| end.losses.more).sum();
+    if more > 0 {
+        notes.push(format!(
+            "{more} losses of sessions are not listed: only the first hundred of each session are."
+        ));
     }
     for (edge, sample) in [("A", &parts.begin), ("B", &parts.end)] {
         if let Some(error) = sample.as_ref().and_then(|sample| sample.snapshot_error.as_ref()) {
@@ -129,8 +148,10 @@ fn notes(parts: &Parts) -> Vec<String> {
     }
     let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
     for (ended, end) in &parts.sessions {
-        if let Some(error) =
-            end.error.as_ref().filter(|_| end_of_window.is_some_and(|window| *ended >= window))
+        if let Some(error) = end
+            .error
+            .as_ref()
+            .filter(|_| !end.dropped && end_of_window.is_some_and(|window| *ended >= window))
         {
             notes.push(format!("After the window, session {} ended with an error: {error}.", end.session));
         }
@@ -189,6 +210,8 @@ fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
             let last = hot.first + hot.blocks - 1;
             format!("blocks {} to {last} on {}", hot.first, every_nth(hot.every))
         }),
+        rate_per_s: prepared.arrivals.map(|arrivals| arrivals.per_second.get()),
+        arrivals: prepared.arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
         hot_schema_every: prepared.workload.hot_schema_every.map(NonZeroU32::get),
         think_time: think.map(|think| {
             let seconds = |us: u32| f64::from(us) / 1e6;
@@ -235,19 +258,21 @@ fn load(prepared: &Prepared) -> Option<LoadRecord> {
     })
 }
 
-fn sessions(prepared: &Prepared, parts: &Parts) -> Vec<SessionRecord> {
+fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRecord> {
     let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
     let mut records: Vec<SessionRecord> = parts
         .sessions
         .iter()
         .map(|(ended, end)| {
-            let whole = match prepared.length {
-                Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
-                Length::Operations(count) => end.operations == count,
-            };
+            let whole = end.losses.is_empty()
+                && match prepared.length {
+                    Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
+                    Length::Operations(count) => end.operations == count,
+                };
             SessionRecord {
                 session: end.session,
                 schema: prepared.homes[end.session as usize].get(),
+                endpoint: several.then_some(end.endpoint as u32),
                 selects: end.totals.selects,
                 updates: end.totals.updates,
                 scans: end.totals.scans,
@@ -263,35 +288,30 @@ fn sessions(prepared: &Prepared, parts: &Parts) -> Vec<SessionRecord> {
     records
 }
 
-fn counters(begin: &Snapshot, end: &Snapshot) -> BTreeMap<String, u64> {
-    let delta = end.counters.since(&begin.counters);
-    delta.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
-}
-
-fn latencies(begin: &Snapshot, end: &Snapshot) -> BTreeMap<String, slob_stats::Histogram> {
-    let delta = |(kind, later): (&slob_engine::LatencyKind, &slob_stats::Histogram)| {
-        let delta = begin.latencies.get(kind).map_or_else(|| later.clone(), |earlier| later.since(earlier));
-        (!delta.is_empty()).then(|| (kind.name().to_owned(), delta))
-    };
-    end.latencies.iter().filter_map(delta).collect()
-}
-
-fn events(begin: &Snapshot, end: &Snapshot) -> Vec<Event> {
-    let delta = |later: &slob_engine::WaitEvent| {
-        let earlier =
-            begin.events.iter().find(|event| event.name == later.name && event.class == later.class);
-        let (waits, time_us) = earlier.map_or((Some(0), 0), |event| (event.waits, event.time_us));
-        let event = Event {
-            name: later.name.clone(),
-            class: later.class.clone(),
-            waits: later.waits.and_then(|count| count.checked_sub(waits?)),
-            time_us: later.time_us.checked_sub(time_us)?,
+/// Every time that a session was without its database, in order.
+fn losses(parts: &Parts) -> Vec<LossRecord> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let of_session = |(_, end): &(Instant, SessionEnd)| {
+        let session = end.session;
+        let record = move |loss: &Loss| LossRecord {
+            session,
+            endpoint: loss.endpoint as u32,
+            at_s: seconds(loss.at_ns),
+            error: loss.error.clone(),
+            back_s: loss.back.map(|(ns, _)| seconds(ns)),
+            back_endpoint: loss.back.map(|(_, endpoint)| endpoint as u32),
         };
-        (event.time_us > 0 || event.waits.is_some_and(|waits| waits > 0)).then_some(event)
+        end.losses.kept.iter().map(record).collect::<Vec<_>>()
     };
-    let mut events: Vec<Event> = end.events.iter().filter_map(delta).collect();
-    events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
-    events
+    let mut losses: Vec<LossRecord> = parts.sessions.iter().flat_map(of_session).collect();
+    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    losses
+}
+
+/// What was due at the end of the window, less what was done by then.
+fn backlog(arrivals: Arrivals, window: Window, tally: &Tally) -> u64 {
+    let due = (window.begin_s + window.seconds) * f64::from(arrivals.per_second.get());
+    (due as u64).saturating_sub(tally.done_until_end())
 }
 
 fn cpu_source(prepared: &Prepared) -> &'static str {

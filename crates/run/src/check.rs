@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slob_engine::{Engine, LoadState, SchemaState, Server};
-use slob_method::{HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
+use slob_method::{Arrivals, HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
 use slob_spec::{Length, RunSpec};
 
 use crate::random::fresh_seed;
@@ -22,6 +22,8 @@ pub struct Prepared {
     pub seed: PlanSeed,
     /// The home schema of each session, in order of the sessions' numbers.
     pub homes: Vec<SchemaNo>,
+    /// When operations are to start, in an open loop.
+    pub arrivals: Option<Arrivals>,
     /// When the window ends.
     pub length: Length,
     /// How long the sessions run before the window.
@@ -55,7 +57,10 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
         Length::Operations(_) => Duration::ZERO,
     };
     let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
-    Ok(Prepared { server, schemas, workload, seed, homes, length: spec.length, warmup, script })
+    let sessions = spec.schemas.saturating_mul(spec.threads_per_schema);
+    let arrivals =
+        spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process });
+    Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
 }
 
 /// BLOCK_SZ can't change what an engine's blocks are; 8192 is also what it is when nobody set it.

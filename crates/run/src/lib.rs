@@ -6,10 +6,14 @@
 
 mod assemble;
 mod check;
+mod counted;
 mod error;
 mod growing;
 mod loader;
 mod loader_plan;
+mod loader_slices;
+mod loader_space;
+mod losses;
 mod observe;
 mod random;
 mod runner;

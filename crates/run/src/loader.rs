@@ -10,7 +10,8 @@ use slob_engine::{Engine, EngineError, ErrorKind, Layout, LoadProgress, Slice};
 use slob_method::SchemaNo;
 
 use crate::RunError;
-use crate::loader_plan::{LoadPlan, SchemaWork};
+use crate::loader_plan::{LoadPlan, SchemaWork, rows_of};
+use crate::loader_space::room_left;
 use crate::observe::{LoadEvent, LoadObserver};
 use crate::session::panicked;
 
@@ -51,6 +52,7 @@ pub fn load(
         complete: plan.complete,
         resumed: plan.work.iter().filter(|work| !work.new).count(),
         streams,
+        slice_bytes: plan.slice_bytes(),
     });
     thread::scope(|scope| {
         let workers: Vec<_> = (0..streams).map(|_| scope.spawn(|| loader.stream())).collect();
@@ -82,6 +84,8 @@ struct Loader<'a> {
 struct State {
     schemas: Vec<SchemaProgress>,
     layouts: Vec<(SchemaNo, Layout)>,
+    /// Rows of the slices that are in place.
+    rows_in_place: u64,
     /// Something was created or loaded.
     touched: bool,
     error: Option<EngineError>,
@@ -117,7 +121,8 @@ impl<'a> Loader<'a> {
             stage: if work.new { Stage::New } else { Stage::Loading },
         };
         let schemas = plan.work.iter().map(schema).collect();
-        let state = Mutex::new(State { schemas, layouts: Vec::new(), touched: false, error: None });
+        let state =
+            Mutex::new(State { schemas, layouts: Vec::new(), rows_in_place: 0, touched: false, error: None });
         Self { engine, plan, observer, progress: LoadProgress::default(), state, changed: Condvar::new() }
     }
 
@@ -145,6 +150,9 @@ impl<'a> Loader<'a> {
                 state.schemas[i].stage = Stage::Loading;
             }
             state.touched |= result.is_ok();
+            if let (Task::Load(_, slice), Ok(_)) = (&task, &result) {
+                state.rows_in_place += rows_of(slice);
+            }
             match result {
                 Ok(Some(layout)) => {
                     let schema = state.schemas[i].work.schema;
@@ -178,15 +186,15 @@ impl<'a> Loader<'a> {
     }
 
     fn perform(&self, task: &Task) -> Result<Option<Layout>, EngineError> {
-        let schema = |i: usize| self.plan.work[i].schema;
-        let load = &self.plan.load;
+        let (Task::Create(i) | Task::Load(i, _) | Task::Finish(i)) = task;
+        let SchemaWork { schema, load, .. } = &self.plan.work[*i];
         match task {
-            Task::Create(i) => self.engine.create_schema(load, schema(*i)).map(|()| None),
+            Task::Create(_) => self.engine.create_schema(load, *schema).map(|()| None),
             Task::Load(_, slice) => self.engine.load_slice(load, slice, &self.progress).map(|()| None),
-            Task::Finish(i) => {
-                self.observer.on_load(&LoadEvent::Finishing(schema(*i)));
-                let layout = self.engine.finish_schema(load, schema(*i))?;
-                self.observer.on_load(&LoadEvent::Finished(schema(*i), layout));
+            Task::Finish(_) => {
+                self.observer.on_load(&LoadEvent::Finishing(*schema));
+                let layout = self.engine.finish_schema(load, *schema)?;
+                self.observer.on_load(&LoadEvent::Finished(*schema, layout));
                 Ok(Some(layout))
             }
         }
@@ -209,9 +217,8 @@ impl<'a> Loader<'a> {
                 return Err(RunError::while_preparing(&error));
             }
             Some(error) if error.kind() != ErrorKind::Cancelled => {
-                return Err(RunError::failed(format!(
-                    "{error}; what is loaded stays, `slob setup` goes on from there"
-                )));
+                let missing = self.plan.rows().saturating_sub(state.rows_in_place);
+                return Err(cut_off(&error, self.plan, missing * u64::from(self.plan.block_bytes)));
             }
             Some(_) => return Err(RunError::interrupted("the load")),
             None if state.layouts.len() < self.plan.work.len() && stop.load(Ordering::Relaxed) => {
@@ -236,6 +243,13 @@ impl<'a> Loader<'a> {
             complete_before: self.plan.complete,
         })
     }
+}
+
+/// The error of a load of which something is in place.
+fn cut_off(error: &EngineError, plan: &LoadPlan, missing_bytes: u64) -> RunError {
+    let room = room_left(error, plan.data_path.as_deref(), missing_bytes);
+    let room = room.map_or_else(String::new, |room| format!("; {room}"));
+    RunError::failed(format!("{error}{room}; what is loaded stays, `slob setup` goes on from there"))
 }
 
 impl State {

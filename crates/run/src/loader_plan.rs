@@ -1,6 +1,7 @@
 //! What a load has to do: everything that was asked for and is not there yet.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use slob_engine::{Engine, Load, LoadState, Slice};
 use slob_method::SchemaNo;
@@ -8,12 +9,9 @@ use slob_spec::LoadSpec;
 
 use crate::RunError;
 use crate::check::check_block_size;
+use crate::loader_slices::Slicing;
+use crate::loader_space::check_space;
 use crate::random::fresh_seed;
-
-/// Data of one slice: bounds what a kill costs, and the memory of engines that buffer a slice.
-const SLICE_BYTES: u64 = 64 << 20;
-/// Blocks besides those of rows (index, interior pages, log), as a share of them.
-const OVERHEAD: f64 = 0.05;
 
 /// A load that can begin.
 #[derive(Clone, Debug)]
@@ -30,6 +28,8 @@ pub struct LoadPlan {
     pub(crate) parallel_slices: bool,
     /// Bytes of a block.
     pub(crate) block_bytes: u32,
+    /// Where the data are, on this machine.
+    pub(crate) data_path: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct SchemaWork {
     pub(crate) schema: SchemaNo,
     /// It does not exist yet.
     pub(crate) new: bool,
+    /// The decisions that it was begun with.
+    pub(crate) load: Load,
     pub(crate) slices: VecDeque<Slice>,
 }
 
@@ -45,7 +47,7 @@ impl LoadPlan {
     #[must_use]
     pub fn rows(&self) -> u64 {
         let slices = self.work.iter().flat_map(|work| &work.slices);
-        slices.map(|slice| slice.positions.end - slice.positions.start).sum()
+        slices.map(rows_of).sum()
     }
 
     /// Bytes of the blocks of these rows.
@@ -54,11 +56,22 @@ impl LoadPlan {
         self.rows() * u64::from(self.block_bytes)
     }
 
+    /// Bytes of the blocks of the largest slice: what each stream loads again at most after it was cut off.
+    #[must_use]
+    pub fn slice_bytes(&self) -> u64 {
+        let slices = self.work.iter().flat_map(|work| &work.slices);
+        slices.map(rows_of).max().unwrap_or(0) * u64::from(self.block_bytes)
+    }
+
     /// Whether everything is there already.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.work.is_empty()
     }
+}
+
+pub(crate) fn rows_of(slice: &Slice) -> u64 {
+    slice.positions.end - slice.positions.start
 }
 
 /// Compares what is asked for with what is there. Changes nothing.
@@ -74,8 +87,13 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
     if let Some(first) = states.first() {
         // More schemas for a target that has some: they belong to the same load.
         load.seed = spec.seed.unwrap_or(first.load.seed);
-        load.slice_rows = first.load.slice_rows;
     }
+    load.slice_rows = Slicing {
+        whole_tables: server.capabilities.whole_tables,
+        rows: load.scale.max(load.scan_blocks),
+        block_bytes: server.block_bytes,
+    }
+    .rows_of_slice();
     let mut plan = LoadPlan {
         load,
         streams: spec.streams.get() as usize,
@@ -83,26 +101,27 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,
         block_bytes: server.block_bytes,
+        data_path: server.data_path,
     };
     for schema in SchemaNo::up_to(count) {
         let state = states.iter().find(|state| state.schema == schema);
         if let Some(state) = state {
             check_same(schema, &state.load, &load)?;
         }
-        match state.map(|state| (&state.state, &state.load)) {
-            Some((LoadState::Complete(_), _)) => plan.complete += 1,
-            Some((LoadState::Begun(done), begun)) => {
-                let slices = pieces_left(begun, schema, done);
-                plan.work.push_back(SchemaWork { schema, new: false, slices });
+        let (new, load, done) = match state.map(|state| (&state.state, state.load)) {
+            Some((LoadState::Complete(_), _)) => {
+                plan.complete += 1;
+                continue;
             }
-            None => {
-                let slices = load.slices(schema).collect();
-                plan.work.push_back(SchemaWork { schema, new: true, slices });
-            }
-        }
+            // By the slices of the load that was begun, whatever the size of new ones.
+            Some((LoadState::Begun(done), begun)) => (false, begun, done.as_slice()),
+            None => (true, load, [].as_slice()),
+        };
+        let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
+        plan.work.push_back(SchemaWork { schema, new, load, slices });
     }
-    if let Some(path) = &server.data_path {
-        check_space(path, &plan)?;
+    if let Some(path) = &plan.data_path {
+        check_space(path, plan.bytes())?;
     }
     Ok(plan)
 }
@@ -113,7 +132,8 @@ fn wanted(spec: &LoadSpec, block_bytes: u32) -> Load {
         scale: spec.scale.blocks(block_bytes),
         scan_blocks: spec.scan_table.map_or(0, |size| size.blocks(block_bytes)),
         obfuscated: spec.obfuscate,
-        slice_rows: (SLICE_BYTES / u64::from(block_bytes)).max(1),
+        // Decided when it is known what is there.
+        slice_rows: 0,
     }
 }
 
@@ -137,31 +157,4 @@ fn check_same(schema: SchemaNo, there: &Load, wanted: &Load) -> Result<(), RunEr
         return differs("SEED", &there.seed, &wanted.seed);
     }
     Ok(())
-}
-
-fn check_space(path: &std::path::Path, plan: &LoadPlan) -> Result<(), RunError> {
-    // A folder that is yet to be made lies on its parent's file system.
-    let Some(existing) = path.ancestors().find(|path| path.exists() || path.as_os_str().is_empty()) else {
-        return Ok(());
-    };
-    let existing = if existing.as_os_str().is_empty() { std::path::Path::new(".") } else { existing };
-    let free =
-        slob_host::free_space(existing).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
-    let needed = (plan.bytes() as f64 * (1.0 + OVERHEAD)) as u64;
-    if needed > free {
-        let mb = |bytes: u64| bytes / 1_000_000;
-        return Err(RunError::usage(format!(
-            "the load needs {} MB in {}, but only {} MB are free there; lower SCALE or the number of schemas, \
-             or choose another place with TARGET",
-            mb(needed).max(mb(free) + 1),
-            existing.display(),
-            mb(free)
-        )));
-    }
-    Ok(())
-}
-
-/// By the slices of the load that was begun, whatever the size of new ones.
-fn pieces_left(begun: &Load, schema: SchemaNo, done: &[Slice]) -> VecDeque<Slice> {
-    begun.slices(schema).filter(|slice| !done.contains(slice)).collect()
 }

@@ -29,6 +29,8 @@ pub enum LoadEvent {
         resumed: usize,
         /// Streams at work.
         streams: usize,
+        /// Bytes of the largest slice, in blocks: what each stream loses at most when it is cut off.
+        slice_bytes: u64,
     },
     /// Twice a second.
     Progress {
@@ -56,6 +58,15 @@ pub trait RunObserver {
 /// What happens in a run.
 #[derive(Clone, Debug)]
 pub enum RunEvent<'a> {
+    /// The checks are passed; the sessions are being connected.
+    Connecting {
+        /// The run's id.
+        run_id: &'a str,
+        /// Sessions that it is to have.
+        sessions: u32,
+        /// Bytes of the target's blocks.
+        block_bytes: u32,
+    },
     /// All sessions are connected.
     Connected {
         /// How many.

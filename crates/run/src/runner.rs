@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_engine::{Engine, SessionPlan};
+use slob_engine::{Engine, RunPlan, SessionPlan};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
@@ -67,7 +67,13 @@ pub fn run(
 ) -> Result<Measured, RunError> {
     let spec = context.spec;
     let schemas: Vec<SchemaNo> = prepared.schemas.iter().map(|state| state.schema).collect();
-    let notes = context.engine.before_run(&schemas).map_err(|error| RunError::while_preparing(&error))?;
+    let plan = RunPlan {
+        schemas: &schemas,
+        sessions: prepared.homes.len() as u32,
+        redo: prepared.workload.redo_of_updates(),
+        scans: prepared.workload.scans(),
+    };
+    let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
@@ -142,18 +148,25 @@ impl Timeline<'_> {
         let update_text = Arc::new(content.update_text());
         let worker = |(number, home): (u32, SchemaNo)| Worker {
             plan: SessionPlan {
+                attempt: 0,
                 number,
                 home,
                 hot_schema: workload.hot_schema_every.is_some(),
-                scans: workload.scan_pct.get() > 0 && workload.update_pct.get() < 100,
-                redo: (workload.update_pct.get() > 0).then_some(workload.redo),
+                scans: workload.scans(),
+                redo: workload.redo_of_updates(),
                 update_text: Arc::clone(&update_text),
             },
-            planner: Planner::new(workload, prepared.seed, number, home),
+            planner: match prepared.arrivals {
+                Some(arrivals) => {
+                    Planner::new(workload, prepared.seed, number, home).with_arrivals(arrivals, prepared.seed)
+                }
+                None => Planner::new(workload, prepared.seed, number, home),
+            },
             operations: match prepared.length {
                 Length::Operations(count) => Some(count),
                 Length::Time(_) => None,
             },
+            on_loss: self.context.spec.session_loss,
             shared: Arc::clone(shared),
             messages: messages.clone(),
         };
@@ -163,6 +176,11 @@ impl Timeline<'_> {
     /// Waits until every session is connected, then calls `pre`.
     fn connect(&mut self, sessions: &mut Sessions) -> Result<(), RunError> {
         let begun = Instant::now();
+        self.observer.on_run(&RunEvent::Connecting {
+            run_id: &self.run_id,
+            sessions: sessions.count,
+            block_bytes: self.prepared.server.block_bytes,
+        });
         let mut ready = 0;
         while ready < sessions.count {
             match sessions.messages.recv_timeout(Duration::from_millis(100)) {
@@ -213,6 +231,9 @@ impl Timeline<'_> {
         parts.ended = Timestamp::now();
         if let Some(error) = sessions.first_error(parts.end.as_ref().map(|sample| sample.taken)) {
             parts.status = Status::Failed { error };
+        }
+        if sessions.all_dropped() {
+            parts.status = Status::Failed { error: "every session lost its database".into() };
         }
         parts.series.flush_all(&tally);
         parts.unfinished = sessions.count - sessions.ended.len() as u32;

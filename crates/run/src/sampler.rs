@@ -108,7 +108,7 @@ impl Sample {
     /// The sampled part of the interval between two samples.
     pub(crate) fn interval_since(&self, earlier: &Self) -> Interval {
         let counters = self.snapshot.as_ref().zip(earlier.snapshot.as_ref());
-        let counters = counters.map(|(later, earlier)| later.counters.since(&earlier.counters));
+        let counters = counters.map(|(later, earlier)| later.since(earlier).counters);
         let count = |counter| counters.as_ref().and_then(|counters| counters.get(counter));
         Interval {
             physical_reads: count(Counter::PhysicalReads),

@@ -4,17 +4,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, SessionPlan};
 use slob_method::{Batch, Planner};
+use slob_spec::SessionLoss;
 
-use crate::tally::{SessionTotals, Tally};
+use crate::losses::{Conflicts, Losses};
+use crate::tally::{Place, SessionTotals, Tally};
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
 /// Bounds the memory of a batch and its outcome (about 60 bytes an operation).
 const LARGEST_BATCH: usize = 8192;
+/// How long a session of an open loop sleeps before it looks whether it is to stop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+/// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A conflict that does not go away after this many tries in a row is a failure.
 const MOST_RETRIES: u32 = 100;
 
@@ -73,6 +81,12 @@ impl Shared {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Whether sessions are to end.
+    fn is_over(&self) -> bool {
+        let past = |deadline: &Instant| Instant::now() >= *deadline;
+        self.stop.load(Ordering::Relaxed) || self.deadline.get().is_some_and(past)
+    }
+
     /// Sets a moment after which no session starts anything, should everything else fail.
     pub(crate) fn set_deadline(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
@@ -97,10 +111,16 @@ pub(crate) enum Message {
 pub(crate) struct SessionEnd {
     pub(crate) session: u32,
     pub(crate) totals: SessionTotals,
+    /// The endpoint it worked on last.
+    pub(crate) endpoint: usize,
     /// Operations carried out in all, warm-up included.
     pub(crate) operations: u64,
     /// Operations that had to be repeated because of a conflict.
-    pub(crate) retries: u64,
+    pub(crate) conflicts: Conflicts,
+    /// When it lost its database, and had it again.
+    pub(crate) losses: Losses,
+    /// It ended because it lost its database, which is tolerated.
+    pub(crate) dropped: bool,
     pub(crate) error: Option<EngineError>,
 }
 
@@ -110,6 +130,8 @@ pub(crate) struct Worker {
     pub(crate) planner: Planner,
     /// With WORK_LOOP: how many operations to do.
     pub(crate) operations: Option<u64>,
+    /// What to do when it loses its database.
+    pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Sender<Message>,
 }
@@ -121,8 +143,11 @@ impl Worker {
         let mut end = SessionEnd {
             session: number,
             totals: SessionTotals::default(),
+            endpoint: 0,
             operations: 0,
-            retries: 0,
+            conflicts: Conflicts::default(),
+            losses: Losses::default(),
+            dropped: false,
             error: None,
         };
         // An engine that panics must not leave the others waiting for this session.
@@ -134,45 +159,86 @@ impl Worker {
 
     fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
         let mut session = engine.session(&self.plan)?;
+        end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
-        match self.shared.gate.wait() {
-            Some(tally) => self.execute_all(session.as_mut(), &tally, end),
-            None => Ok(()),
+        let Some(tally) = self.shared.gate.wait() else { return Ok(()) };
+        let mut work = Work::default();
+        loop {
+            let Err(error) = self.execute_all(session.as_mut(), &tally, &mut work, end) else {
+                return Ok(());
+            };
+            if error.kind() != ErrorKind::Connection || self.on_loss == SessionLoss::Fail {
+                return Err(error);
+            }
+            end.losses.begin(tally.since_start(Instant::now()), end.endpoint, &error);
+            if self.on_loss == SessionLoss::Drop {
+                end.dropped = true;
+                return Err(error);
+            }
+            // Before the new one is opened, so that the server does not hold both.
+            drop(session);
+            match self.reconnect(engine) {
+                Some(again) => session = again,
+                None => return Ok(()),
+            }
+            end.endpoint = session.endpoint();
+            end.losses.end(tally.since_start(Instant::now()), end.endpoint);
         }
+    }
+
+    /// Opens the session again, on the next endpoint, and on the one after it, until one answers; `None` when the run
+    /// ends before that.
+    fn reconnect(&mut self, engine: &dyn Engine) -> Option<Box<dyn Session>> {
+        let mut wait = SHORTEST_WAIT;
+        while !self.shared.is_over() {
+            self.plan.attempt += 1;
+            if let Ok(session) = engine.session(&self.plan) {
+                let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
+                return Some(session);
+            }
+            thread::sleep(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        None
     }
 
     fn execute_all(
         &mut self,
         session: &mut dyn Session,
         tally: &Tally,
+        work: &mut Work,
         end: &mut SessionEnd,
     ) -> Result<(), EngineError> {
-        let (mut batch, mut outcome, mut size) = (Batch::default(), Outcome::new(), BatchSize::default());
         let deadline = self.shared.deadline.get().copied();
-        let mut tries = 0;
-        while !self.shared.stop.load(Ordering::Relaxed) {
-            if batch.ops().is_empty() && !self.plan_next(&mut batch, size, end.operations) {
-                return Ok(());
+        while !self.shared.is_over() {
+            if work.batch.ops().is_empty() {
+                let now_ns = tally.since_start(Instant::now());
+                match self.plan_next(&mut work.batch, work.size, end.operations, now_ns) {
+                    Next::Planned => {}
+                    Next::DueIn(wait) => {
+                        thread::sleep(wait.min(LONGEST_SLEEP));
+                        continue;
+                    }
+                    Next::AllDone => return Ok(()),
+                }
             }
             let begun = Instant::now();
-            if deadline.is_some_and(|deadline| begun >= deadline) {
-                return Ok(());
-            }
-            let planned_pauses = batch.pauses();
-            let result = session.execute(&batch, deadline, &mut outcome);
+            work.batch.hand_over(tally.since_start(begun));
+            let planned_pauses = work.batch.pauses();
+            let result = session.execute(&work.batch, deadline, &mut work.outcome);
             let elapsed = begun.elapsed();
-            tally.add(self.plan.number, begun, batch.ops(), outcome.ops(), &mut end.totals);
-            let done = outcome.ops().len();
-            batch.advance(done);
+            end.endpoint = session.endpoint();
+            let place = Place { number: self.plan.number, endpoint: end.endpoint };
+            tally.add(place, begun, &work.batch, work.outcome.ops(), &mut end.totals);
+            let done = work.learn(elapsed.saturating_sub(planned_pauses));
             end.operations += done as u64;
             self.shared.operations.fetch_add(done as u64, Ordering::Relaxed);
-            size.learn(done, elapsed.saturating_sub(planned_pauses));
             match result {
-                Ok(()) => tries = 0,
+                Ok(()) => work.tries = 0,
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Retryable && tries < MOST_RETRIES => {
-                    tries = if done > 0 { 1 } else { tries + 1 };
-                    end.retries += 1;
+                Err(error) if error.kind() == ErrorKind::Retryable && work.tries < MOST_RETRIES => {
+                    work.tries = if done > 0 { 1 } else { work.tries + 1 };
+                    end.conflicts.count(&error);
                 }
                 Err(error) => return Err(error),
             }
@@ -180,13 +246,60 @@ impl Worker {
         Ok(())
     }
 
-    /// Plans the next batch; false when the session has planned all it has to do.
-    fn plan_next(&mut self, batch: &mut Batch, size: BatchSize, done: u64) -> bool {
+    /// Plans the next batch, at `now_ns` after the start of the run.
+    fn plan_next(&mut self, batch: &mut Batch, size: BatchSize, done: u64, now_ns: u64) -> Next {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
         let count = size.0.min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.planner.fill_within(batch, count, BATCH);
-        count > 0
+        if count == 0 {
+            return Next::AllDone;
+        }
+        let Some(due_ns) = self.planner.next_due_ns() else {
+            self.planner.fill_within(batch, count, BATCH);
+            return Next::Planned;
+        };
+        let horizon_ns = now_ns + BATCH.as_nanos() as u64;
+        if due_ns >= horizon_ns {
+            return Next::DueIn(Duration::from_nanos(due_ns - horizon_ns + 1));
+        }
+        self.planner.fill_due(batch, count, horizon_ns);
+        Next::Planned
     }
+}
+
+/// What a session is at; it outlives a connection.
+#[derive(Default)]
+struct Work {
+    batch: Batch,
+    outcome: Outcome,
+    size: BatchSize,
+    /// How often in a row a conflict has had the same operation repeated.
+    tries: u32,
+}
+
+impl Work {
+    /// Takes away what was done of the batch, and learns from the time that it took, pauses left out. Returns how many
+    /// operations that are.
+    fn learn(&mut self, took: Duration) -> usize {
+        let done = self.outcome.ops().len();
+        let took = match self.batch.dues_ns() {
+            // Waiting for what is due later is not work.
+            Some(_) => Duration::from_nanos(self.outcome.ops().iter().map(|op| op.duration_ns).sum()),
+            None => took,
+        };
+        self.size.learn(done, took);
+        self.batch.advance(done);
+        done
+    }
+}
+
+/// What a session does next.
+enum Next {
+    /// The batch that was planned.
+    Planned,
+    /// In an open loop: nothing is due for a batch to begin now.
+    DueIn(Duration),
+    /// It has done all it has to do.
+    AllDone,
 }
 
 /// The error of a thread that panicked; what it said is on stderr.

@@ -58,8 +58,15 @@ impl Sessions {
     }
 
     fn hear(&mut self, message: Message) -> Option<Wake> {
-        let Message::Ended(end) = message else { return None };
-        let failed = end.error.is_some();
+        let end = match message {
+            Message::Ended(end) => end,
+            // It has connected again.
+            Message::Ready(number, canceller) => {
+                self.cancellers.extend(canceller.map(|canceller| (number, canceller)));
+                return None;
+            }
+        };
+        let failed = end.error.is_some() && !end.dropped;
         self.cancellers.remove(&end.session);
         self.ended.push((Instant::now(), *end));
         if failed {
@@ -87,10 +94,15 @@ impl Sessions {
         }
     }
 
+    /// Whether every session has lost its database and ended.
+    pub(crate) fn all_dropped(&self) -> bool {
+        self.ended.len() as u32 == self.count && self.ended.iter().all(|(_, end)| end.dropped)
+    }
+
     /// The first error of a session before `window_end`: later ones fail nothing that was measured.
     pub(crate) fn first_error(&self, window_end: Option<Instant>) -> Option<String> {
         let within = |at: Instant| window_end.is_none_or(|end| at < end);
-        let errors = self.ended.iter().filter(|(at, _)| within(*at));
+        let errors = self.ended.iter().filter(|(at, end)| within(*at) && !end.dropped);
         let failed = errors.filter_map(|(_, end)| Some((end.session, end.error.as_ref()?))).next();
         failed.map(|(session, error)| format!("session {session}: {error}"))
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
-use slob_method::{Action, Op};
+use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KindRecord, OpKind};
 use slob_stats::Merge;
 
@@ -36,8 +36,12 @@ impl WindowEdges {
     /// taken to lie later; it is set microseconds after the snapshot that it is the moment of, so at most an
     /// operation per session that ended in between counts on the wrong side.
     pub(crate) fn holds(&self, moment: Instant) -> bool {
-        self.begin.get().is_some_and(|begin| moment >= *begin)
-            && self.end.get().is_none_or(|end| moment <= *end)
+        self.begin.get().is_some_and(|begin| moment >= *begin) && !self.is_over(moment)
+    }
+
+    /// Whether the window had ended before that moment.
+    fn is_over(&self, moment: Instant) -> bool {
+        self.end.get().is_some_and(|end| moment > *end)
     }
 }
 
@@ -51,8 +55,18 @@ pub(crate) struct Tally {
 
 #[derive(Debug, Default)]
 struct Shard {
-    window: BTreeMap<OpKind, KindRecord>,
+    /// By endpoint and kind.
+    window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
+    /// Operations that ended before the end of the window, from the start of the run.
+    until_end: u64,
+}
+
+/// Who did an operation, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) number: u32,
+    pub(crate) endpoint: usize,
 }
 
 /// What a session did within the window.
@@ -64,6 +78,8 @@ pub(crate) struct SessionTotals {
     pub(crate) rows: u64,
     pub(crate) busy_ns: u64,
     pub(crate) max_ns: Option<u64>,
+    /// When its last operation ended, within the window or not, in nanoseconds after the start of the run.
+    last_end_ns: u64,
 }
 
 impl Tally {
@@ -85,25 +101,43 @@ impl Tally {
     /// the second, and to the side of the window's edges, in which it ended.
     pub(crate) fn add(
         &self,
-        session: u32,
+        session: Place,
         begun: Instant,
-        ops: &[Op],
+        batch: &Batch,
         outcomes: &[OpOutcome],
         totals: &mut SessionTotals,
     ) {
-        let mut shard = self.shards[session as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
-        for (op, done) in ops.iter().zip(outcomes) {
+        let handed_over_ns = self.since_start(begun);
+        let mut shard =
+            self.shards[session.number as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
             let end = begun + Duration::from_nanos(done.start_ns + done.duration_ns);
             let kind = kind_of(op);
-            shard.add_to_series((end - self.start).as_secs(), kind, done);
+            let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
+            let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
+            let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
+            totals.last_end_ns = end_ns;
+            shard.until_end += u64::from(!self.edges.is_over(end));
+            shard.add_to_series((end - self.start).as_secs(), kind, done, response_ns);
             if self.edges.holds(end) {
-                let record = shard.window.entry(kind).or_default();
+                let record = shard.window.entry((session.endpoint, kind)).or_default();
                 record.operations += 1;
                 record.rows += done.rows;
                 record.latency.record(done.duration_ns);
+                response_ns.into_iter().for_each(|ns| record.response.record(ns));
                 totals.add(kind, done);
             }
         }
+    }
+
+    /// Operations that ended before the end of the window, those of the warm-up included.
+    pub(crate) fn done_until_end(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).until_end).sum()
+    }
+
+    /// Nanoseconds from the start to a moment.
+    pub(crate) fn since_start(&self, moment: Instant) -> u64 {
+        u64::try_from(moment.saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Takes what was reported for each second since the last call.
@@ -120,13 +154,26 @@ impl Tally {
 
     /// The operations within the window, by kind.
     pub(crate) fn window(&self) -> BTreeMap<OpKind, KindRecord> {
+        self.window_of(|_| true)
+    }
+
+    /// Those of one endpoint's sessions.
+    pub(crate) fn window_of_endpoint(&self, endpoint: usize) -> BTreeMap<OpKind, KindRecord> {
+        self.window_of(|other| other == endpoint)
+    }
+
+    fn window_of(&self, is_asked_for: impl Fn(usize) -> bool) -> BTreeMap<OpKind, KindRecord> {
         let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
         for shard in &self.shards {
-            for (kind, record) in &shard.lock().unwrap_or_else(PoisonError::into_inner).window {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            for ((_, kind), record) in
+                shard.window.iter().filter(|((endpoint, _), _)| is_asked_for(*endpoint))
+            {
                 let into = window.entry(*kind).or_default();
                 into.operations += record.operations;
                 into.rows += record.rows;
                 into.latency.merge(&record.latency);
+                into.response.merge(&record.response);
             }
         }
         window
@@ -147,7 +194,7 @@ fn kind_of(op: &Op) -> OpKind {
 }
 
 impl Shard {
-    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome) {
+    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
         let interval = self.seconds.entry(second).or_default();
         match kind {
             OpKind::Select => interval.ops.selects += 1,
@@ -156,10 +203,17 @@ impl Shard {
         }
         interval.rows += done.rows;
         interval.latency.record(done.duration_ns);
+        response_ns.into_iter().for_each(|ns| interval.response.record(ns));
     }
 }
 
 impl SessionTotals {
+    /// From the intended start of an operation to its end. A session that was idle when the operation was due began
+    /// it late only because no timer is exact, which is not the database's doing: then it is the duration.
+    fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
+        if self.last_end_ns <= due_ns { done.duration_ns } else { end_ns.saturating_sub(due_ns) }
+    }
+
     fn add(&mut self, kind: OpKind, done: &OpOutcome) {
         match kind {
             OpKind::Select => self.selects += 1,
@@ -192,10 +246,12 @@ mod tests {
             .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
             .into();
         let mut totals = SessionTotals::default();
-        tally.add(3, start, &[select(); 4], &outcomes, &mut totals);
+        tally.add(Place { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
         assert_eq!(tally.window()[&OpKind::Select].operations, 2);
+        assert_eq!(tally.window_of_endpoint(1), tally.window());
+        assert!(tally.window_of_endpoint(0).is_empty());
         let seconds: Vec<_> = tally.drain_seconds().into_iter().map(|(s, i)| (s, i.ops.selects)).collect();
         assert_eq!(seconds, [(0, 1), (1, 2), (2, 1)]);
         assert!(tally.drain_seconds().is_empty());
@@ -205,7 +261,29 @@ mod tests {
     fn nothing_counts_before_the_window_is_open() {
         let tally = Tally::new(Instant::now());
         let done = OpOutcome { start_ns: 0, duration_ns: 5, rows: 4 };
-        tally.add(0, tally.start(), &[select()], &[done], &mut SessionTotals::default());
+        let place = Place { number: 0, endpoint: 0 };
+        tally.add(place, tally.start(), &vec![select()].into(), &[done], &mut SessionTotals::default());
         assert!(tally.window().is_empty());
+    }
+
+    #[test]
+    fn response_time_begins_when_an_operation_is_due() {
+        let start = Instant::now();
+        let tally = Tally::new(start);
+        tally.edges().begin(start);
+        let ms = |ms: u64| ms * 1_000_000;
+        // The second is due while the first is at work; the third when the session is idle, which wakes up late.
+        let batch = Batch::due([(select(), ms(100)), (select(), ms(110)), (select(), ms(500))]);
+        let outcomes = [(100, 50), (150, 20), (501, 30)].map(|(start, duration)| OpOutcome {
+            start_ns: ms(start),
+            duration_ns: ms(duration),
+            rows: 4,
+        });
+        let place = Place { number: 0, endpoint: 0 };
+        tally.add(place, start, &batch, &outcomes, &mut SessionTotals::default());
+        let record = &tally.window()[&OpKind::Select];
+        assert_eq!((record.latency.sum(), record.latency.count()), (ms(100), 3));
+        assert_eq!(record.response.sum(), ms(50 + 60 + 30));
+        assert_eq!(tally.done_until_end(), 3);
     }
 }

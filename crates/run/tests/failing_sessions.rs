@@ -21,6 +21,8 @@ enum Fault {
     PanicsAtWork,
     FailsAtWork,
     ConflictsNowAndThen,
+    /// The first connection only.
+    IsLost,
 }
 
 /// The null engine, but session 1 has a fault.
@@ -48,6 +50,10 @@ impl Session for FaultySession {
             Fault::FailsAtWork if batches == 3 => {
                 outcome.clear();
                 outcome.push(OpOutcome { start_ns: 0, duration_ns: 1, rows: 64 });
+                Err(EngineError::new(ErrorKind::Connection, "executing", "the server went away"))
+            }
+            Fault::IsLost if batches == 3 => {
+                outcome.clear();
                 Err(EngineError::new(ErrorKind::Connection, "executing", "the server went away"))
             }
             Fault::ConflictsNowAndThen if batches % 2 == 1 => {
@@ -80,8 +86,11 @@ impl Engine for Faulty {
     }
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
         let inner = self.inner.session(plan)?;
-        if plan.number != 1 {
+        if plan.number != 1 || (self.fault == Fault::IsLost && plan.attempt > 2) {
             return Ok(inner);
+        }
+        if plan.attempt > 0 {
+            return Err(EngineError::new(ErrorKind::Connection, "connecting", "nobody answers"));
         }
         assert!(self.fault != Fault::PanicsWhenOpened, "as planned");
         Ok(Box::new(FaultySession { inner, fault: self.fault, batches: AtomicU32::new(0) }))
@@ -107,6 +116,10 @@ impl RunObserver for Silent {
 }
 
 fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
+    run_tolerating("fail", fault, length)
+}
+
+fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().display().to_string();
     let flags = [
@@ -115,12 +128,13 @@ fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
         ("WARMUP", "0"),
         ("THREADS_PER_SCHEMA", "3"),
         ("UPDATE_PCT", "0"),
+        ("TOLERATE_SESSION_LOSS", loss),
         length,
     ];
     let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let settings = Settings::resolve(&Parameters::new("null:", &[]), None, &[], &flags).unwrap().settings;
     let spec = RunSpec::from_settings(&settings).unwrap().spec;
-    let open = OpenSpec { target: spec.target.clone(), purpose: Purpose::Use, options: spec.options.clone() };
+    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
     let engine: Arc<dyn Engine> = Arc::new(Faulty { inner: (null::KIND.open)(&open).unwrap(), fault });
     let prepared = prepare(engine.as_ref(), &spec)?;
     let stop = AtomicBool::new(false);
@@ -154,4 +168,38 @@ fn conflicts_are_repeated_counted_and_lose_no_operation() {
     assert_eq!(record.status, Status::Completed);
     assert!(record.sessions.iter().all(|session| session.selects == 500));
     assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
+}
+
+#[test]
+fn a_session_that_connects_again_does_all_its_operations() {
+    let record = run_tolerating("reconnect", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    assert!(
+        record.sessions.iter().all(|session| session.selects == 500),
+        "no operation is lost or done twice"
+    );
+    let [loss] = &record.losses[..] else { panic!("{:?}", record.losses) };
+    assert_eq!((loss.session, loss.error.contains("went away")), (1, true));
+    assert!(loss.back_s.unwrap() > loss.at_s, "{loss:?}");
+    let whole: Vec<bool> = record.sessions.iter().map(|session| session.whole_window).collect();
+    assert_eq!(whole, [true, false, true]);
+}
+
+#[test]
+fn a_session_that_is_dropped_ends_and_the_others_go_on() {
+    let record = run_tolerating("drop", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    let selects: Vec<u64> = record.sessions.iter().map(|session| session.selects).collect();
+    assert!(selects[0] == 500 && selects[1] < 500 && selects[2] == 500, "{selects:?}");
+    assert!(record.sessions[1].error.is_some() && record.losses[0].back_s.is_none());
+}
+
+#[test]
+fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
+    // With FailsAtWork every later connection is refused too.
+    let begun = Instant::now();
+    let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2")).unwrap();
+    assert!(begun.elapsed().as_secs() < 30);
+    assert_eq!(record.status, Status::Completed);
+    assert_eq!((record.losses.len(), record.losses[0].back_s), (1, None));
 }
