@@ -1,4 +1,4 @@
-"""What benches/vs-pgbench and benches/vs-pgio share: the server, its CPU, slob's side of a pair, and the table."""
+"""What the benches against PostgreSQL's peers share: the server, its CPU, slob's side of a pair, and the table."""
 
 import json
 import os
@@ -91,16 +91,21 @@ def run_command(command, environment=None, folder=None):
 
 def slob(server, *arguments):
     with tempfile.TemporaryDirectory() as results:
-        environment = {**os.environ, "SLOB_RESULTS_DIR": results, "TARGET": server.target}
+        environment = {**os.environ, "SLOB_RESULTS_DIR": results, "SLOB_TARGET": server.target}
         return run_command([SLOB, *arguments], environment)
+
+
+def slob_record(server, work_unit, sessions, options):
+    """The record of a run that only reads."""
+    flags = {"run-time": options.seconds, "warmup": 1, "update-pct": 0, "scan-pct": 0, "scale": options.scale,
+             "work-unit": work_unit}
+    words = [f"--{key}={value}" for key, value in flags.items()]
+    return json.loads(slob(server, "run", "--json", "-s", "1", "-t", str(sessions), *words))
 
 
 def slob_side(server, work_unit, sessions, options):
     """Blocks per second, and per second of the server's CPU, of a run of slob's measured window."""
-    flags = {"run-time": options.seconds, "warmup": 1, "update-pct": 0, "scan-pct": 0, "scale": options.scale,
-             "work-unit": work_unit}
-    words = [f"--{key}={value}" for key, value in flags.items()]
-    record = json.loads(slob(server, "run", "--json", "-s", "1", "-t", str(sessions), *words))
+    record = slob_record(server, work_unit, sessions, options)
     rows = sum(kind["rows"] for kind in record["operations"].values())
     if not record.get("db_cpu"):
         sys.exit("slob's record has no CPU of the server, so there is nothing to compare")

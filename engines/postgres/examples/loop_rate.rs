@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, Load, LoadProgress, OpenSpec, Outcome, Purpose, Session, SessionPlan};
+use slob_engine::{Engine, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session, SessionPlan};
 use slob_engine_postgres::KIND;
 use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
@@ -40,7 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(out, "{}", load(engine.as_ref(), &arguments)?)?;
         }
         let load = engine.schemas()?.first().ok_or("nothing is loaded")?.load;
-        for note in engine.before_run(&[SchemaNo::FIRST])? {
+        for note in engine.before_run(&RunPlan {
+            schemas: &[SchemaNo::FIRST],
+            sessions: 1,
+            redo: None,
+            scans: false,
+        })? {
             writeln!(out, "{note}")?;
         }
         for unit in [64, 16, 3] {
@@ -58,7 +63,7 @@ fn open(target: &str, place: &str) -> Result<Box<dyn Engine>, Box<dyn Error>> {
     let table = Table::new("postgres://localhost/none", &[KIND.params]);
     let resolved = Settings::resolve(&table, None, &[], &[("LOOP".into(), place.into())])?;
     let options: EngineOptions = RunSpec::from_settings(&resolved.settings)?.spec.options;
-    Ok((KIND.open)(&OpenSpec { target: target.parse()?, purpose: Purpose::Load, options })?)
+    Ok((KIND.open)(&OpenSpec::new(target.parse()?, Purpose::Load, options))?)
 }
 
 fn load(engine: &dyn Engine, arguments: &Arguments) -> Result<String, Box<dyn Error>> {
@@ -111,7 +116,7 @@ fn measure(
     let opening = Instant::now();
     let sessions = open_sessions(engine, load, arguments.sessions)?;
     let opened = opening.elapsed().as_secs_f64();
-    let counters = engine.snapshot()?.counters;
+    let before = engine.snapshot()?;
     let processes = engine.processes().ok_or("the server is not on this machine")?;
     let (server, own) = (cpu_s(&processes), cpu_s(&[std::process::id()]));
     let begun = Instant::now();
@@ -141,7 +146,7 @@ fn measure(
     })?;
     let elapsed = begun.elapsed().as_secs_f64();
     let (server, own) = (cpu_s(&processes) - server, cpu_s(&[std::process::id()]) - own);
-    let delta = engine.snapshot()?.counters.since(&counters);
+    let delta = engine.snapshot()?.since(&before).counters;
     let seen = rows as f64;
     Ok(format!(
         "opened in {opened:.2} s; {:.0} blocks/s, {:.0} per server CPU second; own CPU {:.1} % of the server's; {delta:?}, rows {rows}",
@@ -161,6 +166,7 @@ fn open_sessions(
 ) -> Result<Vec<Numbered>, slob_engine::EngineError> {
     let open = |number| {
         let plan = SessionPlan {
+            attempt: 0,
             number,
             home: SchemaNo::FIRST,
             hot_schema: false,

@@ -9,7 +9,8 @@ SET synchronize_seqscans = off;
 SET default_transaction_isolation = 'read committed';
 SET default_transaction_read_only = off;
 -- A lock on our tables ends the run instead of hanging it.
-SET lock_timeout = '60s';
+-- A role, a database or the target's options may say how long to wait.
+SELECT set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '60s' ELSE current_setting('lock_timeout') END, false);
 SET statement_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET client_min_messages = warning;

@@ -2,7 +2,7 @@
 
 use postgres::Client;
 use postgres::error::SqlState;
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
 
 use crate::catalog::{self, get};
@@ -10,17 +10,18 @@ use crate::engine::Inner;
 use crate::error::failed;
 use crate::namespace::namespace;
 use crate::options::LoopPlace;
-use crate::{plans, procedure, settings};
+use crate::{capacity, place, plans, procedure};
 
 /// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a plan is not single-block I/O, or updates of a table would make no redo.
-pub(crate) fn prepare(inner: &Inner, schemas: &[SchemaNo]) -> Result<Vec<String>, EngineError> {
+pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    check_capacity(inner, run)?;
     inner.look.with(&inner.connector, |client| {
         let mut notes = Vec::new();
-        for schema in schemas {
+        for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));
             check_logged(client, *schema, &step)?;
             if inner.options.loop_place == LoopPlace::Server {
@@ -31,16 +32,30 @@ pub(crate) fn prepare(inner: &Inner, schemas: &[SchemaNo]) -> Result<Vec<String>
         }
         notes.extend(checkpoint(client)?);
         if inner.options.prewarm {
-            schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
+            run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
-        if inner.connector.is_local() && settings::data_directory(client).is_none() {
+        if inner.connector.is_local(0) && place::of_tables(client, None).is_none() {
             notes.push("The role may not see data_directory, so the device behind the data is not known: GRANT pg_read_all_settings to it, or run as a superuser.".into());
         }
+        if !inner.version.can_flush() {
+            notes.push("Before version 15 the server publishes what its sessions did at most twice a second, so its counters may lag by half a second at either edge of the window.".into());
+        }
         if inner.connector.endpoints() > 1 {
-            notes.push("Sessions use several endpoints; counters, wait events and settings are those of the first one.".into());
+            notes.push("Sessions use several endpoints; the server settings, and the device, are those of the first one.".into());
         }
         Ok(notes)
     })
+}
+
+/// Each server must let in the sessions that fall on it.
+fn check_capacity(inner: &Inner, run: &RunPlan<'_>) -> Result<(), EngineError> {
+    let endpoints = inner.servers.len() as u32;
+    for (endpoint, server) in (0..endpoints).zip(&inner.servers) {
+        let sessions = run.sessions / endpoints + u32::from(endpoint < run.sessions % endpoints);
+        let name = inner.connector.endpoint(endpoint as usize);
+        server.with(&inner.connector, |client| capacity::check(client, &name, sessions))?;
+    }
+    Ok(())
 }
 
 /// Updates of an unlogged table would make no redo.

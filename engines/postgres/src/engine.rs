@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, SchemaState, Server,
-    Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState,
+    Seen, Server, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table, UpdateText};
 
@@ -14,8 +15,8 @@ use crate::connect::Connector;
 use crate::error::failed;
 use crate::link::Links;
 use crate::options::{Options, PARAMS};
-use crate::sampler::Sampler;
-use crate::{before_run, catalog, counters, finish, load, processes, read_rows, session, settings};
+use crate::servers::{self, Watched};
+use crate::{before_run, catalog, finish, load, locks, read_rows, session, settings};
 
 /// The scheme of our targets.
 pub(crate) const SCHEME: &str = "postgres";
@@ -30,18 +31,17 @@ pub const KIND: EngineKind = EngineKind {
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
-    let connector = Arc::new(Connector::from_target(&spec.target, &spec.options)?);
+    let connector = Arc::new(Connector::from_target(&spec.target)?);
     let look = Links::new(session::SETTINGS);
     let version = look.with(&connector, ServerVersion::ask)?;
     Ok(Box::new(PostgresEngine(Arc::new(Inner {
+        servers: servers::watch(&connector)?,
         connector,
         version,
         options: Options::from_spec(spec),
         load: Links::new(include_str!("../sql/loading.sql")),
         look,
-        monitor: Links::new("SET application_name = 'slob monitor'"),
         complete: Mutex::default(),
-        sampler: Mutex::default(),
     }))))
 }
 
@@ -89,11 +89,10 @@ pub(crate) struct Inner {
     load: Links,
     /// Connections for looking at data and plans.
     pub(crate) look: Links,
-    /// Connections for counters, which are not work of ours.
-    monitor: Links,
+    /// The servers behind the endpoints.
+    pub(crate) servers: Vec<Watched>,
     /// Schemas that were found to be complete, and what they were loaded as.
     pub(crate) complete: Mutex<BTreeMap<SchemaNo, Load>>,
-    sampler: Mutex<Option<Sampler>>,
 }
 
 impl Inner {
@@ -101,6 +100,25 @@ impl Inner {
     pub(crate) fn update_text(&self, schema: SchemaNo) -> Option<UpdateText> {
         let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
         complete.get(&schema).map(|load| load.content().update_text())
+    }
+
+    /// Work on a schema that needs locks; when they are not had in time, the error names who holds them.
+    fn loading<T>(
+        &self,
+        schema: SchemaNo,
+        patience: Duration,
+        work: impl FnOnce(&mut postgres::Client) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.load.with(&self.connector, work).map_err(|error| {
+            if !locks::timed_out(&error) {
+                return error;
+            }
+            // If the server can't be asked any more, the error itself must do.
+            let asked = self.look.with(&self.connector, |client| {
+                locks::explained(client, schema, &format!("{} s", patience.as_secs()))
+            });
+            asked.unwrap_or(error)
+        })
     }
 
     fn forget(&self, schema: SchemaNo) {
@@ -113,7 +131,7 @@ struct PostgresEngine(Arc<Inner>);
 impl Engine for PostgresEngine {
     fn server(&self) -> Result<Server, EngineError> {
         let Inner { look, connector, options, version, .. } = &*self.0;
-        look.with(connector, |client| settings::describe(client, *version, options, connector.is_local()))
+        look.with(connector, |client| settings::describe(client, *version, options, connector.is_local(0)))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
@@ -122,20 +140,24 @@ impl Engine for PostgresEngine {
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
         let tablespace = self.0.options.tablespace.as_deref();
-        self.0.load.with(&self.0.connector, |client| load::create(client, load, schema, tablespace))
+        self.0.loading(schema, locks::LOAD_PATIENCE, |client| load::create(client, load, schema, tablespace))
     }
 
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
-        self.0.load.with(&self.0.connector, |client| load::load_slice(client, load, slice, progress))
+        self.0.loading(slice.schema, locks::LOAD_PATIENCE, |client| {
+            load::load_slice(client, load, slice, progress)
+        })
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        self.0.load.with(&self.0.connector, |client| finish::finish(client, load, schema, &self.0.options))
+        self.0.loading(schema, locks::LOAD_PATIENCE, |client| {
+            finish::finish(client, load, schema, &self.0.options)
+        })
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
         self.0.forget(schema);
-        self.0.load.with(&self.0.connector, |client| finish::drop_schema(client, schema))
+        self.0.loading(schema, locks::DROP_PATIENCE, |client| finish::drop_schema(client, schema))
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -143,15 +165,19 @@ impl Engine for PostgresEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        let Inner { monitor, connector, version, .. } = &*self.0;
-        let counters = monitor.with(connector, |client| counters::read(client, *version))?;
-        let mut sampler = self.0.sampler.lock().unwrap_or_else(PoisonError::into_inner);
-        let sampler = match &mut *sampler {
-            Some(sampler) => sampler,
-            // From now on: what happens before the first snapshot is in no window.
-            none => none.insert(Sampler::start(Arc::clone(connector))),
+        let Inner { servers, connector, version, .. } = &*self.0;
+        let mut error = None;
+        let see = |server: &Watched| {
+            server.see(connector, *version).unwrap_or_else(|fault| {
+                error = Some(fault);
+                Seen::Unreachable
+            })
         };
-        Ok(Snapshot { events: sampler.events(), ..Snapshot::now(counters) })
+        let seen: Vec<Seen> = servers.iter().map(see).collect();
+        match error {
+            Some(error) if !seen.iter().any(|seen| matches!(seen, Seen::Figures(_))) => Err(error),
+            _ => Ok(Snapshot::of_servers(seen)),
+        }
     }
 
     fn read_rows(
@@ -166,15 +192,22 @@ impl Engine for PostgresEngine {
             .with(&self.0.connector, |client| read_rows::read_rows(client, schema, table, positions, visit))
     }
 
-    fn before_run(&self, schemas: &[SchemaNo]) -> Result<Vec<String>, EngineError> {
-        before_run::prepare(&self.0, schemas)
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+        before_run::prepare(&self.0, run)
+    }
+
+    fn endpoints(&self) -> Vec<String> {
+        let names = self.0.connector.names();
+        if names.len() > 1 { names } else { Vec::new() }
     }
 
     fn processes(&self) -> Option<Vec<u32>> {
-        let Inner { monitor, connector, .. } = &*self.0;
-        if !connector.is_local() {
-            return None;
-        }
-        monitor.with(connector, processes::server_processes).ok().flatten()
+        let Inner { servers, connector, .. } = &*self.0;
+        let each: Option<Vec<_>> = servers
+            .iter()
+            .filter(|server| server.is_first())
+            .map(|server| server.processes(connector))
+            .collect();
+        each.map(|pids| pids.concat())
     }
 }

@@ -9,7 +9,7 @@ use slob_method::{SchemaNo, Table};
 use crate::error::failed;
 use crate::namespace::{INDEX, namespace, quoted, table};
 use crate::options::{LoopPlace, Options};
-use crate::{catalog, procedure};
+use crate::{catalog, locks, procedure};
 
 /// How often a vacuum is repeated, and how long it waits before: transactions that began before the last slice ended,
 /// such as slices of other schemas, keep its rows from being frozen.
@@ -126,17 +126,15 @@ pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<(), E
     catalog::schema(client, schema, &step)?;
     let mut transaction = client.transaction().map_err(|error| failed(step.as_str(), &error))?;
     let sql = format!(
-        "SET LOCAL lock_timeout = '5s';
+        "SET LOCAL lock_timeout = '{}s';
          DROP TABLE {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice;
          DROP PROCEDURE IF EXISTS {ns}.{};
          DROP SCHEMA {ns} RESTRICT",
+        locks::DROP_PATIENCE.as_secs(),
         procedure::SIGNATURE
     );
     transaction.batch_execute(&sql).and_then(|()| transaction.commit()).map_err(|error| {
         match error.code().map(postgres::error::SqlState::code) {
-            Some("55P03") => EngineError::new(ErrorKind::Retryable, step, "another session is using it")
-                .with_code("SQLSTATE 55P03")
-                .with_advice("end the sessions that use its tables, and try again"),
             Some("2BP01") => failed(step, &error)
                 .with_advice("it holds objects that slob did not make: move or drop them first"),
             _ => failed(step, &error),

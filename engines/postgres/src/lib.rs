@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod before_run;
+mod capacity;
 mod catalog;
 #[allow(dead_code, reason = "its own tests use the rest")]
 mod connect;
@@ -19,13 +20,16 @@ mod error;
 mod finish;
 mod link;
 mod load;
+mod locks;
 mod namespace;
 mod options;
+mod place;
 mod plans;
 mod procedure;
 mod processes;
 mod read_rows;
 mod sampler;
+mod servers;
 mod session;
 mod settings;
 

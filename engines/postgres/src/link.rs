@@ -11,13 +11,21 @@ use crate::error::failed;
 /// Connections of one purpose, each prepared with the same settings and used again when it comes back sound.
 pub(crate) struct Links {
     settings: &'static str,
+    /// `None` for any that answers, the first ones first.
+    endpoint: Option<usize>,
     idle: Mutex<Vec<Client>>,
 }
 
 impl Links {
-    /// No connections yet; each that is made is prepared with `settings`.
+    /// No connections yet; each that is made goes to the first endpoint that answers and is prepared with
+    /// `settings`.
     pub(crate) fn new(settings: &'static str) -> Self {
-        Self { settings, idle: Mutex::default() }
+        Self { settings, endpoint: None, idle: Mutex::default() }
+    }
+
+    /// The same, to one endpoint.
+    pub(crate) fn to_endpoint(settings: &'static str, endpoint: usize) -> Self {
+        Self { settings, endpoint: Some(endpoint), idle: Mutex::default() }
     }
 
     /// Lends a connection. After an error it is closed, and with it any transaction that it had open.
@@ -40,7 +48,10 @@ impl Links {
     }
 
     fn connect(&self, connector: &Connector) -> Result<Client, EngineError> {
-        let mut client = connector.connect(None)?;
+        let mut client = match self.endpoint {
+            Some(endpoint) => connector.connect(endpoint)?,
+            None => connector.connect_anywhere()?,
+        };
         client.batch_execute(self.settings).map_err(|error| failed("preparing a connection", &error))?;
         Ok(client)
     }

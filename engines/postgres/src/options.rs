@@ -1,43 +1,14 @@
 //! Parameters of this engine.
 
+pub(crate) use slob_engine::LoopPlace;
 use slob_engine::OpenSpec;
 use slob_spec::{Group, Kind, Param};
 
 use crate::engine::SCHEME;
 
 const GROUP: Group = Group::Engine(SCHEME);
-const SERVER: &str = "server";
-const CLIENT: &str = "client";
 const PREWARM_NONE: &str = "none";
 const PREWARM_CACHE: &str = "cache";
-
-const LOOP: Param = Param::new(
-    "LOOP",
-    Kind::Choice(&[
-        (SERVER, "a procedure in the server executes whole batches"),
-        (CLIENT, "this program sends operation by operation, for servers without procedures"),
-    ]),
-    GROUP,
-    "where the loop over the operations of a batch runs",
-)
-.shipped(SERVER)
-.flag("loop");
-const TABLESPACE: Param = Param::new(
-    "PG_TABLESPACE",
-    Kind::Text,
-    GROUP,
-    "tablespace that setup puts tables and indexes into; unset means the database's default",
-)
-.flag("pg-tablespace");
-
-/// Read by [`crate::connect`].
-const ENDPOINTS: Param = Param::new(
-    "ENDPOINTS",
-    Kind::Text,
-    GROUP,
-    "hosts that sessions are spread over, round-robin: HOST:PORT,HOST:PORT; unset means those of TARGET",
-)
-.flag("endpoints");
 
 const PREWARM: Param = Param::new(
     "PREWARM",
@@ -52,16 +23,7 @@ const PREWARM: Param = Param::new(
 .flag("prewarm");
 
 /// All of them.
-pub(crate) const PARAMS: &[Param] = &[LOOP, TABLESPACE, ENDPOINTS, PREWARM];
-
-/// Where the loop over the operations of a batch runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoopPlace {
-    /// In a procedure of the server.
-    Server,
-    /// Here, with prepared statements.
-    Client,
-}
+pub(crate) const PARAMS: &[Param] = &[LoopPlace::PARAM, PREWARM];
 
 /// The values of the parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,11 +39,8 @@ pub(crate) struct Options {
 impl Options {
     /// Takes them out of what a target is opened with.
     pub(crate) fn from_spec(spec: &OpenSpec) -> Self {
-        let loop_place = match spec.options.choice(LOOP.key) {
-            Some(CLIENT) => LoopPlace::Client,
-            _ => LoopPlace::Server,
-        };
-        let tablespace = spec.options.text(TABLESPACE.key).filter(|name| !name.is_empty());
+        let loop_place = LoopPlace::from_options(&spec.options);
+        let tablespace = spec.tablespace.as_deref().filter(|name| !name.is_empty());
         let prewarm = spec.options.choice(PREWARM.key) == Some(PREWARM_CACHE);
         Self { loop_place, tablespace: tablespace.map(str::to_owned), prewarm }
     }

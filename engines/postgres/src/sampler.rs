@@ -32,12 +32,12 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Starts it. If the server can't be asked there are no events: waits are no reason to end a run.
-    pub(crate) fn start(connector: Arc<Connector>) -> Self {
+    pub(crate) fn start(connector: Arc<Connector>, endpoint: usize) -> Self {
         let times = Arc::<Mutex<Times>>::default();
         let (stop, stopped) = mpsc::channel::<()>();
         let shared = Arc::clone(&times);
         let thread = thread::spawn(move || {
-            let Ok((mut client, query)) = connect(&connector) else { return };
+            let Ok((mut client, query)) = connect(&connector, endpoint) else { return };
             let mut last = Instant::now();
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 let Ok(seen) = look(&mut client, &query) else { return };
@@ -75,8 +75,11 @@ impl Drop for Sampler {
     }
 }
 
-fn connect(connector: &Connector) -> Result<(Client, Statement), Box<dyn std::error::Error>> {
-    let mut client = connector.connect(None)?;
+fn connect(
+    connector: &Connector,
+    endpoint: usize,
+) -> Result<(Client, Statement), Box<dyn std::error::Error>> {
+    let mut client = connector.connect(endpoint)?;
     client.batch_execute("SET application_name = 'slob monitor'")?;
     let query = client.prepare(QUERY)?;
     Ok((client, query))

@@ -1,7 +1,5 @@
 //! The settings that change results, and advice on them.
 
-use std::path::PathBuf;
-
 use postgres::Client;
 use slob_engine::{Capabilities, EngineError, LoadState, Server, Setting};
 
@@ -9,6 +7,7 @@ use crate::catalog::{self, get};
 use crate::engine::ServerVersion;
 use crate::error::failed;
 use crate::options::{LoopPlace, Options};
+use crate::place;
 
 /// In the order in which they should be read. Those that a version lacks are left out.
 const NAMES: &[&str] = &[
@@ -92,6 +91,7 @@ pub(crate) fn describe(
     let buffers = get::<Option<i64>>(&row, 2, step)?.map(i64::cast_unsigned);
     let direct_io = direct_io(&found, version);
     let blocks = loaded_blocks(client)?;
+    let data_path = place::of_tables(client, options.tablespace.as_deref());
     Ok(Server {
         product: "PostgreSQL".into(),
         version: get(&row, 0, step)?,
@@ -99,14 +99,16 @@ pub(crate) fn describe(
         advice: advice(&found, blocks, buffers, direct_io, memory_blocks(block_bytes).filter(|_| local)),
         settings: found.0,
         capabilities: Capabilities {
+            tablespaces: true,
             stores_data: true,
             parallel_slices: true,
+            whole_tables: true,
             embedded: false,
             batches_in_server: options.loop_place == LoopPlace::Server,
             cancel: true,
             direct_io,
         },
-        data_path: data_directory(client).filter(|_| local).filter(|path| path.is_dir()),
+        data_path: data_path.filter(|_| local).filter(|path| path.is_dir()),
     })
 }
 
@@ -116,14 +118,6 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
         return Some(false);
     }
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
-}
-
-/// Where the data are, if the role may know it.
-pub(crate) fn data_directory(client: &mut Client) -> Option<PathBuf> {
-    // A plain role sees no such row, where SHOW would be an error.
-    let sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'";
-    let row = client.query_opt(sql, &[]).ok()??;
-    row.try_get::<_, Option<String>>(0).ok()?.map(PathBuf::from)
 }
 
 /// Blocks of all complete schemas; `None` if there is none.

@@ -18,7 +18,6 @@ use cluster::{Cluster, Version, skip};
 use connect::{Connector, Environment};
 use postgres::Client;
 use slob_engine::{EngineError, ErrorKind};
-use slob_spec::EngineOptions;
 
 const PASSWORD: &str = "S3CRET: of\\ours";
 
@@ -26,11 +25,11 @@ fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, Engi
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let target = target.parse().expect("a target");
-    Connector::from_environment(&target, &EngineOptions::default(), &Environment::new(&find))
+    Connector::from_environment(&target, &Environment::new(&find))
 }
 
 fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client, EngineError> {
-    connector(target, variables)?.connect(None)
+    connector(target, variables)?.connect(0)
 }
 
 fn refused(target: &str, variables: &[(&str, &str)]) -> EngineError {
@@ -124,18 +123,18 @@ fn sessions_go_round_robin_and_sockets_and_services_are_found() {
     };
     let hosts = format!("127.0.0.1:{},localhost:{}", first.port(), second.port());
     let both = connector(&format!("postgres://postgres@{hosts}/postgres"), &[]).unwrap();
-    assert_eq!((both.endpoints(), both.is_local()), (2, true));
+    assert_eq!((both.endpoints(), both.is_local(0), both.is_local(1)), (2, true, true));
     for session in 0..4 {
         let port = if session % 2 == 0 { first.port() } else { second.port() };
-        assert_eq!(shown(&mut both.connect(Some(session)).unwrap(), "SHOW port"), port.to_string());
+        assert_eq!(shown(&mut both.connect(session).unwrap(), "SHOW port"), port.to_string());
         assert!(both.endpoint(session).ends_with(&format!(":{port}")));
     }
-    assert_eq!(shown(&mut both.connect(None).unwrap(), "SHOW port"), first.port().to_string());
+    assert_eq!(shown(&mut both.connect(0).unwrap(), "SHOW port"), first.port().to_string());
 
     let unix = connector(&first.unix_target(), &[]).unwrap();
-    let mut client = unix.connect(None).unwrap();
+    let mut client = unix.connect(0).unwrap();
     assert_eq!(shown(&mut client, "SELECT coalesce(inet_client_addr()::text, 'socket')"), "socket");
-    assert!(unix.is_local() && unix.endpoint(0).starts_with('/'), "{unix:?}");
+    assert!(unix.is_local(0) && unix.endpoint(0).starts_with('/'), "{unix:?}");
 
     let folder = tempfile::tempdir().unwrap();
     let services = folder.path().join("services");
@@ -236,7 +235,7 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
 
 /// A long statement ends when it is cancelled through the connector.
 fn cancels(connector: &Connector) {
-    let mut client = connector.connect(Some(0)).unwrap();
+    let mut client = connector.connect(0).unwrap();
     let token = client.cancel_token();
     let ended = thread::scope(|scope| {
         let work = scope.spawn(move || client.batch_execute("SELECT pg_sleep(600)"));

@@ -6,7 +6,8 @@ mod common;
 use cluster::{Cluster, Version};
 use common::{FIRST, LOAD, load_schema, open, options, plain_target};
 use rstest::rstest;
-use slob_engine::{ErrorKind, Load, LoadProgress, LoadState};
+use slob_engine::{ErrorKind, Load, LoadProgress, LoadState, OpenSpec, Purpose};
+use slob_engine_postgres::KIND;
 use slob_method::{SchemaNo, Table};
 
 fn ask<T: for<'a> postgres::types::FromSql<'a>>(cluster: &Cluster, sql: &str) -> T {
@@ -88,9 +89,16 @@ fn a_schema_in_use_is_not_dropped() {
     let engine = open(&target, &options(&[])).expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let mut user = postgres::Client::connect(&target, postgres::NoTls).expect("a connection");
-    user.batch_execute("BEGIN; SELECT count(*) FROM slob1.cf1").expect("readable");
+    user.batch_execute("SET application_name = 'a visitor'; BEGIN; SELECT count(*) FROM slob1.cf1")
+        .expect("readable");
     let error = engine.drop_schema(FIRST).expect_err("somebody reads it");
-    assert_eq!(error.kind(), ErrorKind::Retryable, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Fatal, "{error}");
+    let pid: i32 = user.query_one("SELECT pg_backend_pid()", &[]).expect("a session").get(0);
+    for words in
+        [&*format!("pid {pid} (user plain, application 'a visitor')"), "after 5 s", "pg_terminate_backend"]
+    {
+        assert!(error.to_string().contains(words), "{words}: {error}");
+    }
     user.batch_execute("COMMIT").expect("a transaction is open");
     engine.drop_schema(FIRST).expect("nobody reads it");
 }
@@ -169,7 +177,11 @@ fn a_tablespace_takes_tables_and_index() {
     };
     let target = plain_target(&cluster);
     cluster.sql("CREATE TABLESPACE \"fast disks\" OWNER plain LOCATION ''");
-    let engine = open(&target, &options(&[("PG_TABLESPACE", "fast disks")])).expect("it opens");
+    let engine = (KIND.open)(&OpenSpec {
+        tablespace: Some("fast disks".into()),
+        ..OpenSpec::new(target.parse().expect("a target"), Purpose::Load, options(&[]))
+    })
+    .expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let elsewhere = "SELECT count(*) FROM pg_class c WHERE relnamespace = 'slob1'::regnamespace AND relname IN ('cf1', 'cf2', 'i_cf1')
                      AND (SELECT spcname FROM pg_tablespace t WHERE t.oid = c.reltablespace) = 'fast disks'";

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Version};
 use common::{FIRST, LOAD, batch, load_schema, open, options, plain_target, session};
 use rstest::rstest;
-use slob_engine::{Counter, Engine, ErrorKind, Outcome};
+use slob_engine::{Counter, Engine, ErrorKind, Outcome, RunPlan};
 use slob_spec::RedoStress;
+
+const RUN: RunPlan<'_> =
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
 
 struct Loaded {
     cluster: Cluster,
@@ -56,13 +59,13 @@ fn blocks_seen_are_blocks_counted(#[case] version: Version) {
         loaded.admin().query_one(sql, &[]).expect("an answer").get(0)
     };
     session.execute(&batch(0, 64, 1, 10), None, &mut Outcome::new()).expect("it runs");
-    let (before, heap_before) = (loaded.engine.snapshot().expect("readable").counters, heap());
+    let (before, heap_before) = (loaded.engine.snapshot().expect("readable"), heap());
     session.execute(&batch(0, 64, 2, 500), None, &mut Outcome::new()).expect("it runs");
-    let after = loaded.engine.snapshot().expect("readable").counters;
+    let after = loaded.engine.snapshot().expect("readable");
     let seen = 500.0 * 64.0;
     let counted = (heap() - heap_before) as f64;
     assert!((counted / seen - 1.0).abs() < 0.005, "{counted} visits of blocks for {seen} rows");
-    let delta = after.since(&before);
+    let delta = after.since(&before).counters;
     let logical = delta.get(Counter::LogicalReads).expect("counted") as f64;
     assert!(logical >= seen && logical < seen * 1.15, "{logical} with those of the index");
     let physical = delta.get(Counter::PhysicalReads).expect("counted");
@@ -81,9 +84,9 @@ fn redo_and_commits_follow_the_updates(#[case] version: Version) {
     let mut bytes = Vec::new();
     for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
         let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
-        let before = loaded.engine.snapshot().expect("readable").counters;
+        let before = loaded.engine.snapshot().expect("readable");
         session.execute(&batch(100, 8, nonce, 100), None, &mut Outcome::new()).expect("it runs");
-        let delta = loaded.engine.snapshot().expect("readable").counters.since(&before);
+        let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
         let commits = delta.get(Counter::Commits).expect("counted");
         assert!((100..130).contains(&commits), "{commits} commits of 100 updates");
         assert!(delta.get(Counter::RowsChanged).is_some_and(|rows| (800..900).contains(&rows)), "{delta:?}");
@@ -107,7 +110,7 @@ fn waits_are_sampled_as_the_server_names_them() {
     let worker = thread::spawn(move || session.execute(&batch(100, 1, 3, 1), None, &mut Outcome::new()));
     let begun = Instant::now();
     let waited = loop {
-        let events = loaded.engine.snapshot().expect("readable").events;
+        let events = loaded.engine.snapshot().expect("readable").total().events;
         if let Some(event) = events.into_iter().find(|event| event.class == "Lock") {
             break event;
         }
@@ -172,14 +175,14 @@ fn too_many_sessions_are_refused_with_the_figures() {
 #[test]
 fn a_run_that_would_not_be_single_block_reads_is_refused() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
-    loaded.engine.before_run(&[FIRST]).expect("all is well");
+    loaded.engine.before_run(&RUN).expect("all is well");
     loaded.sql("ALTER TABLE slob1.cf1 SET UNLOGGED");
-    let error = loaded.engine.before_run(&[FIRST]).expect_err("no redo");
+    let error = loaded.engine.before_run(&RUN).expect_err("no redo");
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("unlogged"), "{error}");
     loaded.sql("ALTER TABLE slob1.cf1 SET LOGGED");
     loaded.sql("DROP INDEX slob1.i_cf1");
-    let error = loaded.engine.before_run(&[FIRST]).expect_err("no index");
+    let error = loaded.engine.before_run(&RUN).expect_err("no index");
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("Seq Scan on cf1"), "it shows the plan: {error}");
 }
@@ -189,17 +192,17 @@ fn a_run_that_would_not_be_single_block_reads_is_refused() {
 #[case(Version::V18)]
 fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[("fsync", "off")], &[]) else { return };
-    let notes = loaded.engine.before_run(&[FIRST]).expect("a plain role suffices");
+    let notes = loaded.engine.before_run(&RUN).expect("a plain role suffices");
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(notes[0].contains("pg_checkpoint") && notes[1].contains("pg_read_all_settings"), "{notes:?}");
     assert_eq!(loaded.engine.server().expect("readable").data_path, None);
 
     let engine = loaded.as_superuser();
-    let before = engine.snapshot().expect("readable").counters;
-    assert_eq!(engine.before_run(&[FIRST]).expect("all is well"), Vec::<String>::new());
+    let before = engine.snapshot().expect("readable");
+    assert_eq!(engine.before_run(&RUN).expect("all is well"), Vec::<String>::new());
     let begun = Instant::now();
     // The checkpointer publishes what it counted after it has answered.
-    while engine.snapshot().expect("readable").counters.since(&before).get(Counter::Checkpoints) == Some(0) {
+    while engine.snapshot().expect("readable").since(&before).counters.get(Counter::Checkpoints) == Some(0) {
         assert!(begun.elapsed() < Duration::from_secs(30), "no checkpoint was counted");
         thread::sleep(Duration::from_millis(50));
     }
@@ -234,12 +237,12 @@ fn a_warm_cache_reads_nothing() {
     drop(engine);
     cluster.restart().expect("it starts again, with an empty cache");
     let engine = open(&target, &options(&[("PREWARM", "cache")])).expect("it opens");
-    engine.before_run(&[FIRST]).expect("all is well");
+    engine.before_run(&RUN).expect("all is well");
     let mut session = session(engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
     session.execute(&batch(0, 64, 1, 1), None, &mut Outcome::new()).expect("it runs");
-    let before = engine.snapshot().expect("readable").counters;
+    let before = engine.snapshot().expect("readable");
     session.execute(&batch(0, 64, 2, 200), None, &mut Outcome::new()).expect("it runs");
-    let delta = engine.snapshot().expect("readable").counters.since(&before);
+    let delta = engine.snapshot().expect("readable").since(&before).counters;
     assert!(delta.get(Counter::PhysicalReads).is_some_and(|reads| reads < 64), "{delta:?}");
 }
 
@@ -247,7 +250,7 @@ fn a_warm_cache_reads_nothing() {
 fn an_older_procedure_is_replaced_before_a_run() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     loaded.sql("UPDATE pg_proc SET prosrc = 'BEGIN END' WHERE proname = 'slob_batch'");
-    loaded.engine.before_run(&[FIRST]).expect("all is well");
+    loaded.engine.before_run(&RUN).expect("all is well");
     let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
     let mut outcome = Outcome::new();
     session.execute(&batch(0, 3, 1, 5), None, &mut outcome).expect("it runs");

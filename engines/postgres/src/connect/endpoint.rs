@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use slob_engine::{EngineError, ErrorKind};
-use slob_spec::{Endpoint as Named, Target};
+use slob_spec::Endpoint as Named;
 
 use super::sources::Sources;
 
@@ -90,18 +90,6 @@ impl fmt::Display for Endpoint {
             Place::Socket(folder) => write!(f, "{}:{}", folder.display(), self.port),
         }
     }
-}
-
-/// Reads hosts with commas between, as in a URL.
-///
-/// # Errors
-/// If the list is misspelt.
-pub(super) fn parse_list(text: &str) -> Result<Vec<Named>, EngineError> {
-    let target = format!("hosts://{text}").parse::<Target>();
-    target.map(|target| target.endpoints().to_vec()).map_err(|error| {
-        EngineError::new(ErrorKind::Usage, "reading ENDPOINTS", error.to_string())
-            .with_advice("write host:port,host:port")
-    })
 }
 
 /// Where to connect: `named`, the hosts of the URL, else `host` of the query, a service or the environment, else the unix

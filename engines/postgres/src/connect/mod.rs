@@ -20,7 +20,7 @@ use std::time::Duration;
 use postgres::config::SslMode;
 use postgres::{CancelToken, Client, Config, NoTls};
 use slob_engine::{EngineError, ErrorKind};
-use slob_spec::{EngineOptions, Target};
+use slob_spec::Target;
 
 use endpoint::{Endpoint, Place};
 pub(crate) use environment::Environment;
@@ -67,14 +67,12 @@ impl Server {
 }
 
 impl Connector {
-    /// Reads what a target, its options and the process's environment say. Connects to nothing.
-    ///
-    /// The option `ENDPOINTS`, where the engine has it, replaces the hosts of the target.
+    /// Reads what a target and the process's environment say. Connects to nothing.
     ///
     /// # Errors
     /// If a parameter is not known or misspelt, or a file that is named can't be used.
-    pub(crate) fn from_target(target: &Target, options: &EngineOptions) -> Result<Self, EngineError> {
-        Self::from_environment(target, options, &Environment::process())
+    pub(crate) fn from_target(target: &Target) -> Result<Self, EngineError> {
+        Self::from_environment(target, &Environment::process())
     }
 
     /// As [`Connector::from_target`], in an environment that need not be the process's.
@@ -83,29 +81,23 @@ impl Connector {
     /// As there.
     pub(crate) fn from_environment(
         target: &Target,
-        options: &EngineOptions,
         environment: &Environment<'_>,
     ) -> Result<Self, EngineError> {
         let sources = Sources::new(target, environment)?;
         let login = Login::new(target, &sources, environment)?;
         let common = common_config(&login, &sources)?;
-        let hosts = match options.text("ENDPOINTS").filter(|text| !text.is_empty()) {
-            Some(text) => endpoint::parse_list(text)?,
-            None => target.endpoints().to_vec(),
-        };
-        let endpoints = endpoint::endpoints(&hosts, &sources)?;
+        let endpoints = endpoint::endpoints(target.endpoints(), &sources)?;
         let servers = endpoints.into_iter().map(|endpoint| Server::new(endpoint, &common, &login)).collect();
         let tls = Tls::from_sources(&sources, environment)?;
         Ok(Self { servers, tls, user: login.user, database: login.database })
     }
 
-    /// Connects: a session to the endpoint that its number falls on, round-robin; everything else to the first.
+    /// Connects to an endpoint; numbers go round, so that the number of a session will do.
     ///
     /// # Errors
     /// If the name is unknown, nothing answers in time, or the server refuses.
-    pub(crate) fn connect(&self, session: Option<u32>) -> Result<Client, EngineError> {
-        let session = session.unwrap_or(0);
-        let server = self.server(session);
+    pub(crate) fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {
+        let server = self.server(endpoint);
         let mut config = server.config.clone();
         config.port(server.endpoint.port);
         match &server.endpoint.place {
@@ -128,12 +120,25 @@ impl Connector {
                 config.connect(connect.clone())
             }
         };
-        client.map_err(|error| explain(self.step(session), &error, server.hint.as_deref()))
+        client.map_err(|error| explain(self.step(endpoint), &error, server.hint.as_deref()))
     }
 
-    /// Where a session goes: `host:port`, or the folder of the unix socket and the port.
-    pub(crate) fn endpoint(&self, session: u32) -> String {
-        self.server(session).endpoint.to_string()
+    /// Connects to the first endpoint that can be reached.
+    ///
+    /// # Errors
+    /// That of the first one, if none can; at once if one that can be reached refuses.
+    pub(crate) fn connect_anywhere(&self) -> Result<Client, EngineError> {
+        let first = match self.connect(0) {
+            Err(error) if error.kind() == ErrorKind::Connection => error,
+            other => return other,
+        };
+        let others = (1..self.endpoints()).map(|endpoint| self.connect(endpoint));
+        others.into_iter().find_map(Result::ok).ok_or(first)
+    }
+
+    /// Where that is: `host:port`, or the folder of the unix socket and the port.
+    pub(crate) fn endpoint(&self, endpoint: usize) -> String {
+        self.server(endpoint).endpoint.to_string()
     }
 
     /// How many endpoints there are, at least one.
@@ -154,28 +159,31 @@ impl Connector {
         done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
     }
 
-    /// Whether all endpoints are on this machine: unix sockets, loopback addresses, or `localhost`.
-    pub(crate) fn is_local(&self) -> bool {
-        self.servers.iter().all(|server| server.endpoint.is_local())
+    /// The names of all endpoints, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.servers.iter().map(|server| server.endpoint.to_string()).collect()
     }
 
-    fn server(&self, session: u32) -> &Server {
-        // In usize, which is at least as wide as u32 on every platform that this runs on.
-        &self.servers[session as usize % self.servers.len()]
+    /// Whether an endpoint is on this machine: a unix socket, a loopback address, or `localhost`.
+    pub(crate) fn is_local(&self, endpoint: usize) -> bool {
+        self.server(endpoint).endpoint.is_local()
     }
 
-    fn step(&self, session: u32) -> String {
+    fn server(&self, endpoint: usize) -> &Server {
+        &self.servers[endpoint % self.servers.len()]
+    }
+
+    fn step(&self, endpoint: usize) -> String {
         let Self { user, database, .. } = self;
-        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(session))
+        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(endpoint))
     }
 }
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoints: Vec<_> = self.servers.iter().map(|server| server.endpoint.to_string()).collect();
         let Self { user, database, .. } = self;
         f.debug_struct("Connector")
-            .field("endpoints", &endpoints)
+            .field("endpoints", &self.names())
             .field("user", user)
             .field("database", database)
             .finish_non_exhaustive()

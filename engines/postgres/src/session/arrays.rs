@@ -14,7 +14,8 @@ pub(super) struct Arrays {
     pub(super) ends: Vec<i64>,
     /// Empty where no operation is an UPDATE.
     pub(super) stamps: Vec<i64>,
-    /// Empty where no operation pauses.
+    /// Pauses in microseconds, or, in an open loop, how long after the first moment each operation is due, with a
+    /// minus sign. Empty where no operation pauses.
     pub(super) pauses: Vec<i32>,
 }
 
@@ -46,7 +47,12 @@ impl Arrays {
                 Action::Select(_) | Action::Scan => 0,
             }));
         }
-        if ops.iter().any(|op| op.pause_us > 0) {
+        if batch.dues_ns().is_some() {
+            let due = |index| batch.not_before(index).map_or(0, |wait| wait.as_micros());
+            // One that is late already is told apart from one without a time by its minus sign.
+            let wait = |index| -i32::try_from(due(index).max(1)).unwrap_or(i32::MAX);
+            self.pauses.extend((0..ops.len()).map(wait));
+        } else if ops.iter().any(|op| op.pause_us > 0) {
             // A pause of more than half an hour is as good as that.
             self.pauses.extend(ops.iter().map(|op| i32::try_from(op.pause_us).unwrap_or(i32::MAX)));
         }

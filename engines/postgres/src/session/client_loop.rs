@@ -1,11 +1,11 @@
 //! The loop in the client: the same statements, prepared and sent one by one, each a transaction of its own.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
-use slob_engine::{Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
+use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each};
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp};
 use slob_spec::RedoStress;
 
@@ -13,11 +13,14 @@ use super::canceller::Canceller;
 use super::classify;
 use crate::engine::Inner;
 use crate::error::failed;
+use crate::locks;
 use crate::procedure::{Kind, statement, updated_columns};
 
 /// A session that sends operation by operation.
 pub(super) struct ClientSession {
+    inner: Arc<Inner>,
     client: Client,
+    endpoint: usize,
     plan: SessionPlan,
     /// By kind and whether they go to schema 1 from another home.
     statements: Vec<((Kind, bool), Statement)>,
@@ -33,7 +36,7 @@ impl ClientSession {
     /// # Errors
     /// If one can't be prepared.
     pub(super) fn open(
-        inner: &Inner,
+        inner: &Arc<Inner>,
         mut client: Client,
         plan: &SessionPlan,
         step: String,
@@ -56,25 +59,16 @@ impl ClientSession {
         let flush = flush.transpose().map_err(|error| failed(step, &error))?;
         let canceller = Canceller::new(client.cancel_token(), Arc::clone(&inner.connector));
         let texts = std::array::from_fn(|_| String::with_capacity(COLUMN_BYTES));
-        Ok(Self { client, plan: plan.clone(), statements, flush, texts, canceller })
-    }
-
-    /// Carries out one operation and returns its rows.
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
-        let class = classify(op, &self.plan)?;
-        let statement =
-            self.statements.iter().find(|(key, _)| *key == class).map(|(_, statement)| statement.clone());
-        let step = || format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema);
-        let statement = statement.ok_or_else(|| {
-            EngineError::new(ErrorKind::Usage, step(), "the session was not opened for such an operation")
-        })?;
-        let result = match op.action {
-            Action::Select(range) => self.count(&statement, &[&key(range.first), &key(range.end())]),
-            Action::Scan => self.count(&statement, &[]),
-            Action::Update(range, stamp) => self.update(&statement, class.0, range, stamp),
-        };
-        result.map_err(|error| {
-            failed(format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema), &error)
+        let endpoint = plan.endpoint(inner.connector.endpoints());
+        Ok(Self {
+            inner: Arc::clone(inner),
+            client,
+            endpoint,
+            plan: plan.clone(),
+            statements,
+            flush,
+            texts,
+            canceller,
         })
     }
 
@@ -113,26 +107,33 @@ impl ClientSession {
         deadline: Option<Instant>,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
-        let begun = Instant::now();
         let canceller = self.canceller.clone();
-        for op in batch.ops() {
-            let start = Instant::now();
-            if deadline.is_some_and(|deadline| start >= deadline) {
-                break;
-            }
-            canceller.alarm().sleep(Duration::ZERO, None)?;
-            let rows = self.perform(op)?;
-            outcome.push(OpOutcome {
-                start_ns: nanoseconds(start - begun),
-                duration_ns: nanoseconds(start.elapsed()),
-                rows,
-            });
-            canceller.alarm().sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
-        }
+        execute_each(self, batch, deadline, canceller.alarm(), outcome)?;
         if let Some(flush) = &self.flush {
             self.client.query_one(flush, &[]).map_err(|error| failed("publishing statistics", &error))?;
         }
         Ok(())
+    }
+}
+
+impl Perform for ClientSession {
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+        let class = classify(op, &self.plan)?;
+        let statement =
+            self.statements.iter().find(|(key, _)| *key == class).map(|(_, statement)| statement.clone());
+        let step = || format!("session {}, {op}", self.plan.number);
+        let statement = statement.ok_or_else(|| {
+            EngineError::new(ErrorKind::Usage, step(), "the session was not opened for such an operation")
+        })?;
+        let result = match op.action {
+            Action::Select(range) => self.count(&statement, &[&key(range.first), &key(range.end())]),
+            Action::Scan => self.count(&statement, &[]),
+            Action::Update(range, stamp) => self.update(&statement, class.0, range, stamp),
+        };
+        result.map_err(|error| {
+            let error = failed(format!("session {}, {op}", self.plan.number), &error);
+            locks::named(&self.inner, op.schema, error)
+        })
     }
 }
 
@@ -146,6 +147,10 @@ impl Session for ClientSession {
         outcome.clear();
         let canceller = self.canceller.clone();
         canceller.guard(|| self.work(batch, deadline, outcome))
+    }
+
+    fn endpoint(&self) -> usize {
+        self.endpoint
     }
 
     fn canceller(&self) -> Option<Arc<dyn Cancel>> {
@@ -164,8 +169,4 @@ fn numbered(kind: Kind, schema: SchemaNo) -> String {
 
 fn key(key: u64) -> i64 {
     key.cast_signed()
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -27,7 +27,11 @@ pub(crate) const SETTINGS: &str = include_str!("../../sql/session.sql");
 /// # Errors
 /// If a schema that it needs is not loaded, or the server refuses another connection.
 pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
-    let step = format!("opening session {} on {}", plan.number, inner.connector.endpoint(plan.number));
+    let step = format!(
+        "opening session {} on {}",
+        plan.number,
+        inner.connector.endpoint(plan.endpoint(inner.connector.endpoints()))
+    );
     inner.require_complete(plan.home, &step)?;
     if plan.hot_schema {
         inner.require_complete(SchemaNo::FIRST, &step)?;
@@ -40,7 +44,10 @@ pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Box<dyn Ses
 }
 
 fn connect(inner: &Inner, plan: &SessionPlan, step: &str) -> Result<Client, EngineError> {
-    let mut client = inner.connector.connect(Some(plan.number)).map_err(|error| inner.too_many(error))?;
+    let mut client = inner
+        .connector
+        .connect(plan.endpoint(inner.connector.endpoints()))
+        .map_err(|error| inner.too_many(error))?;
     client.batch_execute(SETTINGS).map_err(|error| failed(step, &error))?;
     Ok(client)
 }
@@ -103,7 +110,7 @@ fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool), EngineError> {
     };
     let known = !hot || (plan.hot_schema && op.schema == SchemaNo::FIRST);
     kind.filter(|_| known).map(|kind| (kind, hot)).ok_or_else(|| {
-        let step = format!("session {}, {:?} in schema {}", plan.number, op.action, op.schema);
+        let step = format!("session {}, {op}", plan.number);
         EngineError::new(ErrorKind::Usage, step, "the session was not opened for such an operation")
     })
 }

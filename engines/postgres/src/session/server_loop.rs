@@ -13,11 +13,14 @@ use super::times::{Moment, decode};
 use crate::catalog::get;
 use crate::engine::Inner;
 use crate::error::failed;
+use crate::locks;
 use crate::procedure;
 
 /// A session whose batches run in the server.
 pub(super) struct ServerSession {
+    inner: Arc<Inner>,
     client: Client,
+    endpoint: usize,
     call: Statement,
     plan: SessionPlan,
     step: String,
@@ -31,7 +34,7 @@ impl ServerSession {
     /// # Errors
     /// If the procedure is missing, or writes other texts than the plan's.
     pub(super) fn open(
-        inner: &Inner,
+        inner: &Arc<Inner>,
         mut client: Client,
         plan: &SessionPlan,
         step: String,
@@ -47,10 +50,20 @@ impl ServerSession {
         let step = format!(
             "session {} on {}, executing a batch",
             plan.number,
-            inner.connector.endpoint(plan.number)
+            inner.connector.endpoint(plan.endpoint(inner.connector.endpoints()))
         );
         let plan = plan.clone();
-        let mut session = Self { client, call, plan, step, arrays: Arrays::default(), canceller };
+        let endpoint = plan.endpoint(inner.connector.endpoints());
+        let mut session = Self {
+            inner: Arc::clone(inner),
+            client,
+            endpoint,
+            call,
+            plan,
+            step,
+            arrays: Arrays::default(),
+            canceller,
+        };
         session.call(None)?;
         Ok(session)
     }
@@ -60,7 +73,7 @@ impl ServerSession {
         let row = self
             .client
             .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, &run_us])
-            .map_err(|error| failed(self.step.as_str(), &error))?;
+            .map_err(|error| locks::named(&self.inner, self.plan.home, failed(self.step.as_str(), &error)))?;
         Ok((get(&row, 0, &self.step)?, get(&row, 1, &self.step)?))
     }
 }
@@ -93,6 +106,10 @@ impl Session for ServerSession {
             Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message)
                 .with_advice("the procedure is not ours: drop the schema and load it again"))
         })
+    }
+
+    fn endpoint(&self) -> usize {
+        self.endpoint
     }
 
     fn canceller(&self) -> Option<Arc<dyn Cancel>> {

@@ -29,7 +29,7 @@ impl Moment {
 }
 
 /// Puts what the procedure returned into `outcome`. `times` holds the start, and for each operation its end and, if it
-/// pauses, the end of its pause. The two clocks are not the same one: the work is placed in the middle of the time
+/// pauses, the end of its pause; in an open loop its start and its end. The two clocks are not the same one: the work is placed in the middle of the time
 /// that the call took here, which is off by half a round trip at most. False if the answer does not fit the batch.
 pub(super) fn decode(
     batch: &Batch,
@@ -44,6 +44,10 @@ pub(super) fn decode(
     let mut rest = times[1..].iter();
     let mut start = began;
     for (op, rows) in batch.ops().iter().zip(seen) {
+        if batch.dues_ns().is_some() {
+            let Some(&woken) = rest.next() else { return false };
+            start = woken;
+        }
         let (Some(&end), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
         outcome.push(OpOutcome {
             start_ns: offset + start.since(began),

@@ -38,7 +38,10 @@ impl Version {
         let own = match self {
             Self::V15 => None,
             Self::V18 => {
-                let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+                // Tests of several packages use this file, from folders of different depth.
+                let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+                let is_workspace = |folder: &&Path| folder.join("Cargo.lock").is_file();
+                let workspace = package.ancestors().find(is_workspace).unwrap_or(package);
                 let folder = std::env::var_os("SLOB_TEST_PG18").map(PathBuf::from);
                 Some(folder.unwrap_or_else(|| workspace.join("target/test-servers/pg18")).join("bin"))
             }

@@ -25,7 +25,7 @@ pub(crate) fn options(flags: &[(&str, &str)]) -> EngineOptions {
 
 pub(crate) fn open(target: &str, options: &EngineOptions) -> Result<Box<dyn Engine>, EngineError> {
     let target = target.parse().expect("a target");
-    (KIND.open)(&OpenSpec { target, purpose: Purpose::Load, options: options.clone() })
+    (KIND.open)(&OpenSpec::new(target, Purpose::Load, options.clone()))
 }
 
 /// A database of a role that may do nothing but own it.
@@ -59,6 +59,7 @@ pub(crate) fn session(
 ) -> Result<Box<dyn Session>, EngineError> {
     let update_text = Arc::new(LOAD.content().update_text());
     engine.session(&SessionPlan {
+        attempt: 0,
         number,
         home: FIRST,
         hot_schema: false,
