@@ -1,0 +1,6 @@
+  DECLARE at      INT;
+  DECLARE kind    INT;
+  DECLARE past    BIGINT UNSIGNED;
+  DECLARE pause   BIGINT;
+  DECLARE woken   INT;
+  DECLARE stamp   VARCHAR(16) CHARACTER SET ascii;

@@ -1,0 +1,13 @@
+CREATE TABLE IF NOT EXISTS {db}.slob_load (
+    seed         BIGINT UNSIGNED NOT NULL,
+    scale        BIGINT UNSIGNED NOT NULL,
+    scan_blocks  BIGINT UNSIGNED NOT NULL,
+    obfuscated   BOOLEAN         NOT NULL,
+    slice_rows   BIGINT UNSIGNED NOT NULL,
+    filler_bytes BIGINT UNSIGNED NOT NULL,
+    -- How the rows lie, once the schema is complete.
+    row_count    BIGINT UNSIGNED,
+    row_blocks   BIGINT UNSIGNED,
+    all_blocks   BIGINT UNSIGNED,
+    PRIMARY KEY (seed)
+) ENGINE = InnoDB COMMENT = '{comment}'

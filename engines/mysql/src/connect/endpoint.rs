@@ -1,0 +1,76 @@
+//! The places where servers listen.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use slob_engine::{EngineError, ErrorKind};
+use slob_spec::Endpoint as Named;
+
+use super::sources::Sources;
+
+/// The server's default port.
+const PORT: u16 = 3306;
+const LOOPBACK: &str = "127.0.0.1";
+
+/// One place where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// A name or address of the network, and a port.
+    Network(String, u16),
+    /// A unix socket.
+    Socket(PathBuf),
+}
+
+impl Endpoint {
+    /// Whether the server is on this machine for sure.
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Self::Socket(_) => true,
+            Self::Network(host, _) => {
+                host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(host, port) if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Network(host, port) => write!(f, "{host}:{port}"),
+            Self::Socket(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Where to connect: `named`, the hosts of the URL, of which one that begins with a slash is a unix socket; else the host or
+/// the socket of the query, an option file or the environment; else loopback.
+///
+/// # Errors
+/// If a port is not a number.
+pub(super) fn endpoints(named: &[Named], sources: &Sources<'_>) -> Result<Vec<Endpoint>, EngineError> {
+    let port = sources.get("port").map_or(Ok(PORT), |text| read_port(&text))?;
+    let at = |host: &str, own: Option<u16>| match host.strip_prefix('/') {
+        Some(_) => Endpoint::Socket(PathBuf::from(host)),
+        None => Endpoint::Network(host.to_owned(), own.unwrap_or(port)),
+    };
+    if !named.is_empty() {
+        return Ok(named.iter().map(|end| at(&end.host, end.port)).collect());
+    }
+    let hosts = sources.get("host").filter(|_| sources.query("socket").is_none());
+    Ok(match (sources.get("socket"), hosts.as_deref()) {
+        // Where distributions name a socket for all clients, a host is still a host.
+        (Some(socket), None | Some("localhost")) => vec![Endpoint::Socket(PathBuf::from(socket))],
+        (_, Some(hosts)) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
+        (None, None) => vec![at(LOOPBACK, None)],
+    })
+}
+
+fn read_port(text: &str) -> Result<u16, EngineError> {
+    text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+        let message = format!("the port '{text}' is not a number from 1 to 65535");
+        EngineError::new(ErrorKind::Usage, "reading the target", message)
+            .with_advice("it comes from port= in the query, an option file, or MYSQL_TCP_PORT")
+    })
+}

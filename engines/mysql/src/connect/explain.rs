@@ -1,0 +1,76 @@
+//! Why a connection could not be made, and what to do.
+
+use std::io;
+
+use mysql::{DriverError, Error};
+use slob_engine::{EngineError, ErrorKind};
+
+/// Translates an error of connecting. `step` names the endpoint and the user.
+pub(super) fn explain(step: String, error: &Error) -> EngineError {
+    let (kind, message, advice) = match error {
+        Error::MySqlError(server) => {
+            let (kind, advice) = refused(server.code);
+            let code = format!("error {}", server.code);
+            return EngineError::new(kind, step, server.message.clone()).with_code(code).with_advice(advice);
+        }
+        Error::TlsError(tls) => (ErrorKind::Connection, format!("{tls:?}"), TLS),
+        Error::DriverError(DriverError::TlsNotSupported) => (
+            ErrorKind::Connection,
+            "the server does not offer TLS".into(),
+            "switch TLS on in the server, or allow plain connections with ssl-mode=preferred",
+        ),
+        Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => {
+            (ErrorKind::Connection, why.clone(), network(*kind))
+        }
+        Error::DriverError(DriverError::ConnectTimeout | DriverError::Timeout) => {
+            (ErrorKind::Connection, "no answer in time".into(), network(io::ErrorKind::TimedOut))
+        }
+        Error::IoError(error)
+            if error.get_ref().is_some_and(|inner| inner.to_string().contains("certificate")) =>
+        {
+            (ErrorKind::Connection, error.to_string(), TLS)
+        }
+        Error::IoError(error) => (ErrorKind::Connection, error.to_string(), network(error.kind())),
+        other => (ErrorKind::Connection, other.to_string(), "see the server's log"),
+    };
+    EngineError::new(kind, step, message).with_advice(advice)
+}
+
+const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the host \
+                   as a subject alternative name";
+
+fn refused(code: u16) -> (ErrorKind, &'static str) {
+    match code {
+        1045 | 1698 => (
+            ErrorKind::Privilege,
+            "give the password in MYSQL_PWD, in [client] of ~/.my.cnf or in the target, and check the user's name and host",
+        ),
+        1044 => (ErrorKind::Privilege, "GRANT the role rights on that database, or name none in the target"),
+        1049 => (ErrorKind::Usage, "name no database in the target: schemas are databases of their own"),
+        1040 | 1203 | 1226 => (
+            ErrorKind::Usage,
+            "raise max_connections (or max_user_connections), or use fewer schemas or threads",
+        ),
+        1129 | 1130 => (
+            ErrorKind::Privilege,
+            "the server does not let this host in: see the user's host, and FLUSH HOSTS",
+        ),
+        _ => (ErrorKind::Connection, "see the server's log"),
+    }
+}
+
+fn network(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::ConnectionRefused => {
+            "nothing listens there: check that the server runs, its bind-address, and the port"
+        }
+        io::ErrorKind::NotFound => {
+            "there is no such socket: check that the server runs, and its socket setting"
+        }
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            "check the address and the firewalls, or raise connect-timeout"
+        }
+        io::ErrorKind::PermissionDenied => "this account may not use the socket",
+        _ => "check that a MySQL or MariaDB server listens there, and see its log",
+    }
+}

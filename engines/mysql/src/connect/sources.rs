@@ -1,0 +1,86 @@
+//! Where a connection parameter comes from: the target's query, then option files, then the environment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use slob_engine::{EngineError, ErrorKind};
+use slob_spec::Target;
+
+use super::environment::Environment;
+use super::options_file;
+
+/// The parameters that a target's query or an option file may hold, and their variables. Names as in the clients of the
+/// servers.
+const KEYWORDS: &[(&str, Option<&str>)] = &[
+    ("connect-timeout", None),
+    ("defaults-file", None),
+    ("host", Some("MYSQL_HOST")),
+    ("password", Some("MYSQL_PWD")),
+    ("port", Some("MYSQL_TCP_PORT")),
+    ("socket", Some("MYSQL_UNIX_PORT")),
+    ("ssl-ca", None),
+    ("ssl-cert", None),
+    ("ssl-key", None),
+    ("ssl-mode", None),
+    ("user", None),
+];
+/// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
+const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+
+/// The parameters of a target.
+pub(super) struct Sources<'a> {
+    target: &'a Target,
+    files: BTreeMap<String, String>,
+    environment: &'a Environment<'a>,
+}
+
+impl<'a> Sources<'a> {
+    /// Reads the option files, or the one that is named instead of them, and checks the names in the query.
+    ///
+    /// # Errors
+    /// If the query has a parameter that is not known, or a named file can't be read.
+    pub(super) fn new(target: &'a Target, environment: &'a Environment<'a>) -> Result<Self, EngineError> {
+        for (name, _) in target.query() {
+            check(name)?;
+        }
+        let mut files = BTreeMap::new();
+        if let Some(named) = target.query_value("defaults-file") {
+            files.extend(options_file::read(&PathBuf::from(named))?);
+        } else {
+            let usual = FILES.into_iter().map(PathBuf::from).chain(environment.home(".my.cnf"));
+            for path in usual.filter(|path| path.is_file()) {
+                // One that this account may not read is not meant for it.
+                files.extend(options_file::read(&path).unwrap_or_default());
+            }
+        }
+        Ok(Self { target, files, environment })
+    }
+
+    /// The value of a parameter, if any source has it.
+    pub(super) fn get(&self, keyword: &str) -> Option<String> {
+        let query = self.query(keyword).map(str::to_owned);
+        let file = || self.files.get(keyword).cloned();
+        query.or_else(file).or_else(|| self.variable(keyword)).filter(|value| !value.is_empty())
+    }
+
+    /// The value in the target's query. Underscores are as good as hyphens, as in option files.
+    pub(super) fn query(&self, keyword: &str) -> Option<&str> {
+        let query = self.target.query().iter().rev();
+        query.into_iter().find(|(name, _)| name.replace('_', "-") == keyword).map(|(_, value)| value.as_str())
+    }
+
+    fn variable(&self, keyword: &str) -> Option<String> {
+        let (_, variable) = KEYWORDS.iter().find(|(name, _)| *name == keyword)?;
+        self.environment.variable((*variable)?)
+    }
+}
+
+fn check(name: &str) -> Result<(), EngineError> {
+    if KEYWORDS.iter().any(|(known, _)| *known == name.replace('_', "-")) {
+        return Ok(());
+    }
+    let known: Vec<_> = KEYWORDS.iter().map(|(known, _)| *known).collect();
+    let message = format!("'{name}' in its query is not a parameter of a connection");
+    Err(EngineError::new(ErrorKind::Usage, "reading the target", message)
+        .with_advice(format!("known are {}", known.join(", "))))
+}

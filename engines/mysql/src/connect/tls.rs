@@ -1,0 +1,130 @@
+//! Encryption: which of the clients' modes, and what it checks.
+//!
+//! | `ssl-mode` | encrypted | certificate |
+//! | --- | --- | --- |
+//! | `disabled` | no | - |
+//! | `preferred` | if the server offers it | not checked |
+//! | `required` | yes | not checked |
+//! | `verify_ca` | yes | must come from an authority |
+//! | `verify_identity` | yes | and must be made out to the host's name or address |
+//!
+//! The default is `verify_identity` where `ssl-ca` is named, `disabled` for a server on this machine, and `preferred`
+//! otherwise. Authorities are the well-known ones and those of `ssl-ca`. Unix sockets are never encrypted.
+
+use std::path::PathBuf;
+
+use mysql::{ClientIdentity, SslOpts};
+use slob_engine::{EngineError, ErrorKind};
+
+use super::endpoint::Endpoint;
+use super::sources::Sources;
+
+/// How far a connection is to be protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Disabled,
+    Preferred,
+    Required,
+    VerifyCa,
+    VerifyIdentity,
+}
+
+/// Encryption as it was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Tls {
+    /// `None` if nothing was said.
+    mode: Option<Mode>,
+    authority: Option<PathBuf>,
+    identity: Option<(PathBuf, PathBuf)>,
+}
+
+impl Tls {
+    /// Reads the mode and the names of the files, and looks whether these are there.
+    ///
+    /// # Errors
+    /// If the mode is not known, or a file is missing.
+    pub(super) fn from_sources(sources: &Sources<'_>) -> Result<Self, EngineError> {
+        let mode = sources.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
+        let file = |keyword| sources.get(keyword).map(|path| existing(&path)).transpose();
+        let identity = match (file("ssl-cert")?, file("ssl-key")?) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return Err(usage("only one of ssl-cert and ssl-key is given".into())),
+        };
+        Ok(Self { mode, authority: file("ssl-ca")?, identity })
+    }
+
+    /// The options for an endpoint; `None` for none.
+    pub(super) fn options(&self, endpoint: &Endpoint) -> Option<SslOpts> {
+        let mode = self.mode_for(endpoint);
+        if mode == Mode::Disabled || matches!(endpoint, Endpoint::Socket(_)) {
+            return None;
+        }
+        let identity = self.identity.clone().map(|(certificate, key)| ClientIdentity::new(certificate, key));
+        Some(
+            SslOpts::default()
+                .with_root_cert_path(self.authority.clone())
+                .with_client_identity(identity)
+                .with_danger_accept_invalid_certs(matches!(mode, Mode::Preferred | Mode::Required))
+                .with_danger_skip_domain_validation(mode != Mode::VerifyIdentity),
+        )
+    }
+
+    /// Whether to go on without encryption where the server has none.
+    pub(super) fn may_be_plain(&self, endpoint: &Endpoint) -> bool {
+        self.mode_for(endpoint) == Mode::Preferred
+    }
+
+    fn mode_for(&self, endpoint: &Endpoint) -> Mode {
+        self.mode.unwrap_or(match (&self.authority, endpoint.is_local()) {
+            (Some(_), _) => Mode::VerifyIdentity,
+            (None, true) => Mode::Disabled,
+            (None, false) => Mode::Preferred,
+        })
+    }
+}
+
+fn read_mode(text: &str) -> Result<Mode, EngineError> {
+    Ok(match text.to_ascii_lowercase().replace('-', "_").as_str() {
+        "disabled" => Mode::Disabled,
+        "preferred" => Mode::Preferred,
+        "required" => Mode::Required,
+        "verify_ca" => Mode::VerifyCa,
+        "verify_identity" => Mode::VerifyIdentity,
+        _ => return Err(usage(format!("ssl-mode={text} is not known"))),
+    })
+}
+
+fn existing(path: &str) -> Result<PathBuf, EngineError> {
+    let path = PathBuf::from(path);
+    match std::fs::File::open(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => Err(usage(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn usage(message: String) -> EngineError {
+    EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+        "ssl-mode is disabled, preferred, required, verify_ca or verify_identity; ssl-ca, ssl-cert and ssl-key name PEM files",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_the_place_and_the_authority() {
+        let network = |host: &str| Endpoint::Network(host.into(), 3306);
+        let plain = Tls { mode: None, authority: None, identity: None };
+        assert!(plain.options(&network("127.0.0.1")).is_none());
+        let remote = plain.options(&network("db1")).unwrap();
+        assert!(remote.accept_invalid_certs() && plain.may_be_plain(&network("db1")));
+        let named = Tls { authority: Some("/ca.pem".into()), ..plain.clone() };
+        let checked = named.options(&network("localhost")).unwrap();
+        assert!(!checked.accept_invalid_certs() && !checked.skip_domain_validation());
+        let authority = Tls { mode: Some(Mode::VerifyCa), ..plain };
+        assert!(authority.options(&network("db1")).unwrap().skip_domain_validation());
+        assert!(authority.options(&Endpoint::Socket("/s".into())).is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! The server's counters, under the names of the contract.
+
+use std::collections::BTreeMap;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use slob_engine::{Counter, Counters, EngineError};
+
+use crate::engine::Product;
+use crate::error::failed;
+
+/// A counter, and the server's variables that make it up: all of them must be there.
+type Source = (Counter, &'static [&'static str]);
+
+const COMMON: &[Source] = &[
+    (Counter::LogicalReads, &["Innodb_buffer_pool_read_requests"]),
+    // Those that read-ahead brought are among them.
+    (Counter::PhysicalReads, &["Innodb_pages_read"]),
+    (Counter::PhysicalReadRequests, &["Innodb_data_reads"]),
+    (Counter::PhysicalReadBytes, &["Innodb_data_read"]),
+    (Counter::PhysicalWrites, &["Innodb_pages_written"]),
+    (Counter::RedoBytes, &["Innodb_os_log_written"]),
+    (Counter::RedoWrites, &["Innodb_log_writes"]),
+    // MariaDB since 10.8 has no such variable.
+    (Counter::RedoSyncs, &["Innodb_os_log_fsyncs"]),
+    (Counter::Commits, &["Com_commit"]),
+];
+/// MySQL counts the rows of temporary tables among its handlers', but InnoDB's apart.
+const MYSQL: &[Source] = &[
+    (Counter::RowsRead, &["Innodb_rows_read"]),
+    (Counter::RowsChanged, &["Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"]),
+];
+/// MariaDB the other way round.
+const MARIADB: &[Source] = &[
+    (Counter::RowsRead, &["Rows_read"]),
+    (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
+];
+
+/// Reads them.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn read(conn: &mut Conn, product: &Product) -> Result<Counters, EngineError> {
+    let rows: Vec<(String, String)> =
+        conn.query("SHOW GLOBAL STATUS").map_err(|error| failed("reading counters", &error))?;
+    let values: BTreeMap<String, u64> =
+        rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect();
+    Ok(named(&values, product.is_mariadb))
+}
+
+fn named(values: &BTreeMap<String, u64>, is_mariadb: bool) -> Counters {
+    let own = if is_mariadb { MARIADB } else { MYSQL };
+    let mut counters: Counters = COMMON
+        .iter()
+        .chain(own)
+        .filter_map(|(counter, names)| {
+            let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(*name).copied()).collect();
+            Some((*counter, parts?.iter().sum()))
+        })
+        .collect();
+    let page = values.get("Innodb_page_size").copied();
+    if let (Some(writes), Some(page)) = (counters.get(Counter::PhysicalWrites), page) {
+        counters.set(Counter::PhysicalWriteBytes, writes * page);
+    }
+    counters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_does_not_count_is_absent() {
+        let values: BTreeMap<String, u64> =
+            [("Innodb_rows_inserted", 1), ("Innodb_rows_updated", 2), ("Com_commit", 3)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into();
+        let counters = named(&values, false);
+        assert_eq!(counters.iter().collect::<Vec<_>>(), [(Counter::Commits, 3)], "a sum needs all its parts");
+    }
+
+    #[test]
+    fn pages_written_are_bytes_too() {
+        let values = [("Innodb_pages_written".to_owned(), 3), ("Innodb_page_size".to_owned(), 16_384)].into();
+        assert_eq!(named(&values, true).get(Counter::PhysicalWriteBytes), Some(49_152));
+    }
+}

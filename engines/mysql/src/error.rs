@@ -1,0 +1,104 @@
+//! From the errors of server and client library to the engine's.
+
+use mysql::Error;
+use slob_engine::{EngineError, ErrorKind};
+
+/// Translates an error that happened in `step`.
+pub(crate) fn failed(step: impl Into<String>, error: &Error) -> EngineError {
+    let Error::MySqlError(server) = error else { return lost(step, error) };
+    let result = EngineError::new(kind_of(server.code), step, server.message.clone())
+        .with_code(format!("error {}", server.code));
+    match advice(server.code) {
+        Some(advice) => result.with_advice(advice),
+        None => result,
+    }
+}
+
+/// An error that the server did not report: the connection broke, or an answer made no sense.
+fn lost(step: impl Into<String>, error: &Error) -> EngineError {
+    let (kind, message) = match error {
+        Error::IoError(error) => (ErrorKind::Connection, error.to_string()),
+        Error::TlsError(error) => (ErrorKind::Connection, format!("{error:?}")),
+        Error::CodecError(error) => (ErrorKind::Connection, error.to_string()),
+        Error::DriverError(error) => (ErrorKind::Connection, error.to_string()),
+        other => (ErrorKind::Fatal, other.to_string()),
+    };
+    let result = EngineError::new(kind, step, message);
+    if kind == ErrorKind::Connection {
+        return result.with_advice("see the server's log: it was restarted, or ended this connection");
+    }
+    result
+}
+
+/// The server's code of an error, if it is one of the server.
+pub(crate) fn code_of(error: &Error) -> Option<u16> {
+    match error {
+        Error::MySqlError(server) => Some(server.code),
+        _ => None,
+    }
+}
+
+/// Whether the server refused for lack of rights.
+pub(crate) fn is_denied(error: &Error) -> bool {
+    code_of(error).is_some_and(|code| kind_of(code) == ErrorKind::Privilege)
+}
+
+/// What sort of failure a code of the server stands for.
+pub(crate) fn kind_of(code: u16) -> ErrorKind {
+    match code {
+        // KILL QUERY, and the time limits of statements of both products.
+        1317 | 1969 | 3024 => ErrorKind::Cancelled,
+        // Lock wait and deadlock; Galera says the latter of a COMMIT that lost against another node.
+        1205 | 1213 | 3572 => ErrorKind::Retryable,
+        // Shutdown, KILL CONNECTION, gone away, and a Galera node that left its cluster.
+        1053 | 1047 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorKind::Connection,
+        1021 | 1114 | 1041 => ErrorKind::Space,
+        1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1410 | 1698 => ErrorKind::Privilege,
+        1007 | 1008 | 1040 | 1046 | 1049 | 1050 | 1051 | 1146 | 1203 | 1226 | 1305 => ErrorKind::Usage,
+        1034 | 1194 | 1712 | 1815 | 1877 => ErrorKind::Data,
+        _ => ErrorKind::Fatal,
+    }
+}
+
+fn advice(code: u16) -> Option<&'static str> {
+    Some(match code {
+        1021 | 1114 => "make room on the server, or load a smaller SCALE",
+        1040 | 1203 | 1226 => {
+            "raise max_connections (or max_user_connections), or use fewer schemas or threads"
+        }
+        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => {
+            "the role needs all rights on its databases: GRANT ALL ON `slob%`.* TO it"
+        }
+        1205 => {
+            "another session holds a lock on our rows or tables: see SHOW ENGINE INNODB STATUS, and end it"
+        }
+        1053 | 1927 | 2013 => "see the server's log: it was stopped, or ended this session",
+        1047 => "this node has left its cluster: see its log and wsrep_cluster_status",
+        1153 => "raise max_allowed_packet on the server",
+        1290 | 1792 | 1836 => "this server is read-only: name the primary",
+        1712 | 1815 | 1877 => "the data are damaged: drop the schema with `slob drop` and load it again",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(1317, ErrorKind::Cancelled)]
+    #[case(1213, ErrorKind::Retryable)]
+    #[case(1205, ErrorKind::Retryable)]
+    #[case(2013, ErrorKind::Connection)]
+    #[case(1053, ErrorKind::Connection)]
+    #[case(1114, ErrorKind::Space)]
+    #[case(1040, ErrorKind::Usage)]
+    #[case(1045, ErrorKind::Privilege)]
+    #[case(1142, ErrorKind::Privilege)]
+    #[case(1877, ErrorKind::Data)]
+    #[case(1064, ErrorKind::Fatal)]
+    fn codes_have_their_kinds(#[case] code: u16, #[case] kind: ErrorKind) {
+        assert_eq!(kind_of(code), kind);
+    }
+}

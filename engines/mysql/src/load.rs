@@ -1,0 +1,145 @@
+//! Creating a schema and loading its slices.
+//!
+//! A slice and its mark are one transaction. The index on the keys is there from the start: to build it afterwards would
+//! read the whole table once more, and it is small, since it holds no row. Rows go to the server as bulk values of one
+//! prepared statement (MariaDB), or as INSERTs of many rows; no file on the server or here is needed.
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
+use slob_method::{SchemaNo, Table};
+
+use crate::catalog;
+use crate::error::{code_of, failed};
+use crate::layout::{RowLayout, sentinels};
+use crate::names::{COMMENT, INDEX, MARKER, SLICES, columns, database, loaded_columns, plain, table};
+use crate::rows::Rows;
+
+/// What prepares the connections of loaders.
+pub(crate) const SETTINGS: &[&str] = &[
+    "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60, net_read_timeout = 600",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+];
+/// Rows sent at once: a megabyte, which is less than any server's max_allowed_packet, and more than enough.
+const STRIDE_ROWS: u64 = 128;
+/// Sentinels made at once.
+const SENTINELS: usize = 256;
+
+/// Makes an empty, marked schema.
+///
+/// # Errors
+/// If a database of that name exists, or can't be made.
+pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    let step = format!("creating {}", plain(schema));
+    let fail = |error: mysql::Error| failed(step.as_str(), &error);
+    let page: Option<u32> = conn.query_first("SELECT @@innodb_page_size").map_err(fail)?;
+    let layout = RowLayout::of_page(page.unwrap_or_default(), &step)?;
+    // The server commits after each of these, so the row that says what is loaded comes last: without it, a database with
+    // our mark is one whose creation was cut off, and is made again.
+    let made = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
+    if let Err(error) = made
+        && (code_of(&error) != Some(1007) || !is_cut_off(conn, schema, &step)?)
+    {
+        return Err(
+            fail(error).with_advice("remove the schema with `slob drop`, or name another server with TARGET")
+        );
+    }
+    create_tables(conn, schema, layout)
+        .and_then(|()| conn.query_drop("START TRANSACTION"))
+        .and_then(|()| seed(conn, load, schema, layout))
+        .and_then(|()| catalog::mark_begun(conn, schema, load, layout.filler_bytes()))
+        .and_then(|()| conn.query_drop("COMMIT"))
+        .map_err(fail)
+}
+
+fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
+    Ok(catalog::marked(conn, step)?.contains(&schema)
+        && !catalog::schemas(conn)?.iter().any(|state| state.schema == schema))
+}
+
+fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {
+    let db = database(schema);
+    let comment = format!("{COMMENT} schema {schema}: made by slob setup, removed by slob drop");
+    let marker = include_str!("../sql/create_marker.sql").replace("{db}", &db).replace("{comment}", &comment);
+    conn.query_drop(marker)?;
+    for name in ["cf1", "cf2", SLICES] {
+        conn.query_drop(format!("DROP TABLE IF EXISTS {db}.{name}"))?;
+    }
+    // Sentinels have no text, and are not counted for it.
+    let columns: Vec<String> = columns()
+        .map(|name| format!("    {name} VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin,"))
+        .collect();
+    for name in [Table::Main, Table::Scan] {
+        let index = match name {
+            Table::Main => format!(",\n    UNIQUE KEY {INDEX} (custid)"),
+            Table::Scan => String::new(),
+        };
+        let sql = include_str!("../sql/create_table.sql")
+            .replace("{table}", &table(schema, name))
+            .replace("{columns}", &columns.join("\n"))
+            .replace("{filler}", &layout.sentinel_bytes().to_string())
+            .replace("{index}", &index);
+        conn.query_drop(sql)?;
+    }
+    conn.query_drop(include_str!("../sql/create_slices.sql").replace("{db}", &db))
+}
+
+/// Puts the sentinels in, ascending and by one session, as the layout wants it.
+fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {
+    let filler = layout.sentinel_bytes();
+    for name in [Table::Main, Table::Scan] {
+        let slices = load.slices(schema).filter(|slice| slice.table == name);
+        let keys: Vec<u64> = sentinels(slices.map(|slice| slice.positions)).collect();
+        for some in keys.chunks(SENTINELS) {
+            let rows: Vec<String> =
+                some.iter().map(|pos| format!("({pos}, REPEAT('x', {filler}))")).collect();
+            let rows = rows.join(", ");
+            conn.query_drop(format!("INSERT INTO {} (pos, filler) VALUES {rows}", table(schema, name)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Loads a slice and marks it, with bulk values if the server takes them.
+///
+/// # Errors
+/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
+pub(crate) fn load_slice(
+    conn: &mut Conn,
+    load: &Load,
+    slice: &Slice,
+    progress: &LoadProgress,
+    bulk: bool,
+) -> Result<(), EngineError> {
+    let name = table(slice.schema, slice.table);
+    let step = format!("loading {name}");
+    let filler_bytes = catalog::schema(conn, slice.schema, &step)?.filler_bytes;
+    let fail = |error: mysql::Error| failed(step.as_str(), &error);
+    // A replica, if there is one, is not part of the load. A role that may not say so logs it.
+    let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
+    let mut rows = Rows::new(load, slice, filler_bytes);
+    let marks = vec!["?"; slob_method::COLUMNS + 3].join(", ");
+    let insert = format!("INSERT INTO {name} ({}) VALUES", loaded_columns());
+    let prepared = conn.prep(format!("{insert} ({marks})")).map_err(fail)?;
+    conn.query_drop("START TRANSACTION").map_err(fail)?;
+    let mut position = slice.positions.start;
+    while position < slice.positions.end {
+        if progress.stopped() {
+            // The transaction goes with the connection.
+            return Err(EngineError::new(ErrorKind::Cancelled, step, "the load was stopped"));
+        }
+        let end = slice.positions.end.min(position + STRIDE_ROWS);
+        let sent = if bulk {
+            conn.exec_batch(&prepared, (position..end).map(|position| rows.values(position)))
+        } else {
+            conn.query_drop(format!("{insert} {}", rows.list(position..end)))
+        };
+        sent.map_err(fail)?;
+        progress.add(end - position);
+        position = end;
+    }
+    catalog::mark_slice(conn, slice).and_then(|()| conn.query_drop("COMMIT")).map_err(fail)
+}
+
+/// The tables that are ours in a database.
+pub(crate) const TABLES: [&str; 4] = ["cf1", "cf2", SLICES, MARKER];

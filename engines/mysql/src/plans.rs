@@ -1,0 +1,100 @@
+//! The plans that the server will use: an operation must visit exactly its pages, one by one.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row};
+use slob_engine::{EngineError, ErrorKind};
+use slob_method::SchemaNo;
+
+use crate::error::failed;
+use crate::names::{INDEX, plain};
+use crate::statement::{Kind, statement};
+
+/// One line of an EXPLAIN, as far as it matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    table: String,
+    access: String,
+    key: String,
+    extra: String,
+}
+
+/// Looks at the plan of each statement of a schema. `conn` must have the settings of sessions.
+///
+/// # Errors
+/// [`ErrorKind::Usage`], with the plan, if one is not single-page I/O.
+pub(crate) fn check(conn: &mut Conn, schema: SchemaNo) -> Result<(), EngineError> {
+    let step = format!("checking the plans of {}", plain(schema));
+    for kind in Kind::ALL {
+        let plan = explain(conn, kind, schema).map_err(|error| failed(step.as_str(), &error))?;
+        if !is_sound(&plan, kind) {
+            let message = format!("the plan of {kind:?} is not {}:\n{}\n", expected(kind), shown(&plan));
+            return Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+                "operations would not visit the pages they should: look for optimizer settings of the server, or load the schema again",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn expected(kind: Kind) -> String {
+    match kind {
+        Kind::Scan => "a scan of cf2".into(),
+        _ => format!("a range of {INDEX} with a look into cf1 for each key"),
+    }
+}
+
+fn explain(conn: &mut Conn, kind: Kind, schema: SchemaNo) -> Result<Vec<Line>, mysql::Error> {
+    let sql = statement(kind, schema, ["1", "3"], |_| "'x'".into());
+    // MySQL has several forms, and a setting that chooses one.
+    let rows: Vec<Row> = conn.query(format!("EXPLAIN {sql}"))?;
+    let text = |row: &Row, name: &str| row.get::<Option<String>, _>(name).flatten().unwrap_or_default();
+    let line = |row: &Row| Line {
+        table: text(row, "table"),
+        access: text(row, "type"),
+        key: text(row, "key"),
+        extra: text(row, "Extra"),
+    };
+    Ok(rows.iter().map(line).collect())
+}
+
+fn is_sound(plan: &[Line], kind: Kind) -> bool {
+    let [Line { table, access, key, extra }] = plan else { return false };
+    let extras: Vec<&str> = extra.split(';').map(str::trim).collect();
+    let harmless = |extra: &&str| ["", "Using where", "Using index condition"].contains(extra);
+    let (of, way, by) = if kind == Kind::Scan { ("cf2", "ALL", "") } else { ("cf1", "range", INDEX) };
+    (table.as_str(), access.as_str(), key.as_str()) == (of, way, by) && extras.iter().all(harmless)
+}
+
+fn shown(plan: &[Line]) -> String {
+    let line = |line: &Line| {
+        let Line { table, access, key, extra } = line;
+        format!("table={table} type={access} key={key} Extra={extra}")
+    };
+    plan.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(access: &str, key: &str, extra: &str) -> Vec<Line> {
+        vec![Line { table: "cf1".into(), access: access.into(), key: key.into(), extra: extra.into() }]
+    }
+
+    #[test]
+    fn only_a_range_of_the_index_with_lookups_passes() {
+        assert!(is_sound(&line("range", INDEX, "Using index condition"), Kind::Select));
+        assert!(is_sound(&line("range", INDEX, "Using where"), Kind::Lite));
+        for bad in [
+            line("range", INDEX, "Using index condition; Rowid-ordered scan"),
+            line("range", INDEX, "Using index condition; Using MRR"),
+            line("range", INDEX, "Using where; Using index"),
+            line("range", "PRIMARY", "Using where"),
+            line("ALL", "", "Using where"),
+            line("index", INDEX, ""),
+            Vec::new(),
+        ] {
+            assert!(!is_sound(&bad, Kind::Select), "{bad:?}");
+        }
+    }
+}

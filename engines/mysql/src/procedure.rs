@@ -1,0 +1,162 @@
+//! The procedures that execute batches in the server.
+//!
+//! One walks a plan of any operations, the other one of SELECTs that are all of one width, which is the usual case and
+//! the one where each step of a loop counts. A plan is a text of fixed columns, because there are no arrays; the answer
+//! is a text of numbers: for each operation when it ended, in microseconds since the start, the rows it saw, and, if it
+//! pauses, when the pause ended. An UPDATE is followed by COMMIT. An error comes after the answer, so that what was done
+//! before it is known.
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use slob_engine::{EngineError, Load};
+use slob_method::{COLUMNS, SchemaNo, UpdateText};
+
+use crate::error::failed;
+use crate::names::{database, plain};
+use crate::statement::{Kind, statement};
+
+/// Of any operations.
+pub(crate) const BATCH: &str = "slob_batch";
+/// Of SELECTs alone, all of one width, in the home schema, without pauses.
+pub(crate) const SELECTS: &str = "slob_selects";
+/// Bytes of an operation in a plan for [`SELECTS`].
+pub(crate) const SELECT_BYTES: usize = 16;
+/// Bytes of an operation in a plan for [`BATCH`]: kind, first key, keys, pause, stamp.
+pub(crate) const OP_BYTES: usize = 1 + 14 + 5 + 10 + 16;
+
+/// Operations of a part of a plan: so many share one copy of the answers.
+const PART_OPS: usize = 64;
+/// Three numbers of an operation with their blanks.
+const OP_ANSWER_BYTES: usize = 3 * 20;
+
+/// Name, arguments and body of both.
+fn procedures(load: &Load, schema: SchemaNo) -> [(&'static str, &'static str, String); 2] {
+    let updates = load.content().update_text();
+    [
+        (BATCH, include_str!("../sql/batch_arguments.sql"), batch_body(schema, &updates)),
+        (SELECTS, include_str!("../sql/selects_arguments.sql"), selects_body(schema)),
+    ]
+}
+
+fn selects_body(schema: SchemaNo) -> String {
+    let select = counted(Kind::Select, schema, ["first", "first + width"]);
+    assemble("", &include_str!("../sql/selects_loop.sql").replace("{select}", &select), SELECT_BYTES)
+}
+
+fn batch_body(schema: SchemaNo, updates: &UpdateText) -> String {
+    let texts: String =
+        (2..2 + COLUMNS).map(|i| format!("  DECLARE v{i} VARCHAR(128) CHARACTER SET ascii;\n")).collect();
+    let variables = include_str!("../sql/batch_variables.sql").to_owned() + &texts;
+    let mut branches = String::new();
+    let homes = if schema == SchemaNo::FIRST {
+        vec![(schema, false)]
+    } else {
+        vec![(schema, false), (SchemaNo::FIRST, true)]
+    };
+    for (home, hot) in homes {
+        for kind in Kind::ALL {
+            let word = if branches.is_empty() { "IF" } else { "ELSEIF" };
+            branches += &format!("      {word} kind = {} THEN\n", kind.number(hot));
+            branches += &branch(kind, home, updates);
+        }
+    }
+    let body = include_str!("../sql/batch_loop.sql").replace("{branches}", &branches);
+    assemble(&variables, &body, OP_BYTES)
+}
+
+fn assemble(variables: &str, body: &str, op_bytes: usize) -> String {
+    let text = [
+        include_str!("../sql/batch_open.sql"),
+        variables,
+        include_str!("../sql/batch_part.sql"),
+        body,
+        include_str!("../sql/batch_close.sql"),
+    ];
+    text.concat()
+        .replace("{op_bytes}", &op_bytes.to_string())
+        .replace("{part_bytes}", &(op_bytes * PART_OPS).to_string())
+        .replace("{answer_bytes}", &(OP_ANSWER_BYTES * PART_OPS).to_string())
+}
+
+/// A statement that counts rows, with its count going into `n`.
+fn counted(kind: Kind, schema: SchemaNo, keys: [&str; 2]) -> String {
+    statement(kind, schema, keys, |_| String::new()).replacen("COUNT(c2)", "COUNT(c2) INTO n", 1)
+}
+
+/// The body of the loop for one kind of operation.
+fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
+    let keys = ["first", "past"];
+    match kind {
+        Kind::Select | Kind::Scan => format!("        {};\n", counted(kind, schema, keys)),
+        Kind::Lite | Kind::Heavy => {
+            let mut text = "        SET stamp = SUBSTR(part, at + 30, 16);\n".to_owned();
+            for column in kind.updated_columns() {
+                text +=
+                    &format!("        SET v{} = CONCAT(stamp, '{}');\n", column + 2, updates.tail(column));
+            }
+            let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
+            text + &format!("        {sql};\n        SET n = ROW_COUNT();\n        COMMIT;\n")
+        }
+    }
+}
+
+/// Makes the procedures of a schema, or replaces those that another release of ours made.
+///
+/// # Errors
+/// If they can't be made.
+pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+    let fail = |error: mysql::Error| failed(step, &error);
+    for (name, arguments, body) in procedures(load, schema) {
+        let found: Option<Option<String>> = conn
+            .exec_first(
+                "SELECT CAST(ROUTINE_DEFINITION AS CHAR) FROM information_schema.ROUTINES
+                 WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ?",
+                (plain(schema), name),
+            )
+            .map_err(fail)?;
+        if found.flatten().as_deref() == Some(body.trim_end()) {
+            continue;
+        }
+        conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}.{name}", database(schema))).map_err(fail)?;
+        let sql = format!(
+            "CREATE PROCEDURE {}.{name} (\n{arguments}) MODIFIES SQL DATA SQL SECURITY INVOKER\n{}",
+            database(schema),
+            body.trim_end()
+        );
+        conn.query_drop(sql).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// The statement that executes a batch in the server, with a question mark for each argument.
+pub(crate) fn call(schema: SchemaNo, name: &str) -> String {
+    format!("CALL {}.{name}(?, ?, ?, ?)", database(schema))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOAD: Load = Load { seed: 3, scale: 100, scan_blocks: 10, obfuscated: false, slice_rows: 40 };
+
+    #[test]
+    fn only_other_schemas_have_branches_for_schema_one() {
+        let [(_, _, first), _] = procedures(&LOAD, SchemaNo::FIRST);
+        let [(_, _, second), _] = procedures(&LOAD, SchemaNo::new(2).unwrap());
+        assert!(!first.contains("kind = 4") && second.contains("kind = 7"));
+        assert!(second.contains("`slob1`.`cf2`") && second.contains("`slob2`.`cf1`"));
+    }
+
+    #[test]
+    fn nothing_is_left_to_fill_in() {
+        for (_, _, body) in procedures(&LOAD, SchemaNo::FIRST) {
+            assert!(!body.contains('{'), "{body}");
+        }
+    }
+
+    #[test]
+    fn columns_of_a_plan_hold_the_largest_numbers() {
+        assert!(slob_method::MAX_SCALE < 10_u64.pow(14) && u32::MAX.to_string().len() <= 10);
+        assert!(u16::MAX.to_string().len() <= 5);
+    }
+}

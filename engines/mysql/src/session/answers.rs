@@ -1,0 +1,127 @@
+//! From a procedure's answer to starts and durations.
+
+use std::time::Duration;
+
+use slob_engine::{OpOutcome, Outcome};
+use slob_method::Op;
+
+/// Puts what a procedure answered into `outcome`: for each operation its end in microseconds since the start, the rows,
+/// and, if it pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. `begun_ns` is when the call began, and `took` how long it took here; the
+/// work is placed in the middle of that, which is off by half a round trip at most. False if the answer does not fit
+/// the operations.
+pub(super) fn decode(
+    ops: &[Op],
+    answer: &[u8],
+    is_open: bool,
+    begun_ns: u64,
+    took: Duration,
+    outcome: &mut Outcome,
+) -> bool {
+    let mut numbers = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty()).map(number);
+    let end_us = last_moment(ops, answer, is_open);
+    let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    let offset = begun_ns + took_ns.saturating_sub(end_us.saturating_mul(1000)) / 2;
+    let mut start_us = 0_u64;
+    for op in ops {
+        let Some(first) = numbers.next() else { return true };
+        if is_open {
+            let Some(begun) = first else { return false };
+            start_us = start_us.max(begun);
+        }
+        let end = if is_open { numbers.next() } else { Some(first) };
+        // An error may come between the start of an operation and its end.
+        let Some(end) = end else { return true };
+        let (Some(end), Some(Some(rows))) = (end, numbers.next()) else { return false };
+        outcome.push(OpOutcome {
+            start_ns: offset.saturating_add(start_us.saturating_mul(1000)),
+            duration_ns: end.saturating_sub(start_us).saturating_mul(1000),
+            rows,
+        });
+        start_us = start_us.max(end);
+        if op.pause_us > 0 && !is_open {
+            // An error may come between an operation and its pause.
+            let Some(woken) = numbers.next() else { return true };
+            let Some(woken) = woken else { return false };
+            start_us = start_us.max(woken);
+        }
+    }
+    numbers.next().is_none()
+}
+
+/// The last moment of an answer; 0 if it holds none.
+fn last_moment(ops: &[Op], answer: &[u8], is_open: bool) -> u64 {
+    let mut numbers = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty()).filter_map(number);
+    let mut last = 0;
+    for op in ops {
+        if is_open {
+            numbers.next();
+        }
+        let (Some(end), Some(_)) = (numbers.next(), numbers.next()) else { break };
+        last = last.max(end);
+        if op.pause_us > 0
+            && !is_open
+            && let Some(woken) = numbers.next()
+        {
+            last = last.max(woken);
+        }
+    }
+    last
+}
+
+/// A number; a moment before the start, after the server's clock was set back, is the start.
+fn number(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    text.parse::<i64>().ok().map(|number| u64::try_from(number).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::{Action, KeyRange, SchemaNo};
+
+    fn ops(pauses: &[u32]) -> Vec<Op> {
+        let action = Action::Select(KeyRange { first: 1, blocks: 3 });
+        pauses.iter().map(|pause_us| Op { action, schema: SchemaNo::FIRST, pause_us: *pause_us }).collect()
+    }
+
+    fn decoded(pauses: &[u32], answer: &str, took_us: u64) -> Option<Vec<(u64, u64, u64)>> {
+        let mut outcome = Outcome::new();
+        decode(&ops(pauses), answer.as_bytes(), false, 0, Duration::from_micros(took_us), &mut outcome)
+            .then(|| outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect())
+    }
+
+    #[test]
+    fn pauses_lie_between_operations() {
+        let expected = [(50_000, 10_000, 3), (60_000, 20_000, 3), (580_000, 15_000, 2)];
+        assert_eq!(decoded(&[0, 500, 0], "10 3 30 3 530 545 2 ", 645).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_batch_that_was_cut_short_is_a_prefix() {
+        assert_eq!(decoded(&[0, 0, 0], "10 3 ", 10).unwrap().len(), 1);
+        assert_eq!(decoded(&[500, 0], "10 3 ", 10).unwrap().len(), 1);
+        assert_eq!(decoded(&[0], "", 10).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn in_an_open_loop_starts_are_told() {
+        let mut outcome = Outcome::new();
+        let took = Duration::from_micros(60);
+        assert!(decode(&ops(&[0, 0, 0]), b"10 25 3 40 60 3 ", true, 500, took, &mut outcome));
+        let starts: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns)).collect();
+        assert_eq!(starts, [(10_500, 15_000), (40_500, 20_000)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_makes_no_negative_time() {
+        let ops = decoded(&[0, 0, 0], "10 3 -4 3 12 3", 12).unwrap();
+        assert_eq!(ops.iter().map(|op| op.1).collect::<Vec<_>>(), [10_000, 0, 2000]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for answer in ["1 3 2", "1 3 2 3 4", "x 3", "1 y"] {
+            assert_eq!(decoded(&[0, 0], answer, 10), None, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A batch as the text of fixed columns that a procedure takes.
+
+use std::io::Write;
+
+use slob_engine::{EngineError, SessionPlan};
+use slob_method::{Action, Op};
+
+use crate::procedure::{OP_BYTES, SELECT_BYTES};
+use crate::statement::classify;
+
+/// Which procedure can execute some operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// SELECTs of so many keys each, in the home schema, without pauses.
+    Selects(u16),
+    /// Anything, each followed by its pause.
+    Any,
+    /// Anything, none begun before it is due.
+    Open,
+}
+
+/// Tells the form of operations of a closed loop.
+pub(super) fn form(ops: &[Op], plan: &SessionPlan) -> Form {
+    let width = |op: &Op| match op.action {
+        Action::Select(range) if op.schema == plan.home && op.pause_us == 0 => Some(range.blocks),
+        _ => None,
+    };
+    match ops.first().and_then(width) {
+        Some(first) if ops.iter().all(|op| width(op) == Some(first)) => Form::Selects(first),
+        _ => Form::Any,
+    }
+}
+
+/// Writes operations in their form; `due_us` tells when the one at an index is due, in microseconds after the call, where
+/// the form asks for it.
+///
+/// # Errors
+/// If the session was not opened for one of them.
+pub(super) fn pack(
+    ops: &[Op],
+    form: Form,
+    plan: &SessionPlan,
+    due_us: impl Fn(usize) -> u64,
+) -> Result<Vec<u8>, EngineError> {
+    let op_bytes = if matches!(form, Form::Selects(_)) { SELECT_BYTES } else { OP_BYTES };
+    let mut text = Vec::with_capacity(ops.len() * op_bytes);
+    for (index, op) in ops.iter().enumerate() {
+        let (kind, hot) = classify(op, plan)?;
+        // Writing into memory does not fail.
+        let _ = match form {
+            Form::Selects(_) => write!(text, "{:0SELECT_BYTES$}", first_key(op)),
+            Form::Any => pack_any(&mut text, op, kind.number(hot), op.pause_us.into()),
+            Form::Open => pack_any(&mut text, op, kind.number(hot), due_us(index)),
+        };
+    }
+    Ok(text)
+}
+
+fn first_key(op: &Op) -> u64 {
+    match op.action {
+        Action::Select(range) | Action::Update(range, _) => range.first,
+        Action::Scan => 0,
+    }
+}
+
+fn pack_any(text: &mut Vec<u8>, op: &Op, kind: u8, wait_us: u64) -> std::io::Result<()> {
+    let (blocks, stamp) = match op.action {
+        Action::Select(range) => (range.blocks, [b'0'; 16]),
+        Action::Update(range, stamp) => (range.blocks, stamp.hex()),
+        Action::Scan => (0, [b'0'; 16]),
+    };
+    // Two hours are as good as what does not fit.
+    write!(text, "{kind}{:014}{blocks:05}{:010}", first_key(op), wait_us.min(9_999_999_999))?;
+    text.write_all(&stamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::{KeyRange, RowContent, SchemaNo, Stamp};
+    use slob_spec::RedoStress;
+    use std::sync::Arc;
+
+    fn plan() -> SessionPlan {
+        let update_text = Arc::new(RowContent::new(1, false).update_text());
+        SessionPlan {
+            attempt: 0,
+            number: 0,
+            home: SchemaNo::new(2).unwrap(),
+            hot_schema: true,
+            scans: false,
+            redo: Some(RedoStress::Lite),
+            update_text,
+        }
+    }
+
+    fn select(first: u64, blocks: u16) -> Op {
+        Op { action: Action::Select(KeyRange { first, blocks }), schema: plan().home, pause_us: 0 }
+    }
+
+    #[test]
+    fn selects_of_one_width_are_keys() {
+        let ops = [select(7, 64), select(1 << 40, 64)];
+        assert_eq!(form(&ops, &plan()), Form::Selects(64));
+        let text = pack(&ops, Form::Selects(64), &plan(), |_| 0).unwrap();
+        assert_eq!(text, b"00000000000000070001099511627776");
+    }
+
+    #[test]
+    fn anything_else_is_columns() {
+        let stamp = Stamp::new(1, 2, 3);
+        let update = Op {
+            action: Action::Update(KeyRange { first: 9, blocks: 1024 }, stamp),
+            schema: SchemaNo::FIRST,
+            pause_us: u32::MAX,
+        };
+        for ops in [[select(7, 64), select(8, 3)], [select(7, 64), update]] {
+            assert_eq!(form(&ops, &plan()), Form::Any);
+        }
+        let text = pack(&[select(7, 64), update], Form::Any, &plan(), |_| 0).unwrap();
+        assert_eq!(text.len(), 2 * OP_BYTES);
+        let expected = [&b"500000000000009010244294967295"[..], &stamp.hex()].concat();
+        assert_eq!(text[OP_BYTES..], expected);
+        let text = pack(&[select(7, 64), update], Form::Open, &plan(), |index| index as u64 * 70).unwrap();
+        assert_eq!(text[OP_BYTES..][..30], *b"500000000000009010240000000070");
+    }
+}

@@ -1,0 +1,164 @@
+//! The loop in the server: a batch is one CALL, or a few.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Params, Statement, Value};
+use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_method::{Batch, Op};
+
+use super::answers::decode;
+use super::canceller::Canceller;
+use super::packed::{Form, form, pack};
+use crate::engine::Inner;
+use crate::error::failed;
+use crate::procedure::{self, BATCH, SELECTS};
+
+/// Operations of one call: bounds how long a plan and an answer grow, which every look into them copies.
+const CALL_OPS: usize = 2048;
+
+/// A session whose batches run in the server.
+pub(super) struct ServerSession {
+    conn: Conn,
+    endpoint: usize,
+    batch: Statement,
+    selects: Statement,
+    plan: SessionPlan,
+    step: String,
+    canceller: Canceller,
+}
+
+impl ServerSession {
+    /// Prepares the calls, and has the procedures compiled before the clock of the run ticks.
+    ///
+    /// # Errors
+    /// If a procedure is missing, or writes other texts than the plan's.
+    pub(super) fn open(
+        inner: &Inner,
+        mut conn: Conn,
+        plan: &SessionPlan,
+        step: String,
+    ) -> Result<Self, EngineError> {
+        if inner.update_text(plan.home).is_some_and(|text| text != *plan.update_text) {
+            let message = "its procedure writes other texts than the run is to write";
+            return Err(EngineError::new(ErrorKind::Usage, step, message));
+        }
+        let mut prepare = |name| {
+            conn.prep(procedure::call(plan.home, name)).map_err(|error| {
+                failed(step.as_str(), &error)
+                    .with_advice("drop the schema and load it again, or set LOOP=client")
+            })
+        };
+        let (batch, selects) = (prepare(BATCH)?, prepare(SELECTS)?);
+        let endpoint = plan.endpoint(inner.connector.endpoints());
+        let canceller = Canceller::new(conn.connection_id(), endpoint, Arc::clone(&inner.connector));
+        let step = format!("{step}, executing a batch");
+        let mut session = Self { conn, endpoint, batch, selects, plan: plan.clone(), step, canceller };
+        for form in [Form::Any, Form::Selects(1)] {
+            session.call(&[], form, None, |_| 0)?;
+        }
+        Ok(session)
+    }
+
+    /// The answer, and the error that ended the call after it.
+    fn call(
+        &mut self,
+        ops: &[Op],
+        form: Form,
+        run_us: Option<u64>,
+        due_us: impl Fn(usize) -> u64,
+    ) -> Result<(Vec<u8>, Option<EngineError>), EngineError> {
+        let text = Value::Bytes(pack(ops, form, &self.plan, due_us)?);
+        let (count, run_us) = (Value::from(ops.len()), Value::from(run_us));
+        let (statement, values) = match form {
+            Form::Selects(width) => (&self.selects, vec![text, count, Value::from(width), run_us]),
+            Form::Any | Form::Open => {
+                (&self.batch, vec![text, count, Value::from(form == Form::Open), run_us])
+            }
+        };
+        let fail = |error: mysql::Error| failed(self.step.as_str(), &error);
+        let mut result = self.conn.exec_iter(statement, Params::Positional(values)).map_err(fail)?;
+        let mut answer = Vec::new();
+        if let Some(rows) = result.iter() {
+            for row in rows {
+                answer = row.map_err(fail)?.take::<Vec<u8>, _>(0).unwrap_or_default();
+            }
+        }
+        // What follows is the end of the call: good, or the error that its handler passed on.
+        let mut error = None;
+        while let Some(rows) = result.iter() {
+            error = rows.filter_map(Result::err).last().map(fail).or(error);
+        }
+        Ok((answer, error))
+    }
+
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let is_open = batch.dues_ns().is_some();
+        for (number, ops) in batch.ops().chunks(CALL_OPS).enumerate() {
+            let start = Instant::now();
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(start));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(());
+            }
+            let run_us = left.map(|left| u64::try_from(left.as_micros()).unwrap_or(i64::MAX.cast_unsigned()));
+            let form = if is_open { Form::Open } else { form(ops, &self.plan) };
+            let due_us = |index| due_us(batch, number * CALL_OPS + index, start - begun);
+            let (answer, error) = self.call(ops, form, run_us, due_us)?;
+            let before = outcome.ops().len();
+            if !decode(ops, &answer, is_open, nanoseconds(start - begun), start.elapsed(), outcome) {
+                let message =
+                    format!("{} operations went there, and {} bytes came back", ops.len(), answer.len());
+                return Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message)
+                    .with_advice("the procedure is not ours: drop the schema and load it again"));
+            }
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if outcome.ops().len() - before < ops.len() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When an operation is due after the call that brings it, in microseconds, rounded up; `later` is how long after the
+/// batch was handed over that call begins.
+fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
+    let wait = batch.not_before(index).unwrap_or_default().saturating_sub(later);
+    u64::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Session for ServerSession {
+    /// What was done before an error is in `outcome`, unless the connection broke or the call was killed: then only
+    /// what earlier calls of the batch did is.
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        outcome.clear();
+        let canceller = self.canceller.clone();
+        canceller.guard(|| self.work(batch, deadline, outcome))
+    }
+
+    fn endpoint(&self) -> usize {
+        self.endpoint
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        Some(Arc::new(self.canceller.clone()))
+    }
+}

@@ -1,0 +1,253 @@
+//! Sessions, counters, events and refusals on a real server.
+
+mod common;
+mod server;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{FIRST, LOAD, batch, load_schema, open, options, session};
+use mysql::prelude::Queryable;
+use rstest::rstest;
+use server::MariaDb;
+use slob_engine::{Counter, Engine, ErrorKind, Outcome, RunPlan};
+use slob_method::{Batch, Op};
+use slob_spec::RedoStress;
+
+const RUN: RunPlan<'_> =
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
+
+struct Loaded {
+    server: MariaDb,
+    target: String,
+    engine: Box<dyn Engine>,
+}
+
+fn loaded(settings: &[&str], flags: &[(&str, &str)]) -> Option<Loaded> {
+    let server = MariaDb::start_or_skip(settings)?;
+    let target = server.plain_target();
+    let engine = open(&target, &options(flags)).expect("it opens");
+    load_schema(engine.as_ref(), &LOAD, FIRST);
+    Some(Loaded { server, target, engine })
+}
+
+impl Loaded {
+    fn as_administrator(&self) -> Box<dyn Engine> {
+        open(&self.server.target("root"), &options(&[])).expect("it opens")
+    }
+}
+
+#[test]
+fn blocks_seen_are_blocks_counted() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    session.execute(&batch(0, 64, 1, 10), None, &mut Outcome::new()).expect("it runs");
+    let before = loaded.engine.snapshot().expect("readable");
+    session.execute(&batch(0, 64, 2, 300), None, &mut Outcome::new()).expect("it runs");
+    let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let seen = 300.0 * 64.0;
+    let physical = delta.get(Counter::PhysicalReads).expect("counted");
+    assert!(physical as f64 > 0.5 * seen, "{physical} of a table four times the pool");
+    assert!((physical as f64) < 1.02 * seen, "{physical} pages read for {seen} rows");
+    assert_eq!(delta.get(Counter::PhysicalReadBytes), Some(physical * 16_384));
+    assert!(delta.get(Counter::LogicalReads).is_some_and(|reads| reads as f64 >= seen), "{delta:?}");
+    assert_eq!(delta.get(Counter::RedoSyncs), None, "this version does not count them");
+}
+
+#[test]
+fn redo_and_commits_follow_the_updates() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let mut bytes = Vec::new();
+    for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
+        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        let before = loaded.engine.snapshot().expect("readable");
+        session.execute(&batch(100, 8, nonce, 100), None, &mut Outcome::new()).expect("it runs");
+        let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+        assert_eq!(delta.get(Counter::Commits), Some(100));
+        assert_eq!(delta.get(Counter::RowsChanged), Some(800));
+        bytes.push(delta.get(Counter::RedoBytes).expect("known to every role") as f64);
+    }
+    assert!(bytes[2] > 3.0 * bytes[1], "LITE, LITE, HEAVY: {bytes:?}");
+}
+
+#[rstest]
+#[case("server")]
+#[case("client")]
+fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place: &str) {
+    let Some(loaded) = loaded(&["innodb-lock-wait-timeout=1"], &[("LOOP", place)]) else { return };
+    let all = batch(100, 1, 3, 20);
+    let locked = all.ops()[12].action;
+    let slob_method::Action::Update(range, _) = locked else { panic!("{locked:?}") };
+    let touched = |op: &Op| matches!(op.action, slob_method::Action::Update(other, _) if other == range);
+    let first = all.ops().iter().position(touched).expect("it is there");
+    let mut admin = loaded.server.admin();
+    let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
+    lock.query_drop(format!("SELECT pos FROM slob1.cf1 WHERE custid = {} FOR UPDATE", range.first))
+        .expect("a row");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut outcome = Outcome::new();
+    let error = session.execute(&all, None, &mut outcome).expect_err("the row is locked");
+    assert_eq!((error.kind(), outcome.ops().len()), (ErrorKind::Retryable, first), "{error}");
+    lock.rollback().expect("a transaction is open");
+    let mut rest = all.clone();
+    rest.advance(first);
+    session.execute(&rest, None, &mut outcome).expect("the lock is gone");
+    assert_eq!(outcome.ops().len(), 20 - first);
+}
+
+#[rstest]
+#[case(&[], "state", false)]
+#[case(&["performance-schema=ON"], "io/file", true)]
+fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &str, #[case] counted: bool) {
+    let settings = [&["innodb-buffer-pool-size=8M"], settings].concat();
+    let Some(loaded) = loaded(&settings, &[]) else { return };
+    if counted {
+        loaded.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
+    }
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let before = loaded.engine.snapshot().expect("readable");
+    let begun = Instant::now();
+    let event = loop {
+        session.execute(&batch(20, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
+        let events = loaded.engine.snapshot().expect("readable").since(&before).events;
+        if let Some(event) = events.into_iter().find(|event| event.class == class) {
+            break event;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "no event was seen");
+    };
+    assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
+}
+
+#[test]
+fn what_ends_a_batch_is_told_apart() {
+    let Some(mut loaded) = loaded(&[], &[]) else { return };
+    let slow = || {
+        let think = batch(0, 1, 3, 500);
+        let ops = think.ops().iter().map(|op| Op { pause_us: 100_000, ..*op });
+        Batch::from(ops.collect::<Vec<_>>())
+    };
+    let run = |loaded: &Loaded| {
+        let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+        let worker = thread::spawn(move || session.execute(&slow(), None, &mut Outcome::new()));
+        thread::sleep(Duration::from_millis(300));
+        worker
+    };
+    for (word, kind) in [("KILL QUERY", ErrorKind::Fatal), ("KILL", ErrorKind::Connection)] {
+        let worker = run(&loaded);
+        let id = loaded
+            .server
+            .ask("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB = 'slob1'");
+        loaded.server.sql(&format!("{word} {id}"));
+        let error = worker.join().expect("no panic").expect_err("it was ended");
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    let worker = run(&loaded);
+    loaded.server.kill9();
+    let error = worker.join().expect("no panic").expect_err("the server is gone");
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    assert!(error.to_string().contains("session 0"), "{error}");
+}
+
+#[test]
+fn a_run_that_would_not_be_single_block_reads_is_refused() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    loaded.engine.before_run(&RUN).expect("all is well");
+    // Index-only: the rows would not be visited.
+    loaded.server.sql("ALTER TABLE slob1.cf1 DROP INDEX i_cf1, ADD INDEX i_cf1 (custid, c2)");
+    let error = loaded.engine.before_run(&RUN).expect_err("another index");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.to_string().contains("Using index"), "it shows the plan: {error}");
+}
+
+#[test]
+fn rights_that_lack_are_said_and_those_that_are_there_used() {
+    let settings = ["innodb-adaptive-hash-index=ON", "innodb-flush-log-at-trx-commit=2"];
+    let Some(loaded) = loaded(&settings, &[]) else { return };
+    let is_on = || loaded.server.ask("SELECT @@GLOBAL.innodb_adaptive_hash_index") == 1;
+    let notes = loaded.engine.before_run(&RUN).expect("a plain role suffices");
+    assert!(notes.iter().any(|note| note.contains("innodb_adaptive_hash_index")), "{notes:?}");
+    assert!(is_on(), "it was not to be switched");
+
+    let engine = loaded.as_administrator();
+    let dirty = || {
+        loaded.server.ask("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'")
+    };
+    let limits = || {
+        loaded
+            .server
+            .admin()
+            .query_first::<(f64, f64), _>(
+                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm",
+            )
+            .expect("an answer")
+    };
+    let before = limits();
+    engine.before_run(&RUN).expect("all is well");
+    assert!(!is_on() && dirty() < 100, "{} dirty pages", dirty());
+    assert_eq!(limits(), before);
+    drop(engine);
+    assert!(is_on(), "it is as it was");
+
+    let server = loaded.engine.server().expect("readable");
+    assert!(server.data_path.is_some_and(|path| path.starts_with(loaded.server.data_folder())));
+    assert_eq!((server.product.as_str(), server.block_bytes), ("MariaDB", 16_384));
+    assert!(server.settings.iter().any(|setting| setting.name == "innodb_flush_method"));
+    for word in ["innodb_flush_log_at_trx_commit is 2", "innodb_buffer_pool_size"] {
+        assert!(server.advice.iter().any(|advice| advice.contains(word)), "{word}: {:?}", server.advice);
+    }
+}
+
+#[test]
+fn the_process_is_that_of_this_server() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
+    let by_socket = open(&loaded.server.socket_target("root"), &options(&[])).expect("it opens");
+    assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
+}
+
+#[test]
+fn what_is_not_ours_is_neither_replaced_nor_removed() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    loaded.server.sql("CREATE DATABASE slob2");
+    let second = slob_method::SchemaNo::new(2).expect("a number");
+    let error = loaded.engine.create_schema(&LOAD, second).expect_err("it is somebody else's");
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    assert!(loaded.engine.drop_schema(second).is_err());
+    assert_eq!(loaded.engine.schemas().expect("readable").len(), 1);
+    loaded.server.sql("CREATE TABLE slob1.notes (a INT)");
+    let error = loaded.engine.drop_schema(FIRST).expect_err("it holds notes");
+    assert!(error.to_string().contains("notes"), "{error}");
+    assert_eq!(loaded.server.ask("SELECT COUNT(custid) FROM slob1.cf1"), LOAD.scale);
+}
+
+#[test]
+fn a_creation_that_was_cut_off_is_done_again() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    loaded.server.sql("DELETE FROM slob1.slob_load");
+    assert!(loaded.engine.schemas().expect("readable").is_empty());
+    let engine = open(&loaded.target, &options(&[])).expect("it opens");
+    load_schema(engine.as_ref(), &LOAD, FIRST);
+}
+
+#[test]
+fn pages_stay_one_to_a_row_through_rollbacks_and_updates() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let second = slob_method::SchemaNo::new(2).expect("a number");
+    loaded.engine.create_schema(&LOAD, second).expect("an empty place");
+    // A slice that is rolled back after half of its rows leaves its sentinels where they were.
+    loaded.server.sql("CREATE TRIGGER slob2.half BEFORE INSERT ON slob2.cf1 FOR EACH ROW IF NEW.pos = 600 THEN SIGNAL SQLSTATE '45000'; END IF");
+    let slice = LOAD.slices(second).next().expect("a slice");
+    let progress = slob_engine::LoadProgress::default();
+    loaded.engine.load_slice(&LOAD, &slice, &progress).expect_err("the trigger ends it");
+    loaded.server.sql("DROP TRIGGER slob2.half");
+    for slice in LOAD.slices(second) {
+        loaded.engine.load_slice(&LOAD, &slice, &progress).expect("a slice");
+    }
+    let layout = loaded.engine.finish_schema(&LOAD, second).expect("all is there");
+    assert!(layout.one_row_per_block(), "{layout:?}");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Heavy).expect("it opens");
+    session.execute(&batch(100, 64, 9, 200), None, &mut Outcome::new()).expect("it runs");
+    loaded.server.admin().query_drop("ANALYZE TABLE slob1.cf1").expect("statistics");
+    let leaves = loaded.server.ask("SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'slob1' AND table_name = 'cf1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'");
+    assert!(leaves.abs_diff(LOAD.scale) * 100 <= LOAD.scale, "{leaves} pages of {} rows", LOAD.scale);
+}
