@@ -31,6 +31,8 @@ pub(crate) fn direct_read_run() -> Record {
         load: Some(parts::load()),
         window: Some(Window { begin_s: 10.25, seconds: WINDOW_S }),
         operations: BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]),
+        backlog: None,
+        losses: Vec::new(),
         sessions: parts::sessions(&reads, 64),
         counters: parts::counters(&[
             ("logical_reads", 5_184_000),
@@ -38,6 +40,7 @@ pub(crate) fn direct_read_run() -> Record {
             ("physical_writes", 0),
         ]),
         latencies: BTreeMap::from([("physical_read".into(), spread(physical_reads, 138_000))]),
+        endpoints: Vec::new(),
         events: Vec::new(),
         db_cpu: Some(DbCpu {
             cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
@@ -183,6 +186,7 @@ pub(crate) fn failed_run() -> Record {
 pub(crate) fn interval(selects: u64) -> Interval {
     let reads = selects * 65;
     Interval {
+        response: slob_stats::Histogram::new(),
         ops: OpCounts { selects, updates: 0, scans: 0 },
         rows: selects * 64,
         latency: spread(selects, 3_700_000_000 / selects.max(1)),

@@ -6,17 +6,29 @@
 //! - [`Figures`]: what follows from a record's counts: rates, ratios, means. Every view uses these.
 //! - [`verdicts`]: five answers in plain words: physical? accounted? CPU-bound? steady? complete?
 //! - [`text_report`]: the whole run as text, laid out like the reports that DBAs know.
+//! - [`html::run_page`]: the same with charts, as one HTML file.
+//! - [`compare_probe_text`]: the device with a database and without.
 //! - [`probe_text`]: a probe of a device by itself.
+//! - [`info`]: one row per run. [`diff`]: two runs, or two groups of runs, side by side. [`field`]: one field by its path.
+//! - [`analysis`]: repeated runs of several variants: SLOB.R's tables, intervals, verdicts.
+//! - [`export`]: a run in the formats of other tools.
 //! - [`compact_summary`]: the few lines that end a run on a terminal.
 //!
 //! A figure that is not known is `None`, and shown as [`format::ABSENT`], never as 0.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod counters;
+pub mod diff;
+pub mod export;
+pub mod field;
 mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod format;
+pub mod html;
+pub mod info;
+mod near;
 mod summary;
 mod text;
 mod verdicts;
@@ -24,6 +36,6 @@ mod window;
 
 pub use figures::{CpuFigures, DeviceFigures, Figures, LatencyFigures, LoadFigures, ProbeFigures};
 pub use summary::compact_summary;
-pub use text::{probe_text, text_report};
-pub use verdicts::{Answer, Question, Verdict, verdicts};
+pub use text::{NoComparison, compare_probe_text, probe_text, text_report};
+pub use verdicts::{Answer, Question, Verdict, limits, verdicts};
 pub use window::{Rate, operation_rates};

@@ -3,12 +3,15 @@
 //! Laid out for eyes used to Oracle's AWR reports: headed sections, aligned columns, at most 100 wide.
 
 mod activity;
+mod compare_probe;
 mod cpu;
 mod device;
+mod endpoints;
 mod events;
 mod facts;
 mod histogram;
 mod load_profile;
+mod losses;
 mod operations;
 mod page;
 mod probe;
@@ -19,8 +22,14 @@ mod top;
 
 use slob_record::{Record, SavedProbe};
 
-pub(crate) use self::page::Page;
+pub use self::compare_probe::{NoComparison, compare_probe_text};
+pub(crate) use self::events::{Timed, timed_events};
+#[cfg(test)]
+pub(crate) use self::page::WIDTH;
+pub(crate) use self::page::{Block, Page};
 pub(crate) use self::probe::ABOVE_PROBE;
+pub(crate) use self::settings::source_words;
+pub(crate) use self::table::{Column, Table};
 pub(crate) use self::top::verdict_lines;
 
 use crate::figures::Figures;
@@ -44,16 +53,61 @@ pub fn text_report(record: &Record) -> String {
         operations::write(&mut page, record);
         histogram::write(&mut page, record);
         device::write(&mut page, record, &figures);
+        endpoints::write(&mut page, record);
     }
     probe::write(&mut page, record, &figures);
     events::write(&mut page, record, &figures);
     activity::write(&mut page, record);
     sessions::write(&mut page, record);
+    losses::write(&mut page, record);
     settings::layout(&mut page, record);
     settings::configuration(&mut page, record);
     settings::notes(&mut page, record);
     settings::sources(&mut page, record);
     page.into_text()
+}
+
+/// A part of the report, for views that arrange the parts in their own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Facts,
+    Server,
+    LoadProfile,
+    Cpu,
+    Operations,
+    Device,
+    Probe,
+    CompareProbe,
+    Events,
+    Slices,
+    Sessions,
+    Layout,
+    Configuration,
+    Notes,
+}
+
+/// One part of the report; nothing where the record has nothing for it.
+pub(crate) fn part(part: Part, record: &Record, figures: &Figures) -> Vec<Block> {
+    let mut page = Page::new();
+    let measured = record.window.is_some();
+    match part {
+        Part::Facts => facts::of_run(&mut page, record),
+        Part::Server => settings::server(&mut page, record),
+        Part::LoadProfile if measured => load_profile::write(&mut page, record, figures),
+        Part::Cpu if measured => cpu::write(&mut page, record, figures),
+        Part::Operations if measured => operations::write(&mut page, record),
+        Part::Device if measured => device::write(&mut page, record, figures),
+        Part::LoadProfile | Part::Cpu | Part::Operations | Part::Device => {}
+        Part::Probe => probe::write(&mut page, record, figures),
+        Part::CompareProbe => compare_probe::write(&mut page, record, figures),
+        Part::Events => events::write(&mut page, record, figures),
+        Part::Slices => activity::write(&mut page, record),
+        Part::Sessions => sessions::write(&mut page, record),
+        Part::Layout => settings::layout(&mut page, record),
+        Part::Configuration => settings::configuration(&mut page, record),
+        Part::Notes => settings::notes(&mut page, record),
+    }
+    page.into_blocks()
 }
 
 /// A probe by itself as text.

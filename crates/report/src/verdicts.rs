@@ -10,6 +10,13 @@ use slob_record::Record;
 
 use crate::figures::Figures;
 
+/// Where the verdicts draw their lines, for those who judge a run while it goes on.
+pub mod limits {
+    pub use super::cpu_bound::{CPU_FULL_PERCENT, DEVICE_FULL_PERCENT};
+    pub use super::physical::{DELIVERED, EXCESS, MOSTLY_CACHED};
+    pub use super::steady::{STALL_SHARE, STEADY_VARIATION, WILD_VARIATION};
+}
+
 /// What is asked of every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {

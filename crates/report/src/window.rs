@@ -54,7 +54,12 @@ fn operations_of(point: &Point<'_, Interval>) -> u64 {
 }
 
 fn inside(record: &Record, point: &Point<'_, Interval>) -> bool {
-    let (start_s, width_s) = (point.start_s as f64, record.series.width_s() as f64);
+    is_measured(record, point.start_s)
+}
+
+/// Whether the interval of the series that begins at that second lies wholly within the window.
+pub(crate) fn is_measured(record: &Record, start_s: u64) -> bool {
+    let (start_s, width_s) = (start_s as f64, record.series.width_s() as f64);
     record.window.is_some_and(|window| {
         start_s >= window.begin_s && start_s + width_s <= window.begin_s + window.seconds
     })

@@ -12,22 +12,29 @@ use crate::format::{ABSENT, count, fixed, micros, or_absent, percent};
 const TOP: usize = 10;
 
 /// Time spent on one thing.
-struct Timed {
-    name: String,
-    class: String,
-    waits: Option<u64>,
-    time_s: f64,
+pub(crate) struct Timed {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    /// How often; `None` where time was sampled.
+    pub(crate) waits: Option<u64>,
+    pub(crate) time_s: f64,
 }
 
 pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
-    let mut timed = timed(record, figures);
+    let timed = timed_events(record, figures);
     if timed.is_empty() {
         return;
     }
-    timed.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
     page.section("Top timed events");
     page.table(&table(&timed, figures.load.db_time_s));
     page.paragraph(&explanation(record, &timed, figures.load.db_time_s));
+}
+
+/// What DB time was spent on, the most first.
+pub(crate) fn timed_events(record: &Record, figures: &Figures) -> Vec<Timed> {
+    let mut timed = timed(record, figures);
+    timed.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    timed
 }
 
 /// What the times are, and how they add up.

@@ -11,6 +11,11 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
     page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
     page.rule('=');
+    of_run(page, record);
+}
+
+/// The facts without the heading.
+pub(super) fn of_run(page: &mut Page, record: &Record) {
     status(page, record);
     page.fact("Run", &record.id);
     page.fact("Started", &utc(record.started));

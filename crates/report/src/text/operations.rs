@@ -5,8 +5,12 @@ use slob_stats::Histogram;
 
 use super::Page;
 use super::table::{Column, Table};
+use crate::counters::ratio;
 use crate::figures::{all_operations, mean_us, percentile_us};
-use crate::format::{count, micros, or_absent};
+use crate::format::{count, duration_us, fixed, micros, or_absent};
+
+/// Seconds of arrivals that may be under way without being a backlog.
+const BACKLOG_S: f64 = 0.5;
 
 pub(super) fn write(page: &mut Page, record: &Record) {
     page.section("Operation latency (us)");
@@ -24,11 +28,40 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         return;
     }
     page.table(&table);
+    response(page, record);
     let beyond = all_operations(record).beyond_range();
     if beyond > 0 {
         page.paragraph(&format!(
             "{} operations took longer than 73 minutes; they count as such.",
             count(beyond)
+        ));
+    }
+}
+
+/// In an open loop: how long a user would have waited.
+fn response(page: &mut Page, record: &Record) {
+    let (Some(rate), Some(window)) = (record.workload.rate_per_s, record.window) else { return };
+    let mut response = Histogram::new();
+    record.operations.values().for_each(|kind| response.merge(&kind.response));
+    let heads = ["Count", "Mean", "p50", "p90", "p95", "p99", "p99.9", "Max"].map(Column::right);
+    let mut table = Table::new([vec![Column::left("Open loop")], heads.into()].concat());
+    table.row(row("service", &all_operations(record)));
+    table.row(row("response", &response));
+    page.table(&table);
+    let held = response.count() as f64 / window.seconds;
+    let arrivals = record.workload.arrivals.as_deref().unwrap_or_default();
+    page.paragraph(&format!(
+        "{} operations/s were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
+         response time counts from the intended start.",
+        count(u64::from(rate)),
+        fixed(held, 1),
+        or_absent(ratio(100.0 * held, f64::from(rate)), |share| format!("{share:.1} %")),
+    ));
+    if let Some(backlog) = record.backlog.filter(|backlog| *backlog as f64 > BACKLOG_S * f64::from(rate)) {
+        page.paragraph(&format!(
+            "The system did not keep up: at the end of the window {} operations were due and not done, {} of work.",
+            count(backlog),
+            or_absent(ratio(backlog as f64, held), |seconds| duration_us(seconds * 1e6))
         ));
     }
 }

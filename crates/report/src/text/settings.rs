@@ -114,19 +114,21 @@ pub(super) fn notes(page: &mut Page, record: &Record) {
 pub(super) fn sources(page: &mut Page, record: &Record) {
     page.line("");
     page.rule('-');
+    page.fact("Sources", &source_words(record));
+}
+
+/// Where the figures come from.
+pub(crate) fn source_words(record: &Record) -> String {
     let clock = if record.server.batches_in_server && !record.server.embedded {
         "the server's clock around each operation"
     } else {
         "this program's clock around each operation"
     };
-    page.fact(
-        "Sources",
-        &format!(
-            "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, \
-             between two snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. \
-             Percentiles are within 0.8 % of the exact value; '-' is not known. MB = 10^6 bytes, MiB = 2^20."
-        ),
-    );
+    format!(
+        "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
+         snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
+         0.8 % of the exact value; '-' is not known. MB = 10^6 bytes, MiB = 2^20."
+    )
 }
 
 #[cfg(test)]

@@ -58,6 +58,16 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The heads of the columns, each with whether its cells are numbers.
+    pub(crate) fn heads(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.columns.iter().map(|column| (column.title.as_str(), column.side == Side::Right))
+    }
+
+    /// The cells of each row; those that are missing are empty.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The lines of the table.
     pub(crate) fn lines(&self) -> Vec<String> {
         let heads: Vec<String> = self.columns.iter().map(|column| column.title.clone()).collect();

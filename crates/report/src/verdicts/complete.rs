@@ -78,7 +78,10 @@ fn sessions(record: &Record) -> Option<Finding> {
         return None;
     }
     let first = record.sessions.iter().find_map(|session| Some((session.session, session.error.as_ref()?)));
-    let why = first.map(|(session, error)| format!(" Session {session}: {}.", error.trim_end_matches('.')));
+    let lost = record.losses.first().map(|loss| (loss.session, &loss.error));
+    let why = first
+        .or(lost)
+        .map(|(session, error)| format!(" Session {session}: {}.", error.trim_end_matches('.')));
     Some(Finding::new(
         Answer::Doubt,
         format!(

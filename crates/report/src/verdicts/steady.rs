@@ -15,9 +15,9 @@ const LEAST_INTERVALS: usize = RobustTrend::MIN_POINTS_FOR_TEST;
 const LEAST_OPERATIONS: f64 = 20.0;
 /// Most variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
 /// 3 %, and single seconds vary about three times as much.
-const STEADY_VARIATION: f64 = 0.10;
+pub const STEADY_VARIATION: f64 = 0.10;
 /// From this variation on a mean over the window says little.
-const WILD_VARIATION: f64 = 0.30;
+pub const WILD_VARIATION: f64 = 0.30;
 /// Change over the window from which on a trend matters: well above the 3 % by which good runs differ.
 const TREND_PERCENT: f64 = 5.0;
 /// Change over the window from which on its mean describes neither its beginning nor its end.
@@ -26,7 +26,7 @@ const STEEP_TREND_PERCENT: f64 = 20.0;
 /// test too sure, hence the strict limit.
 const TREND_P_VALUE: f64 = 0.001;
 /// A second is a stall if it did less than this share of the median.
-const STALL_SHARE: f64 = 0.5;
+pub const STALL_SHARE: f64 = 0.5;
 /// Share of stalls from which on they are the rule and not an accident.
 const MANY_STALLS: f64 = 0.05;
 /// Others' CPU use, in percent of the host, that can move a result.

@@ -1,0 +1,101 @@
+//! What held a run back, as far as its record tells.
+
+use serde::Serialize;
+use slob_record::Record;
+
+use crate::figures::Figures;
+use crate::format::{fixed, percent};
+use crate::text::timed_events;
+
+/// From here on something is at its limit, in percent of what there is.
+const FULL_PERCENT: f64 = 90.0;
+/// From this share of DB time on it is what sessions mostly waited for.
+const MOST_PERCENT: f64 = 50.0;
+/// Words that classes and names of waits for other sessions have, on the databases that have such events.
+const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
+
+/// What held a run back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// The storage.
+    Device,
+    /// The CPUs of the host.
+    HostCpu,
+    /// CPU within each session: more sessions would use more of it.
+    DatabaseCpu,
+    /// Sessions waited for each other.
+    Locks,
+    /// The record does not tell.
+    Unknown,
+}
+
+impl Bottleneck {
+    /// What it is in a word or two.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::HostCpu => "host CPU",
+            Self::DatabaseCpu => "DB CPU",
+            Self::Locks => "locks",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
+/// What held a run back, and the figures that say so. In this order: the device at its ceiling, the host's CPUs, waits of
+/// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
+#[must_use]
+pub fn bottleneck(record: &Record) -> (Bottleneck, String) {
+    let figures = Figures::of(record);
+    at_a_limit(&figures)
+        .or_else(|| waited_for(record, &figures))
+        .unwrap_or_else(|| (Bottleneck::Unknown, "Nothing that was sampled is at its limit.".to_owned()))
+}
+
+fn at_a_limit(figures: &Figures) -> Option<(Bottleneck, String)> {
+    let full = |share: Option<f64>| share.filter(|share| *share >= FULL_PERCENT);
+    if let Some(share) = full(figures.probe.device_percent_of_ceiling) {
+        let text = format!("The device delivered {} % of its ceiling.", percent(share));
+        return Some((Bottleneck::Device, text));
+    }
+    let share = full(figures.cpu.host_busy_percent)?;
+    let own = figures.cpu.run_percent_of_host.map(|own| format!(", {} % with this run", percent(own)));
+    let text = format!("The host's CPUs were {} % busy{}.", percent(share), own.unwrap_or_default());
+    Some((Bottleneck::HostCpu, text))
+}
+
+fn waited_for(record: &Record, figures: &Figures) -> Option<(Bottleneck, String)> {
+    let db_time_s = figures.load.db_time_s.filter(|db_time_s| *db_time_s > 0.0);
+    let events = timed_events(record, figures);
+    let top = events.first().zip(db_time_s).and_then(|(event, db_time_s)| {
+        let share = 100.0 * event.time_s / db_time_s;
+        (share >= MOST_PERCENT).then_some((event, share))
+    });
+    if let Some((event, share)) = top {
+        let text = format!("{}/{}", event.class, event.name).to_lowercase();
+        if LOCKS.iter().any(|word| text.contains(word)) {
+            let text = format!(
+                "{} % of DB time was '{}': sessions waited for each other.",
+                percent(share),
+                event.name
+            );
+            return Some((Bottleneck::Locks, text));
+        }
+    }
+    if let Some(share) = figures.cpu.db_cpu_percent_of_db_time.filter(|share| *share >= FULL_PERCENT) {
+        let text = format!("CPU was {} % of DB time: sessions hardly waited for anything.", percent(share));
+        return Some((Bottleneck::DatabaseCpu, text));
+    }
+    if let Some(busy) = figures.device.utilisation_percent.filter(|busy| *busy >= FULL_PERCENT) {
+        let queue =
+            figures.device.queue.map(|queue| format!(", {} requests in flight on average", fixed(queue, 1)));
+        let text = format!("The device was {} % busy{}.", percent(busy), queue.unwrap_or_default());
+        return Some((Bottleneck::Device, text));
+    }
+    let (event, share) = top?;
+    let reads = event.name.to_lowercase().contains("read");
+    let text = format!("{} % of DB time was '{}'.", percent(share), event.name);
+    Some((if reads { Bottleneck::Device } else { Bottleneck::Unknown }, text))
+}

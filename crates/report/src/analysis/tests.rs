@@ -1,0 +1,254 @@
+use std::fmt::Write;
+
+use super::*;
+
+const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
+
+fn options() -> Options {
+    Options { confidence: 0.95, scale: None }
+}
+
+/// SLOB.R's `myavg` as it stands in words: drop what equals the extremes, then the mean.
+fn myavg(values: &[f64]) -> f64 {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for value in values {
+        low = low.min(*value);
+        high = high.max(*value);
+    }
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        if *value != low && *value != high {
+            sum += value;
+            count += 1.0;
+        }
+    }
+    sum / count
+}
+
+/// SLOB.R's tables, calculated from the text by itself: cells by position, rules by REFERENCE's words.
+fn independent(text: &str, table: &str, variant: &str, sessions: Option<u32>) -> f64 {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for line in text.lines().skip(1) {
+        let cell: Vec<&str> = line.split('|').collect();
+        let number = |at: usize| cell[at].parse::<f64>().unwrap();
+        let (writers, readers, redo, preads, pwrites) =
+            (number(1), number(2), number(6), number(8), number(9));
+        let is_reads = readers > 0.0;
+        let is_redo = redo / (pwrites * 8192.0) > 2.0 && !is_reads;
+        let is_writes = writers > 0.0 && !is_redo;
+        let wanted = match table {
+            "READS" => is_reads,
+            "REDO" => is_redo,
+            _ => is_writes,
+        };
+        let of_sessions = sessions.is_none_or(|n| writers == f64::from(n) || readers == f64::from(n));
+        if wanted && of_sessions && cell[0].contains(variant) {
+            first.push(match table {
+                "READS" | "READWRITE" => preads,
+                "REDO" => redo,
+                _ => pwrites,
+            });
+            second.push(pwrites);
+        }
+    }
+    if table == "READWRITE" { myavg(&first) + myavg(&second) } else { myavg(&first) }
+}
+
+#[test]
+fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
+    let runs = awr_info::parse(SAMPLE).unwrap();
+    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
+    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap();
+    let titles: Vec<_> = analysis.tables.iter().map(|table| table.title.as_str()).collect();
+    assert_eq!(titles, ["READS", "REDO", "WRITES", "READWRITE"]);
+    for table in &analysis.tables {
+        assert_eq!(table.sessions, [8, 16, 32]);
+        for row in &table.rows {
+            let of = |sessions| independent(SAMPLE, &table.title, &row.variant, sessions);
+            let expected: Vec<f64> = [Some(8), Some(16), Some(32), None].into_iter().map(of).collect();
+            let found: Vec<f64> =
+                row.cells.iter().chain([&row.overall]).map(|cell| cell.slob_r_mean.unwrap()).collect();
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!(
+                    (found / expected - 1.0).abs() < 1e-12,
+                    "{} {}: {found} {expected}",
+                    table.title,
+                    row.variant
+                );
+            }
+        }
+        // And as they are printed: the digits of the independent figures stand in the text.
+        let text = analysis.text();
+        for (at, sessions) in [Some(8), Some(16), Some(32), None].into_iter().enumerate() {
+            let values: Vec<Option<f64>> = table
+                .rows
+                .iter()
+                .map(|row| Some(independent(SAMPLE, &table.title, &row.variant, sessions)))
+                .collect();
+            for (row, shown) in table.rows.iter().zip(digits::column(&values)) {
+                let lines: Vec<&str> = text
+                    .split(&format!("{}: {}\n", table.title, table.metric))
+                    .nth(1)
+                    .unwrap()
+                    .lines()
+                    .filter(|line| line.trim_start().starts_with(&row.variant))
+                    .collect();
+                let cells: Vec<&str> = lines[0].split_whitespace().collect();
+                assert_eq!(cells[at + 1], shown, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scaled_tables_make_the_chosen_variant_one() {
+    let runs = awr_info::parse(SAMPLE).unwrap();
+    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
+    let options = Options { scale: Some("RAW".into()), ..options() };
+    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options).unwrap();
+    for table in &analysis.tables {
+        let raw = table.rows.iter().find(|row| row.variant == "RAW").unwrap();
+        assert!(raw.cells.iter().chain([&raw.overall]).all(|cell| cell.scaled == Some(1.0)));
+        let xfs = &table.rows[0];
+        let expected = independent(SAMPLE, &table.title, "XFS", Some(16))
+            / independent(SAMPLE, &table.title, "RAW", Some(16));
+        assert!((xfs.cells[1].scaled.unwrap() - expected).abs() < 1e-12);
+    }
+    assert!(analysis.text().contains("Relative to RAW:"));
+    let none = Options { scale: Some("ZFS".into()), ..options };
+    let error = Analysis::of(&runs, &variants, &slob_r_tables(), &none).unwrap_err();
+    assert_eq!(error.to_string(), "there is no variant 'ZFS' to scale by; there are XFS, EXT3, RAW");
+}
+
+#[test]
+fn variants_come_from_the_names_where_nobody_says_them() {
+    let runs = awr_info::parse(SAMPLE).unwrap();
+    let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+    let names: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["AWR-EXT3", "AWR-RAW", "AWR-XFS"]);
+}
+
+#[test]
+fn the_newer_form_tells_models_by_figures() {
+    let head = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
+                DPR_LAT|DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|";
+    let text = format!(
+        "{head}\nawr.txt.8|8|300|1|8|10|100|20000|160|3|0|0.01|390|||||db file sequential read|\n{head}\n\
+         redo.16|16|300|1|8|10|100|12|0|90|0.7|310||||||log file sync|\n\
+         rw.16|16|300|1|8|10|100|12000|0|9000|0.7|30||||||db file sequential read|\n"
+    );
+    let runs = awr_info::parse(&text).unwrap();
+    let models: Vec<_> = runs.iter().map(|run| run.models.first().unwrap().as_str()).collect();
+    assert_eq!(models, ["READS", "REDO", "WRITES"]);
+    assert_eq!(
+        (runs[0].figures["single_read_mean_us"], runs[1].figures.get("single_read_mean_us")),
+        (390.0, None)
+    );
+    assert_eq!(runs[1].figures["redo_bytes_per_s"], 310e6);
+}
+
+#[test]
+fn what_is_not_awr_info_is_refused_with_its_line() {
+    let error = |text: &str| awr_info::parse(text).unwrap_err().to_string();
+    assert!(error("hello\n").contains("must begin with FILE|"));
+    assert!(error("FILE|SESSIONS|PREADS|\na|1|\n").contains("line 2 has 2 cells, but the head has 3"));
+    assert!(error("FILE|SESSIONS|PREADS|\na|1|x|\n").contains("line 2: PREADS is 'x'"));
+}
+
+/// Draws of a known noise, about normal: sums of twelve uniforms from Knuth's MMIX generator.
+struct Draws(u64);
+
+impl Draws {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn near(&mut self, mean: f64, spread: f64) -> f64 {
+        mean * (spread * ((0..12).map(|_| self.uniform()).sum::<f64>() - 6.0)).exp()
+    }
+}
+
+/// A campaign of `raw`, its twin and `other`, which is faster by some percent; three numbers of sessions, five repeats.
+fn campaign(seed: u64, faster_percent: f64) -> Analysis {
+    let mut draws = Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    (0..20).for_each(|_| {
+        let _ = draws.uniform();
+    });
+    let mut runs = Vec::new();
+    for (variant, factor) in [("raw", 1.0), ("raw.again", 1.0), ("other", 1.0 + faster_percent / 100.0)] {
+        for sessions in [1_u32, 2, 4] {
+            for _ in 0..5 {
+                let rate = draws.near(1000.0 * f64::from(sessions) * factor, 0.02);
+                runs.push(Run {
+                    label: variant.into(),
+                    models: BTreeSet::from(["read".into()]),
+                    sessions: BTreeSet::from([sessions]),
+                    figures: BTreeMap::from([("physical_reads_per_s".into(), rate)]),
+                    ..Run::default()
+                });
+            }
+        }
+    }
+    let variants = [
+        Variant::whole("raw"),
+        Variant::whole("raw.again").twin_of(Some("raw".into())),
+        Variant::whole("other"),
+    ];
+    let spec = TableSpec { title: "read".into(), model: "read".into(), metric: Metric::Reads };
+    Analysis::of(&runs, &variants, &[spec], &options()).unwrap()
+}
+
+#[test]
+fn the_same_thing_twice_shows_no_difference_in_at_least_19_of_20() {
+    let quiet = |seeds: std::ops::Range<u64>| {
+        let shows = |seed: &u64| {
+            let pair = campaign(*seed, 0.0).tables[0].pairs[0].clone();
+            assert!(pair.same_thing && pair.verdict.starts_with("A/A: raw"));
+            pair.verdict.contains("no difference shown")
+        };
+        seeds.filter(shows).count()
+    };
+    assert!(quiet(0..20) >= 19);
+    // Two pairs share 5 %: each is wrong in 2.5 %. Of 800, 20 are expected, and 36 are more than 3.5 deviations away.
+    assert!(quiet(0..800) >= 800 - 36);
+}
+
+#[test]
+fn a_real_difference_is_found_and_its_size_said() {
+    let mut found = 0;
+    for seed in 0..200 {
+        let analysis = campaign(seed, 5.0);
+        let pair = analysis.tables[0].pairs.iter().find(|pair| pair.second == "other").unwrap();
+        let interval = pair.overall.unwrap().interval.unwrap();
+        found +=
+            u32::from(interval.low < 5.0 && 5.0 < interval.high && pair.verdict.contains("faster than raw"));
+    }
+    assert!(found >= 190, "{found}");
+    assert_eq!(campaign(1, 5.0).tables[0].pairs.len(), 2);
+}
+
+#[test]
+fn single_runs_make_no_statement_about_noise() {
+    let mut text = "FILE|WRITERS|READERS|PREADS|PWRITES|REDO|\n".to_owned();
+    for (variant, rate) in [("XFS", 100), ("RAW", 110)] {
+        let _ = writeln!(text, "{variant}-run1.0.8|0|8|{rate}|0|0|");
+    }
+    let runs = awr_info::parse(&text).unwrap();
+    let analysis =
+        Analysis::of(&runs, &["XFS", "RAW"].map(Variant::part), &slob_r_tables(), &options()).unwrap();
+    let table = &analysis.tables[0];
+    assert_eq!(table.rows[0].cells[0].slob_r_mean, None);
+    assert_eq!((table.rows[0].cells[0].mean, table.rows[0].cells[0].low), (Some(100.0), None));
+    assert!(table.pairs[0].verdict.contains("it can't be said whether that is noise"), "{:?}", table.pairs);
+    assert!(analysis.text().contains("repeat, three times or more"));
+}
+
+#[test]
+fn the_csv_has_a_line_for_each_cell() {
+    let runs = awr_info::parse(SAMPLE).unwrap();
+    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
+    let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap().csv();
+    assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
+    assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
+}

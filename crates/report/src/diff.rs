@@ -1,0 +1,119 @@
+//! Two runs side by side, or two groups of repeated runs: what differs, by how much, and is that more than noise?
+//!
+//! The order is that of AWR's compare-period report: what was different about the test, the load profile, latencies, CPU
+//! and device, top events. With repeats the statement about noise is that of [`slob_stats::Comparison`].
+
+mod changes;
+mod events;
+mod metrics;
+mod sentence;
+mod text;
+
+use serde::Serialize;
+use slob_record::{Record, Status};
+
+pub use self::changes::Change;
+pub use self::events::EventPair;
+pub use self::metrics::{Better, Metric};
+pub(crate) use self::sentence::{range, shown_percent};
+
+use crate::info::Row;
+
+/// What differs between two sides, of one run or of several repeated ones each.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// The runs of the first side.
+    pub first: Side,
+    /// The runs of the second side.
+    pub second: Side,
+    /// How sure a statement about noise is, as a ratio such as 0.95.
+    pub confidence: f64,
+    /// What a reader wants to know, a sentence each.
+    pub statements: Vec<String>,
+    /// Parameters, server settings and platform that differ.
+    pub changes: Vec<Change>,
+    /// Figures side by side, whether they differ or not; those that neither side knows are left out.
+    pub metrics: Vec<Metric>,
+    /// Top timed events side by side, the largest first.
+    pub events: Vec<EventPair>,
+}
+
+/// The runs of one side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// Their ids, in the order given.
+    pub runs: Vec<String>,
+    /// Those that did not complete or have no window, and what is wrong with each.
+    pub incomplete: Vec<String>,
+}
+
+/// Why two sides can't be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DiffError {
+    /// A side has no run.
+    #[error("the {0} side has no run: name one or more")]
+    Empty(&'static str),
+    /// A confidence that is none.
+    #[error("a confidence of {0} % makes no statement: say more than 50 and less than 100, such as 95")]
+    Confidence(f64),
+}
+
+impl Diff {
+    /// Compares the runs of two sides; `confidence` is a ratio such as 0.95.
+    ///
+    /// # Errors
+    /// If a side is empty, or the confidence is not between 0.5 and 1.
+    pub fn of(first: &[Record], second: &[Record], confidence: f64) -> Result<Self, DiffError> {
+        if !(confidence > 0.5 && confidence < 1.0) {
+            return Err(DiffError::Confidence(confidence * 100.0));
+        }
+        for (side, records) in [("first", first), ("second", second)] {
+            if records.is_empty() {
+                return Err(DiffError::Empty(side));
+            }
+        }
+        let (a, b): (Vec<Row<'_>>, Vec<Row<'_>>) =
+            (first.iter().map(Row::of).collect(), second.iter().map(Row::of).collect());
+        let metrics = metrics::compare(&a, &b, confidence);
+        let changes = changes::find(first, second);
+        Ok(Self {
+            first: Side::of(first),
+            second: Side::of(second),
+            confidence,
+            statements: sentence::statements(&metrics, (first.len(), second.len()), confidence),
+            changes,
+            metrics,
+            events: events::pairs(&a, &b),
+        })
+    }
+
+    /// The comparison as text, at most 100 columns wide.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::page(self)
+    }
+}
+
+impl Side {
+    fn of(records: &[Record]) -> Self {
+        let runs = records.iter().map(|record| record.id.clone()).collect();
+        let wrong = |record: &Record| match &record.status {
+            Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
+            Status::Interrupted => Some(format!("{} was interrupted", record.id)),
+            Status::Completed if record.window.is_none() => {
+                Some(format!("{} has no measured window", record.id))
+            }
+            Status::Completed => None,
+        };
+        Self { runs, incomplete: records.iter().filter_map(wrong).collect() }
+    }
+
+    /// Whether it has repeats.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        self.runs.len() > 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+use super::*;
+use crate::fixture;
+use crate::text::WIDTH;
+
+/// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
+fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
+    let mut record = fixture::direct_read_run();
+    record.id = id.into();
+    let operations = (18_000.0 * rate) as u64;
+    let select = record.operations.values_mut().next().unwrap();
+    (select.operations, select.rows) = (operations, operations * 64);
+    select.latency = fixture::spread(operations, latency_ns);
+    for value in record.counters.values_mut() {
+        *value = (*value as f64 * rate) as u64;
+    }
+    record
+}
+
+fn group(name: &str, rates: &[f64]) -> Vec<Record> {
+    let run = |(number, rate): (usize, &f64)| {
+        repeated(&format!("20261120T1045{number:02}Z-{name}"), *rate, (12_250_000.0 / rate) as u64)
+    };
+    rates.iter().enumerate().map(run).collect()
+}
+
+#[test]
+fn two_runs() {
+    let diff = Diff::of(&[fixture::direct_read_run()], &[fixture::page_cache_run()], 0.95).unwrap();
+    assert!(diff.statements.last().unwrap().contains("repeat both sides"), "{:?}", diff.statements);
+    insta::assert_snapshot!(diff.text());
+}
+
+#[test]
+fn groups_that_differ() {
+    let mut second = group("raw", &[1.050, 1.046, 1.054]);
+    for record in &mut second {
+        record.configuration[0].value = "10".into();
+        record.host.as_mut().unwrap().device.as_mut().unwrap().device.file_system = "ext4".into();
+    }
+    let diff = Diff::of(&group("xfs", &[1.0, 1.004, 0.997]), &second, 0.95).unwrap();
+    let words = &diff.statements[0];
+    assert!(words.contains("faster (better)"), "{words}");
+    insta::assert_snapshot!(diff.text());
+}
+
+#[test]
+fn groups_within_noise() {
+    let diff = Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), 0.95).unwrap();
+    assert!(
+        diff.statements[0].starts_with("Operations/s: no difference shown: the noise is"),
+        "{:?}",
+        diff.statements
+    );
+    assert!(diff.changes.is_empty());
+}
+
+#[test]
+fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
+    let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], 0.95).unwrap();
+    let text = diff.text();
+    assert!(text.contains("Mind that 20261120T120000Z-direct failed"), "{text}");
+    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
+    assert_eq!((reads.first, reads.difference_percent), (None, None));
+    assert!(reads.second.is_some() && reads.comparison.is_none());
+}
+
+#[test]
+fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
+    let mut second = group("b", &[1.01, 0.99]);
+    second[0].counters.remove("physical_reads");
+    let diff = Diff::of(&group("a", &[1.0, 1.03]), &second, 0.95).unwrap();
+    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
+    assert!(reads.second.is_some() && reads.comparison.is_none());
+}
+
+#[test]
+fn a_run_against_itself_is_the_same() {
+    let run = [fixture::update_run()];
+    let diff = Diff::of(&run, &run, 0.95).unwrap();
+    assert!(diff.changes.is_empty());
+    let moved: Vec<_> =
+        diff.metrics.iter().filter(|metric| metric.difference_percent.is_some_and(|d| d != 0.0)).collect();
+    assert!(moved.is_empty(), "{moved:?}");
+    assert!(diff.statements[0].contains("the same on both sides"), "{:?}", diff.statements);
+    let json = serde_json::to_value(&diff).unwrap();
+    assert_eq!(json["metrics"][0]["name"], "average_active_sessions");
+}
+
+#[test]
+fn no_line_is_wider_than_the_page() {
+    let mut second = group("b", &[1.01, 0.99, 1.5, 0.5, 2.0]);
+    for record in &mut second {
+        record.server.settings[0].value = "x".repeat(200);
+        record.counters.values_mut().for_each(|value| *value = value.saturating_mul(1_000));
+    }
+    for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![fixture::failed_run()], &second)] {
+        let text = Diff::of(first, second, 0.95).unwrap().text();
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+}
+
+#[test]
+fn what_can_not_be_compared() {
+    let run = [fixture::update_run()];
+    assert_eq!(Diff::of(&[], &run, 0.95), Err(DiffError::Empty("first")));
+    assert_eq!(Diff::of(&run, &[], 0.95), Err(DiffError::Empty("second")));
+    for confidence in [0.2, 1.0, f64::NAN] {
+        assert!(Diff::of(&run, &run, confidence).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! The comparison as text.
+
+use slob_stats::Comparison;
+
+use super::events::EventShare;
+use super::metrics::{Metric, SECTIONS};
+use super::{Diff, EventPair, Side};
+use crate::format::{ABSENT, micros, or_absent, percent, plural, signed_percent, significant};
+use crate::text::{Column, Page, Table};
+
+/// Groups larger than this are named by their first and last run.
+const MOST_NAMED: usize = 4;
+
+pub(super) fn page(diff: &Diff) -> String {
+    let mut page = Page::new();
+    page.section("Comparison");
+    for (name, side) in [("First", &diff.first), ("Second", &diff.second)] {
+        page.fact(name, &runs(side));
+        side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Mind that {wrong}.")));
+    }
+    page.section("In short");
+    diff.statements.iter().for_each(|statement| page.hanging("  -", statement));
+    changes(&mut page, diff);
+    for (section, _) in SECTIONS {
+        let metrics: Vec<&Metric> = diff.metrics.iter().filter(|metric| metric.section == section).collect();
+        if !metrics.is_empty() {
+            page.section(section);
+            page.table(&figures(diff, &metrics));
+        }
+    }
+    events(&mut page, &diff.events);
+    page.line("");
+    page.rule('-');
+    page.fact("Difference", &note(diff));
+    page.into_text()
+}
+
+fn runs(side: &Side) -> String {
+    match side.runs.as_slice() {
+        [one] => one.clone(),
+        few if few.len() <= MOST_NAMED => format!("{}: {}", plural(few.len() as u64, "run"), few.join(", ")),
+        [first, .., last] => format!("{}: {first} to {last}", plural(side.runs.len() as u64, "run")),
+        [] => ABSENT.into(),
+    }
+}
+
+fn changes(page: &mut Page, diff: &Diff) {
+    page.section("What differs about the test");
+    if diff.changes.is_empty() {
+        page.paragraph("Nothing that the records know of.");
+        return;
+    }
+    let mut table = Table::new([
+        Column::left("").at_most(9),
+        Column::left("Setting").at_most(26),
+        Column::left("First").at_most(28),
+        Column::left("Second").at_most(28),
+    ]);
+    for change in &diff.changes {
+        let value = |value: &Option<String>| or_absent(value.as_ref(), Clone::clone);
+        table.row([change.of.to_owned(), change.name.clone(), value(&change.first), value(&change.second)]);
+    }
+    page.table(&table);
+}
+
+/// With repeats on both sides there is a column for the interval.
+fn figures(diff: &Diff, metrics: &[&Metric]) -> Table {
+    let with_interval = diff.first.is_group() && diff.second.is_group();
+    let mut columns = vec![
+        Column::left("").at_most(30),
+        Column::right("First"),
+        Column::right("Second"),
+        Column::right("Difference %"),
+    ];
+    if with_interval {
+        columns.push(Column::right("Interval %"));
+        columns.push(Column::left(""));
+    }
+    let mut table = Table::new(columns);
+    for metric in metrics {
+        let mut row = vec![
+            metric.title.to_owned(),
+            or_absent(metric.first, significant),
+            or_absent(metric.second, significant),
+            or_absent(metric.difference_percent, signed_percent),
+        ];
+        if with_interval {
+            row.extend(interval(metric.comparison.as_ref()));
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// The interval, and a mark if it leaves 0 out.
+fn interval(comparison: Option<&Comparison>) -> [String; 2] {
+    let Some(interval) = comparison.and_then(|comparison| comparison.interval) else {
+        return [ABSENT.into(), String::new()];
+    };
+    let mark = if interval.excludes_zero() { "*" } else { "" };
+    [format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high)), mark.into()]
+}
+
+fn events(page: &mut Page, events: &[EventPair]) {
+    if events.is_empty() {
+        return;
+    }
+    page.section("Top timed events");
+    let mut table = Table::new([
+        Column::left("Event").at_most(30),
+        Column::left("Class").at_most(10),
+        Column::right("First s/s"),
+        Column::right("% DB time").at_most(7),
+        Column::right("Mean us"),
+        Column::right("Second s/s"),
+        Column::right("% DB time").at_most(7),
+        Column::right("Mean us"),
+    ]);
+    for pair in events {
+        let head = vec![pair.name.clone(), pair.class.clone()];
+        table.row([head, share(pair.first.as_ref()), share(pair.second.as_ref())].concat());
+    }
+    page.table(&table);
+}
+
+fn share(share: Option<&EventShare>) -> Vec<String> {
+    let Some(share) = share else { return vec![ABSENT.into(); 3] };
+    vec![
+        significant(share.s_per_s),
+        or_absent(share.percent_of_db_time, percent),
+        or_absent(share.mean_us, micros),
+    ]
+}
+
+fn note(diff: &Diff) -> String {
+    let base = "second against first, in percent of the first; '-' is not known.";
+    if !(diff.first.is_group() && diff.second.is_group()) {
+        return base.into();
+    }
+    format!(
+        "{base} First and Second are means of the runs. Interval: where the true difference lies with {} % confidence; \
+         * it leaves 0 out. Those of percentiles include that these are only within 0.8 % of the exact value. Of many figures one in {} is marked by chance.",
+        significant(100.0 * diff.confidence).trim_end_matches('0').trim_end_matches('.'),
+        significant((1.0 / (1.0 - diff.confidence)).round()).trim_end_matches('0').trim_end_matches('.'),
+    )
+}

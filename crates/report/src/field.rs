@@ -1,0 +1,202 @@
+//! One field of a record, by its path.
+//!
+//! A path is the names of the saved record with dots between them: `window.seconds`, `counters.physical_reads`. An
+//! element of a list is named by its position (`sessions.0.rows`) or by its `name` or `key` (`server.settings.NAME.value`,
+//! `configuration.UPDATE_PCT.value`). Beside what is saved there are
+//!
+//! - of every histogram `min_us`, `mean_us`, `max_us` and percentiles, `p50_us`, `p99_us`, `p999_us` and so on: the
+//!   digits after the second are decimals (`p9999_us` is 99.99 %);
+//! - `figures.NAME`: every [column](crate::info::Column) of a table of runs.
+
+use serde_json::{Map, Value, json};
+use slob_record::Record;
+use slob_stats::Histogram;
+
+use crate::figures::{mean_us, percentile_us};
+use crate::info::{self, Row, all_columns};
+use crate::near::nearest;
+
+/// Name under which the columns stand.
+const FIGURES: &str = "figures";
+
+/// Why a field was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum FieldError {
+    /// There is nothing of that name.
+    #[error("the record has no field '{path}': {} has no '{part}'{}", place(parent), hint(near))]
+    Unknown {
+        /// The whole path.
+        path: String,
+        /// Where the search came to an end; empty for the record itself.
+        parent: String,
+        /// The name that is not there.
+        part: String,
+        /// Names that are there and look like it, or else the first that are there.
+        near: Vec<String>,
+    },
+    /// The record can't be written as JSON.
+    #[error("writing the record as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+fn place(parent: &str) -> String {
+    if parent.is_empty() { "it".into() } else { format!("'{parent}'") }
+}
+
+fn hint(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
+}
+
+/// A field of a record as JSON: `null` if it is there but not known.
+///
+/// # Errors
+/// If there is no such field; the error names those near it.
+pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
+    let mut at = match path.split('.').next() {
+        Some(FIGURES) => json!({ FIGURES: figures(record) }),
+        _ => serde_json::to_value(record)?,
+    };
+    let mut parent = String::new();
+    for part in path.split('.') {
+        at = step(&mut at, part).ok_or_else(|| FieldError::Unknown {
+            path: path.to_owned(),
+            near: near(&at, part, parent.is_empty()),
+            parent: parent.clone(),
+            part: part.to_owned(),
+        })?;
+        if !parent.is_empty() {
+            parent.push('.');
+        }
+        parent.push_str(part);
+    }
+    Ok(at)
+}
+
+/// Every column of a run by its name.
+fn figures(record: &Record) -> Value {
+    let row = Row::of(record);
+    let value = |column: &info::Column| match column.value(&row) {
+        Some(info::Value::Text(text)) => json!(text),
+        Some(info::Value::Count(count)) => json!(count),
+        Some(info::Value::Number(number)) => json!(number),
+        None => Value::Null,
+    };
+    Value::Object(all_columns().map(|column| (column.name.to_owned(), value(column))).collect())
+}
+
+/// One step down.
+fn step(at: &mut Value, part: &str) -> Option<Value> {
+    match at {
+        Value::Object(members) => {
+            members.get_mut(part).map(Value::take).or_else(|| of_histogram(members, part))
+        }
+        Value::Array(elements) => {
+            let index = part
+                .parse()
+                .ok()
+                .or_else(|| elements.iter().position(|element| title(element) == Some(part)));
+            elements.get_mut(index?).map(Value::take)
+        }
+        _ => None,
+    }
+}
+
+/// What an element of a list is called, if it has a name.
+fn title(element: &Value) -> Option<&str> {
+    element.get("name").or_else(|| element.get("key")).and_then(Value::as_str)
+}
+
+/// A figure of a saved histogram.
+fn of_histogram(members: &Map<String, Value>, part: &str) -> Option<Value> {
+    if !is_histogram(members) {
+        return None;
+    }
+    let histogram: Histogram = serde_json::from_value(Value::Object(members.clone())).ok()?;
+    let us = |percent| json!(percentile_us(&histogram, percent));
+    match part {
+        "mean_us" => Some(json!(mean_us(&histogram))),
+        "min_us" => Some(us(0.0)),
+        "max_us" => Some(us(100.0)),
+        _ => percentile_named(part).map(us),
+    }
+}
+
+fn is_histogram(members: &Map<String, Value>) -> bool {
+    members.contains_key("buckets") && members.contains_key("unit")
+}
+
+/// `p50_us` is 50, `p99_us` 99, `p999_us` 99.9.
+fn percentile_named(part: &str) -> Option<f64> {
+    let digits = part.strip_prefix('p')?.strip_suffix("_us")?;
+    let all_digits = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let (whole, decimals) = digits.split_at_checked(2).unwrap_or((digits, ""));
+    all_digits.then(|| format!("{whole}.{decimals}0").parse().ok()).flatten()
+}
+
+/// The names at a place that look like the one that is not there; if none does, the first few.
+fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
+    const FEW: usize = 8;
+    let mut names: Vec<String> = match at {
+        Value::Object(members) => members.keys().cloned().collect(),
+        Value::Array(elements) => {
+            elements.iter().filter_map(|element| title(element).map(str::to_owned)).collect()
+        }
+        _ => Vec::new(),
+    };
+    if at_top {
+        names.push(FIGURES.into());
+    }
+    if at.as_object().is_some_and(is_histogram) {
+        names.extend(["mean_us", "p50_us", "p99_us", "p999_us", "max_us"].map(str::to_owned));
+    }
+    let alike: Vec<String> =
+        nearest(part, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+    if alike.is_empty() { names.into_iter().take(FEW).collect() } else { alike }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("window.seconds", json!(60.0))]
+    #[case("status.state", json!("completed"))]
+    #[case("counters.physical_reads", json!(1_170_432))]
+    #[case("configuration.UPDATE_PCT.value", json!("0"))]
+    #[case("server.settings.log sync.value", json!("every commit"))]
+    #[case("sessions.0.session", json!(0))]
+    #[case("figures.physical_reads_per_s", json!(19_507.2))]
+    #[case("figures.redo_mb_per_s", Value::Null)]
+    #[case("workload.hot_spot", Value::Null)]
+    fn fields_by_path(#[case] path: &str, #[case] expected: Value) {
+        assert_eq!(field(&fixture::direct_read_run(), path).unwrap(), expected);
+    }
+
+    #[test]
+    fn histograms_have_percentiles() {
+        let record = fixture::direct_read_run();
+        let latency = &record.operations[&slob_record::OpKind::Select].latency;
+        let us = |name: &str| field(&record, &format!("operations.select.latency.{name}")).unwrap().as_f64();
+        assert_eq!(us("p99_us"), percentile_us(latency, 99.0));
+        assert_eq!(us("p999_us"), percentile_us(latency, 99.9));
+        assert_eq!(us("p5_us"), percentile_us(latency, 5.0));
+        assert_eq!(us("max_us"), percentile_us(latency, 100.0));
+        assert_eq!(us("mean_us"), mean_us(latency));
+        assert_eq!(us("count"), Some(18_000.0));
+    }
+
+    #[rstest]
+    #[case("windw.seconds", "it has no 'windw'; there is window")]
+    #[case("counters.physical_read", "'counters' has no 'physical_read'; there is physical_reads")]
+    #[case("operations.select.latency.p99", "p99_us")]
+    #[case("configuration.UPDATE_PC", "UPDATE_PCT")]
+    #[case("figures.iops", "'figures' has no 'iops'; there is sync_iops, ceiling_iops")]
+    #[case("window.seconds.more", "'window.seconds' has no 'more'")]
+    #[case("", "it has no ''")]
+    fn what_is_not_there_is_named_with_what_is(#[case] path: &str, #[case] expected: &str) {
+        let message = field(&fixture::direct_read_run(), path).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -1,0 +1,254 @@
+"use strict";
+// The page works without this script, but for charts, copying and the choice of a theme.
+(async () => {
+  const root = document.documentElement;
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const coarse = matchMedia("(pointer: coarse)").matches;
+  const PRINT_WIDTH = 680;
+  // As in the style sheet.
+  const PRINT_HEIGHT = 195;
+  let chosen = null;
+  let printing = false;
+
+  // ---- theme
+  const isDark = () => !printing && (chosen === null ? systemDark.matches : chosen === "dark");
+  const themeButton = document.getElementById("theme");
+  function applyTheme() {
+    root.dataset.theme = isDark() ? "dark" : "light";
+    themeButton.textContent = isDark() ? "Light" : "Dark";
+  }
+  try { chosen = localStorage.getItem("slob-theme"); } catch { /* a file may have no storage */ }
+  if (chosen !== "dark" && chosen !== "light") chosen = null;
+  applyTheme();
+  themeButton.addEventListener("click", () => {
+    chosen = isDark() ? "light" : "dark";
+    try { localStorage.setItem("slob-theme", chosen); } catch { /* then for this view only */ }
+    applyTheme();
+    drawAll();
+  });
+  systemDark.addEventListener("change", () => { applyTheme(); drawAll(); });
+
+  // ---- copying tables, as tab-separated values
+  function tsv(table) {
+    const cell = (td) => td.innerText.replace(/\s+/g, " ").trim();
+    return [...table.rows].map((row) => [...row.cells].map(cell).join("\t")).join("\n") + "\n";
+  }
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      area.style.position = "fixed";
+      area.style.opacity = "0";
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.addEventListener("click", async () => {
+      const done = await copy(tsv(button.parentElement.querySelector("table")));
+      button.textContent = done ? "Copied" : "Not allowed here";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  }
+
+  // ---- charts
+  const charts = JSON.parse(document.getElementById("chart-data").textContent);
+  const places = [...document.querySelectorAll("[data-chart]")];
+
+  async function loadLibrary() {
+    const packed = atob(document.getElementById("chart-library").textContent);
+    const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    return globalThis.Plotly;
+  }
+
+  // "$reads" is the colour of that name in the present theme, "$reads/0.5" half of it.
+  function colour(token) {
+    const [name, alpha] = token.slice(1).split("/");
+    const hex = getComputedStyle(root).getPropertyValue("--c-" + name).trim();
+    if (alpha === undefined) return hex;
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    return `rgba(${r},${g},${b},${alpha})`;
+  }
+  // Only where a colour is meant: names come from servers, and may begin with anything.
+  function coloured(value) {
+    if (Array.isArray(value) || value === null || typeof value !== "object") return value;
+    const entry = ([key, inner]) => [key, key === "color" || key === "fillcolor" ? colour(inner) : coloured(inner)];
+    return Object.fromEntries(Object.entries(value).map(entry));
+  }
+
+  function heat(trace) {
+    let most = 1;
+    for (const row of trace.counts) for (const n of row) if (n > most) most = n;
+    const decades = Math.max(1, Math.ceil(Math.log10(most)));
+    const ticks = Array.from({ length: decades + 1 }, (_, power) => power);
+    return {
+      type: "heatmap", x: trace.x, y: trace.y,
+      z: trace.counts.map((row) => row.map((n) => (n > 0 ? Math.log10(n) : null))),
+      customdata: trace.counts,
+      zmin: 0, zmax: Math.max(1, Math.log10(most)),
+      colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("$heat" + step)]),
+      colorbar: {
+        title: { text: "operations", side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
+        ticktext: ticks.map((power) => (10 ** power).toLocaleString("en")),
+      },
+      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} operations<extra></extra>",
+      hoverongaps: false,
+    };
+  }
+
+  // 0.0002 is 200 µs.
+  function seconds(value) {
+    const [factor, unit] = [[1e-9, "ns"], [1e-6, "µs"], [1e-3, "ms"]].find(([factor]) => value < factor * 999.5) || [1, "s"];
+    return +(value / factor).toPrecision(3) + " " + unit;
+  }
+  // Ticks of a logarithmic axis of times: as many as there is room for. They stay when a part is zoomed into.
+  function timeTicks(values) {
+    const low = Math.min(...values), high = Math.max(...values);
+    const decades = Math.log10(high / low);
+    const digits = decades > 3.5 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7];
+    const tickvals = [];
+    for (let power = -9; power <= 4; power++) {
+      for (const digit of digits) tickvals.push(digit * 10 ** power);
+    }
+    return { tickvals, ticktext: tickvals.map(seconds), ticksuffix: "", tickformat: "" };
+  }
+  function extent(traces, name) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const trace of traces) {
+      for (const value of trace[name]) {
+        if (value > 0 && value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+    return low <= high ? [low, high] : [1e-6, 1];
+  }
+
+  function axis(from, extra) {
+    if (!from) return undefined;
+    const it = colour("$text-2");
+    const range = from.range || from.type === "log" ? {} : { rangemode: "tozero" };
+    return {
+      ...from, ...range, ...extra,
+      title: { text: from.title.text, font: { size: 12, color: it }, standoff: 10 },
+      color: it, gridcolor: colour("$grid"), linecolor: colour("$line"), zeroline: false,
+      automargin: true, tickfont: { size: 11 },
+    };
+  }
+
+  function figure(chart, place) {
+    const heatmap = chart.traces.some((trace) => trace.type === "heatmap");
+    const bars = chart.traces.every((trace) => trace.type === "bar");
+    const traces = chart.traces.map((trace) => (trace.type === "heatmap" ? heat(trace) : coloured(trace)));
+    const log = (name) => {
+      const one = chart[name];
+      return one.type === "log" && !one.tickvals ? timeTicks(extent(chart.traces, name)) : {};
+    };
+    const layout = {
+      autosize: true,
+      font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("$text") },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 56, r: chart.right ? 56 : 14, t: 8, b: 44 },
+      showlegend: !bars && !heatmap && traces.length > 1,
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+      hovermode: heatmap || bars ? "closest" : "x unified",
+      hoverdistance: -1,
+      hoverlabel: { bgcolor: colour("$card"), bordercolor: colour("$line"), font: { color: colour("$text"), size: 12 } },
+      dragmode: coarse ? false : "zoom",
+      bargap: 0,
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("$text-2"), activecolor: colour("$text") },
+      xaxis: axis(chart.x, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("$line"), tickangle: 0, ...log("x") }),
+      yaxis: axis(chart.y, log("y")),
+      shapes: chart.shades.map(([x0, x1]) => ({
+        type: "rect", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1,
+        fillcolor: colour("$shade"), line: { width: 0 }, layer: "below",
+      })),
+    };
+    if (chart.right) layout.yaxis2 = axis(chart.right, { overlaying: "y", side: "right", showgrid: false });
+    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height: PRINT_HEIGHT });
+    return { traces, layout };
+  }
+
+  const config = {
+    responsive: true, displaylogo: false, displayModeBar: !coarse,
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+  };
+  let plotly = null;
+  const ranges = new Map();
+
+  function draw(place) {
+    const chart = charts[place.dataset.chart];
+    const { traces, layout } = figure(chart, place);
+    const zoomed = ranges.get(place.dataset.chart);
+    if (zoomed && !printing) layout.xaxis.range = zoomed;
+    return plotly.react(place, traces, layout, config);
+  }
+  function drawAll() {
+    return plotly ? Promise.all(places.map(draw)) : Promise.resolve();
+  }
+
+  // Charts over time are zoomed together.
+  let following = false;
+  function follow(source, change) {
+    if (following || printing || !charts[source.dataset.chart].timeline) return;
+    const reset = change["xaxis.autorange"] === true;
+    const given = change["xaxis.range"] || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+    if (!reset && given[0] === undefined) return;
+    following = true;
+    const others = places.filter((place) => charts[place.dataset.chart].timeline);
+    const moved = others.map((place) => {
+      const name = place.dataset.chart;
+      const range = reset ? charts[name].x.range : given;
+      if (reset) ranges.delete(name); else ranges.set(name, range);
+      return plotly.relayout(place, { "xaxis.range": [...range] });
+    });
+    Promise.all(moved).finally(() => { following = false; });
+  }
+
+  const idle = () => new Promise((resume) => setTimeout(resume));
+  try {
+    if (places.length > 0) {
+      plotly = await loadLibrary();
+      for (const place of places) {
+        await draw(place);
+        place.on("plotly_relayout", (change) => follow(place, change));
+        await idle();
+      }
+    }
+  } catch (error) {
+    const told = document.getElementById("no-charts");
+    told.hidden = false;
+    told.textContent = "The charts can't be drawn by this browser (" + error.message + "): use one of 2023 or later. " +
+      "Verdicts, figures and tables are all here.";
+  }
+
+  // ---- paper: light, and of its width
+  addEventListener("beforeprint", () => {
+    printing = true;
+    for (const details of document.querySelectorAll("details:not([open])")) {
+      details.open = true;
+      details.dataset.closed = "";
+    }
+    applyTheme();
+    drawAll();
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    for (const details of document.querySelectorAll("details[data-closed]")) {
+      details.open = false;
+      delete details.dataset.closed;
+    }
+    applyTheme();
+    drawAll();
+  });
+  root.dataset.ready = plotly || places.length === 0 ? "yes" : "no";
+})();

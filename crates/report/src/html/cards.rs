@@ -1,0 +1,245 @@
+//! The top of a page: how the run ended, five figures, five verdicts.
+
+use slob_record::{OpKind, Record, Status};
+
+use super::escape;
+use crate::figures::{Figures, percentile_us};
+use crate::format::{duration_us, fixed, percent, plural};
+use crate::text::ABOVE_PROBE;
+use crate::verdicts::{Answer, Verdict};
+
+/// Anything but a completed run, in large letters.
+pub(super) fn banner(record: &Record) -> String {
+    let (class, head, said) = match &record.status {
+        Status::Completed => return String::new(),
+        Status::Interrupted if record.window.is_none() => {
+            ("doubt", "Interrupted", "By the user, before the measured window: nothing was measured.")
+        }
+        Status::Interrupted => {
+            ("doubt", "Interrupted", "By the user. What was measured until then is valid.")
+        }
+        Status::Failed { error } => ("bad", "Failed", error.as_str()),
+    };
+    format!(
+        "<div class=\"banner {class}\" role=\"alert\"><strong>{head}</strong> {}</div>\n",
+        escape::text(said)
+    )
+}
+
+/// A figure with its name and what it is exactly.
+struct Card {
+    name: &'static str,
+    /// Number and unit, or why there is none.
+    value: Result<(String, &'static str), String>,
+    about: String,
+    source: &'static str,
+}
+
+/// The five figures.
+pub(super) fn figures(record: &Record, figures: &Figures) -> String {
+    let cards = [
+        iops(figures),
+        read_p99(record, figures),
+        cost(record, figures),
+        redo(record, figures),
+        ceiling(record, figures),
+    ];
+    format!("<div class=\"cards\">\n{}</div>\n", cards.iter().map(html).collect::<String>())
+}
+
+fn html(card: &Card) -> String {
+    let value = match &card.value {
+        Ok((number, unit)) => format!(
+            "<p class=\"value\">{}<span class=\"unit\">{}</span></p>",
+            escape::text(number),
+            escape::text(unit)
+        ),
+        Err(reason) => {
+            format!("<p class=\"value none\">&ndash;</p><p class=\"absent\">{}</p>", escape::text(reason))
+        }
+    };
+    format!(
+        "<div class=\"card\"><h3>{}</h3>{value}<p>{}</p><p class=\"source\">Source: {}</p></div>\n",
+        escape::text(card.name),
+        escape::prose(&card.about),
+        escape::text(card.source)
+    )
+}
+
+/// Why a figure is absent: nothing was measured, or else as said.
+fn reason(figures: &Figures, else_reason: &str) -> String {
+    if figures.window_s.is_none() { "Nothing was measured.".into() } else { else_reason.into() }
+}
+
+fn iops(figures: &Figures) -> Card {
+    let load = &figures.load;
+    let logical =
+        load.logical_reads_per_s.map(|rate| format!("; {} logical", fixed(rate, 0))).unwrap_or_default();
+    Card {
+        name: "Physical IOPS",
+        value: load
+            .physical_reads_per_s
+            .map(|rate| (fixed(rate, 0), " /s"))
+            .ok_or_else(|| reason(figures, "The database does not count its physical reads.")),
+        about: format!("Blocks per second that the buffer cache asked for{logical}"),
+        source: "the database's counters",
+    }
+}
+
+/// The database's own measure of a read, or else the SELECT's latency shared among its blocks.
+fn read_p99(record: &Record, figures: &Figures) -> Card {
+    let operation = figures.latency.operation_p99_us.map(duration_us);
+    if let Some(p99_us) = figures.latency.physical_read_p99_us {
+        let operation = operation.map(|p99| format!("; p99 of a whole operation {p99}")).unwrap_or_default();
+        return Card {
+            name: "p99 of a physical read",
+            value: Ok(with_unit(p99_us)),
+            about: format!("Each read by itself, from call to return{operation}"),
+            source: "the database's clock around each read",
+        };
+    }
+    let blocks = record.workload.work_unit;
+    let select = record.window.and_then(|_| record.operations.get(&OpKind::Select));
+    let p99_us = select.and_then(|select| percentile_us(&select.latency, 99.0)).filter(|_| blocks > 0);
+    Card {
+        name: "p99 of a SELECT, per block",
+        value: p99_us
+            .map(|p99_us| with_unit(p99_us / f64::from(blocks)))
+            .ok_or_else(|| reason(figures, "No SELECT ended within the window.")),
+        about: format!(
+            "p99 of whole SELECTs divided by their {}: this database does not measure single reads",
+            plural(u64::from(blocks), "block")
+        ),
+        source: "the clock around each operation",
+    }
+}
+
+/// A duration as number and unit.
+fn with_unit(us: f64) -> (String, &'static str) {
+    let text = duration_us(us);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let unit = match unit {
+        "us" => " \u{b5}s",
+        "ms" => " ms",
+        _ => " s",
+    };
+    (number.to_owned(), unit)
+}
+
+fn cost(record: &Record, figures: &Figures) -> Card {
+    let cpu = &figures.cpu;
+    let each = cpu.db_cpu_us_per_physical_read.map(|us| format!(": {} for each read", duration_us(us)));
+    Card {
+        name: "IOPS per DB-CPU-s",
+        value: cpu.physical_reads_per_db_cpu_s.map(|rate| (fixed(rate, 0), "")).ok_or_else(|| {
+            let unseen = "The CPU of the database's processes can't be seen from here.";
+            reason(figures, if record.db_cpu.is_none() { unseen } else { "No physical reads were counted." })
+        }),
+        about: format!(
+            "Physical reads for each second of the database's CPU time{}",
+            each.unwrap_or_default()
+        ),
+        source: "the database's counters; /proc",
+    }
+}
+
+fn redo(record: &Record, figures: &Figures) -> Card {
+    let syncs =
+        figures.load.redo_syncs_per_s.map(|rate| format!("; forced to storage {} times/s", fixed(rate, 1)));
+    let none = if record.workload.update_pct == 0 {
+        "This run had no updates, and no redo was counted."
+    } else {
+        "The database does not count its redo."
+    };
+    Card {
+        name: "Redo",
+        value: figures
+            .load
+            .redo_mb_per_s
+            .map(|mb| (fixed(mb, 1), " MB/s"))
+            .ok_or_else(|| reason(figures, none)),
+        about: format!("Log written; MB are 10\u{2076} bytes{}", syncs.unwrap_or_default()),
+        source: "the database's counters",
+    }
+}
+
+fn ceiling(record: &Record, figures: &Figures) -> Card {
+    let probe = &figures.probe;
+    let missing = || match &record.probe {
+        _ if probe.run_is_above_probe => format!("Reads from the device: {ABOVE_PROBE}"),
+        None => "The device was not probed: `slob probe` shows what it can do.".into(),
+        Some(_) => "The probe does not fit this run: see the section on it.".into(),
+    };
+    let of = probe.ceiling_iops.map(|iops| format!(" of {} IOPS", fixed(iops, 0))).unwrap_or_default();
+    Card {
+        name: "Of the device's ceiling",
+        value: probe
+            .percent_of_ceiling
+            .map(|share| (percent(share), " %"))
+            .ok_or_else(|| reason(figures, &missing())),
+        about: format!("The run's reads from the device, in percent{of} without a database"),
+        source: "the kernel's counters; the saved probe",
+    }
+}
+
+/// The verdicts, each with its reasons.
+pub(super) fn verdicts(verdicts: &[Verdict]) -> String {
+    let rows: String = verdicts.iter().map(verdict).collect();
+    format!("<div class=\"verdicts\">\n{rows}</div>\n")
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    let details: String =
+        verdict.details.iter().map(|detail| format!("<li>{}</li>", escape::prose(detail))).collect();
+    let more = if details.is_empty() {
+        String::new()
+    } else {
+        format!("<details><summary>Why</summary><ul>{details}</ul></details>")
+    };
+    format!(
+        "<div class=\"verdict\"><h3>{}</h3><span class=\"badge {}\">{}</span><div><p>{}</p>{more}</div></div>\n",
+        escape::text(verdict.question.title()),
+        class(verdict.answer),
+        verdict.answer.word(),
+        escape::prose(&verdict.sentence)
+    )
+}
+
+fn class(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Good => "good",
+        Answer::Unknown => "unknown",
+        Answer::Doubt => "doubt",
+        Answer::Bad => "bad",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_read_that_is_not_measured_is_said_to_be_a_share_of_a_select() {
+        let record = fixture::page_cache_run();
+        let html = figures(&record, &Figures::of(&record));
+        assert!(html.contains("p99 of a SELECT, per block") && html.contains("their 64 blocks"), "{html}");
+        let record = fixture::direct_read_run();
+        assert!(figures(&record, &Figures::of(&record)).contains("p99 of a physical read"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_no_zero() {
+        let record = fixture::failed_run();
+        let html = figures(&record, &Figures::of(&record));
+        assert_eq!(html.matches("Nothing was measured.").count(), 5);
+        assert!(!html.contains(">0<"), "{html}");
+    }
+
+    #[test]
+    fn a_failed_run_stands_out() {
+        let record = fixture::failed_run();
+        assert!(banner(&record).contains("<strong>Failed</strong> connecting session 3"));
+        assert_eq!(banner(&fixture::direct_read_run()), "");
+    }
+}

@@ -1,0 +1,86 @@
+//! Text of a record on its way into a page.
+
+use serde_json::Value;
+
+/// Text as the content of an element or of a quoted attribute. A number keeps its percent sign on its line.
+pub(super) fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for letter in raw.replace(" %", "\u{a0}%").chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// The same with microseconds as a page writes them: text has to do with the letter u.
+pub(super) fn prose(raw: &str) -> String {
+    let mut words: Vec<&str> = raw.split(' ').collect();
+    for at in 0..words.len() {
+        let after_number = at > 0 && words[at - 1].ends_with(|letter: char| letter.is_ascii_digit());
+        if after_number || at + 1 == words.len() {
+            words[at] = micro(words[at]);
+        }
+    }
+    text(&words.join(" "))
+}
+
+/// A unit with its punctuation.
+fn micro(word: &str) -> &str {
+    match word {
+        "us" => "\u{b5}s",
+        "us." => "\u{b5}s.",
+        "us," => "\u{b5}s,",
+        "us;" => "\u{b5}s;",
+        "us)" => "\u{b5}s)",
+        "(us)" => "(\u{b5}s)",
+        "us/op" => "\u{b5}s/op",
+        "us/read" => "\u{b5}s/read",
+        _ => word,
+    }
+}
+
+/// JSON as the content of a script element: nothing in it can end that element or begin a comment.
+pub(super) fn json(value: &Value) -> String {
+    value.to_string().replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+/// Text as the chart library takes it: it knows a few tags of its own, and must not see any.
+pub(super) fn label(raw: &str) -> String {
+    raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const EVIL: &str = "</script><script>alert(1)</script><!-- \"'&";
+
+    #[test]
+    fn text_holds_no_tag_and_ends_no_attribute() {
+        let safe = text(EVIL);
+        assert!(!safe.contains(['<', '>', '"', '\'']), "{safe}");
+        assert_eq!(text("a & b"), "a &amp; b");
+    }
+
+    #[test]
+    fn microseconds_have_their_sign_and_words_are_left_alone() {
+        assert_eq!(prose("Mean us"), "Mean \u{b5}s");
+        assert_eq!(prose("12 us, and tell us more"), "12 \u{b5}s, and tell us more");
+        assert_eq!(text("5 %"), "5\u{a0}%");
+    }
+
+    #[test]
+    fn json_reads_back_and_ends_no_script() {
+        let value = json!({ EVIL: EVIL });
+        let safe = json(&value);
+        assert!(!safe.contains(['<', '>']), "{safe}");
+        assert_eq!(serde_json::from_str::<Value>(&safe).unwrap(), value);
+    }
+}
