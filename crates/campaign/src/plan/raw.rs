@@ -1,0 +1,108 @@
+//! A plan as it is written, before anything of it is believed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::order::Order;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPlan {
+    pub(super) name: Option<String>,
+    pub(super) directory: Option<PathBuf>,
+    pub(super) baseline: Option<String>,
+    pub(super) order: Option<Order>,
+    pub(super) seed: Option<u64>,
+    pub(super) repeats: Option<u32>,
+    pub(super) warmup_runs: Option<u32>,
+    pub(super) retries: Option<u32>,
+    #[serde(default)]
+    pub(super) noise: bool,
+    pub(super) sessions: Option<Vec<Scalar>>,
+    pub(super) models: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    pub(super) variant: Vec<RawVariant>,
+    #[serde(default)]
+    pub(super) model: Vec<RawModel>,
+}
+
+pub(super) const PLAN_KEYS: &[&str] = &[
+    "name",
+    "directory",
+    "baseline",
+    "order",
+    "seed",
+    "repeats",
+    "warmup_runs",
+    "retries",
+    "noise",
+    "sessions",
+    "models",
+    "settings",
+    "variant",
+    "model",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawVariant {
+    pub(super) name: String,
+    pub(super) target: Option<String>,
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, Scalar>,
+    pub(super) prepare: Option<RawHook>,
+    pub(super) bounce: Option<RawHook>,
+    pub(super) before_run: Option<RawHook>,
+    pub(super) after_run: Option<RawHook>,
+}
+
+pub(super) const VARIANT_KEYS: &[&str] =
+    &["name", "target", "settings", "prepare", "bounce", "before_run", "after_run"];
+
+pub(super) const HOOK_KEYS: &[&str] = &["run", "timeout"];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawModel {
+    pub(super) name: String,
+    pub(super) metric: Option<String>,
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, Scalar>,
+}
+
+pub(super) const MODEL_KEYS: &[&str] = &["name", "metric", "settings"];
+
+/// A command, alone or with its timeout.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawHook {
+    Command(String),
+    Timed { run: String, timeout: Scalar },
+}
+
+/// A value, which becomes the text that `slob.conf` would have.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Scalar {
+    Flag(bool),
+    Whole(i64),
+    Fraction(f64),
+    Text(String),
+}
+
+impl Scalar {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Flag(true) => "TRUE".to_owned(),
+            Self::Flag(false) => "FALSE".to_owned(),
+            Self::Whole(number) => number.to_string(),
+            Self::Fraction(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use rstest::rstest;
+
+use super::*;
+
+const WHOLE: &str = r#"
+name = "file-systems"
+directory = "campaigns/fs"
+baseline = "raw"
+order = "blocked"
+seed = 7
+repeats = 10
+warmup_runs = 1
+retries = 2
+noise = true
+sessions = [8, "2x4"]
+models = ["read", "redo", "half"]
+
+[settings]
+RUN_TIME = 300
+SCALE = "1G"
+DO_HOTSPOT = false
+THINK_TM_MAX = 0.5
+
+[[variant]]
+name = "xfs"
+target = "file:/mnt/xfs"
+prepare = { run = "mkfs", timeout = "15m" }
+bounce = "restart"
+before_run = "drop"
+after_run = { run = "look", timeout = 5 }
+
+[[variant]]
+name = "raw"
+settings = { TABLESPACE = "raw" }
+
+[[model]]
+name = "half"
+metric = "operations_per_s"
+settings = { UPDATE_PCT = 50 }
+"#;
+
+#[test]
+fn every_key_is_read() {
+    let plan = Plan::parse("plan.toml", WHOLE).unwrap();
+    assert_eq!((plan.name.as_str(), plan.order, plan.seed), ("file-systems", Order::Blocked, 7));
+    assert_eq!((plan.repeats.get(), plan.warmup_runs, plan.retries), (10, 1, 2));
+    let names: Vec<_> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["xfs", "raw", "raw.again"]);
+    assert_eq!(plan.variants[2].twin_of.as_deref(), Some("raw"));
+    assert_eq!(plan.variants[2].settings, plan.variants[1].settings);
+    let timeouts: Vec<u64> = Moment::ALL
+        .into_iter()
+        .map(|moment| plan.variants[0].hooks.of(moment).unwrap().timeout.as_secs())
+        .collect();
+    assert_eq!(timeouts, [900, 600, 600, 5]);
+    let metrics: Vec<_> = plan.models.iter().map(|model| model.metric.as_str()).collect();
+    assert_eq!(metrics, ["reads", "redo", "operations_per_s"]);
+    assert_eq!(plan.sessions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["8x1", "2x4"]);
+    let text = |key: &str| plan.settings.iter().find(|(name, _)| name == key).map(|(_, text)| text.as_str());
+    assert_eq!(text("DO_HOTSPOT"), Some("FALSE"));
+    assert_eq!(text("THINK_TM_MAX"), Some("0.5"));
+    assert_eq!(text("RUN_TIME"), Some("300"));
+}
+
+#[rstest]
+#[case("repeats = 10", "repeat = 10", "did you mean repeats?")]
+#[case("bounce = ", "bounse = ", "variant 'xfs': there is no key 'bounse'; did you mean bounce?")]
+#[case("timeout = \"15m\"", "timeot = \"15m\"", "did you mean timeout?")]
+#[case("metric = ", "RUN_TIME = ", "did you mean settings.RUN_TIME?")]
+#[case("timeout = 5", "timeout = \"soon\"", "timeout is 'soon'; it must be 1 to")]
+#[case("\"2x4\"", "\"2x0\"", "sessions is '2x0'")]
+#[case("\"2x4\"", "8", "two session counts called '8'")]
+#[case("\"redo\"", "\"rodo\"", "there is no model 'rodo'; there are half, read, redo, read-write")]
+#[case("baseline = \"raw\"", "baseline = \"row\"", "there is no variant 'row'; there are xfs, raw")]
+#[case("name = \"raw\"", "name = \"xfs\"", "two variants called 'xfs'")]
+#[case("name = \"xfs\"", "name = \"x/s\"", "name is 'x/s'; it must be")]
+#[case("RUN_TIME = 300", "SCHEMAS = 3", "SCHEMAS is decided by the campaign (`sessions`)")]
+#[case("TABLESPACE = \"raw\"", "UPDATE_PCT = 5", "UPDATE_PCT is set by variant 'raw' and by model 'read'")]
+#[case("repeats = 10", "repeats = 0", "repeats is '0'; it must be 1 or more")]
+#[case("order = \"blocked\"", "order = \"random\"", "unknown variant")]
+#[case("[[variant]]\nname = \"xfs\"", "[[variant]]", "missing field `name`")]
+fn what_is_wrong_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+    assert!(WHOLE.contains(right), "{right}");
+    let error = Plan::parse("plan.toml", &WHOLE.replacen(right, wrong, 1)).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_plan_can_be_short() {
+    let plan = Plan::parse("p", "[[variant]]\nname = \"a\"\n").unwrap();
+    assert_eq!((plan.repeats.get(), plan.order, plan.baseline.as_str()), (3, Order::Interleaved, "a"));
+    assert_eq!((plan.models[0].name.as_str(), plan.sessions[0].total()), ("read", 1));
+    let none = Plan::parse("p", "").unwrap_err().to_string();
+    assert!(none.contains("there is no variant; write [[variant]]"), "{none}");
+}
