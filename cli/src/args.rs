@@ -1,5 +1,8 @@
 //! The command line. The flags of parameters come from the parameter table.
 
+mod campaigns;
+mod records;
+
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -30,6 +33,8 @@ pub(crate) fn command() -> Command {
         .subcommand(setup())
         .subcommand(run())
         .subcommand(report())
+        .subcommands(records::commands())
+        .subcommands(campaigns::commands())
         .subcommand(probe())
         .subcommand(conf())
         .subcommand(verify())
@@ -46,9 +51,13 @@ Examples:
   slob demo                                  see what it does, in about a minute
   slob setup --target {target} 4           load four schemas
   slob run --target {target} -s 4 -t 2     run two sessions on each of them
-  slob report last                           print the report again
+  slob report                                print the latest run's report again
+  slob info                                  one line for each run, for a spreadsheet
+  slob diff latest~1 latest                  what differs between two runs
+  slob campaign plan.toml                    variants, models, sessions and repeats by a plan
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags: see `slob conf`.
-Exit codes: 0 good; 1 a verdict failed with --strict, or data are damaged; 2 bad usage, nothing was touched;
+Exit codes: 0 good; 1 a verdict failed with --strict, data are damaged, or some records could not be read;
+2 bad usage, nothing was touched;
 3 the load or run failed, what was done is kept; 130 interrupted."
     )
 }
@@ -58,7 +67,8 @@ fn setup() -> Command {
         Command::new("setup")
             .about("Load the schemas of a test; goes on where an earlier load was stopped")
             .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
-            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, with a tablespace before it where the database has them")),
+            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, with a tablespace before it where the database has them"))
+            .arg(plain()),
         |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
     )
 }
@@ -67,10 +77,12 @@ fn run() -> Command {
     with_params(
         Command::new("run")
             .about("Run the test and print its report")
-            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema")
+            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
-            .arg(switch("json").help("Print the record as JSON instead of the report")),
+            .arg(switch("json").help("Print the record as JSON instead of the report"))
+            .arg(plain())
+            .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),
     )
 }
@@ -80,7 +92,8 @@ fn demo() -> Command {
         Command::new("demo")
             .about("Probe the device, load four small schemas here, run for 20 s, print the report, clean up")
             .after_help("The data go to ./slob-demo and are removed at the end; the report stays.")
-            .arg(switch("keep").help("Keep the data")),
+            .arg(switch("keep").help("Keep the data"))
+            .arg(plain()),
         |param| {
             ["RUN_TIME", "RESULTS_DIR"].contains(&param.key)
                 || param.group == Group::Engine(registry::DEMO_SCHEME)
@@ -93,12 +106,12 @@ fn report() -> Command {
     with_params(
         Command::new("report")
             .about("Print the report of a run again, from its record")
-            .arg(
-                Arg::new("run")
-                    .default_value("last")
-                    .help("The run's folder, its name, the end of its name, or `last`"),
-            )
-            .arg(switch("summary").help("Only the verdicts and the key figures")),
+            .arg(records::run_arg().default_value("latest"))
+            .arg(switch("summary").help("Only the verdicts and the key figures").conflicts_with_all(["html", "compare-probe"]))
+            .arg(switch("html").help("Write the report with its charts as one HTML file, beside the record").conflicts_with("compare-probe"))
+            .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` is stdout"))
+            .arg(switch("compare-probe").help("Only how the run compares with the device without a database: what the buffer cache costs"))
+            .after_help("Examples:\n  slob report                                the last run, as text\n  slob report 20261120T231840Z-demo --html   write its report.html again\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe"),
         is_results_dir,
     )
 }
@@ -163,11 +176,16 @@ fn completions() -> Command {
 
 /// The target and how to reach it.
 fn is_common(param: &Param) -> bool {
-    param.key == "TARGET" || matches!(param.group, Group::Access | Group::Engine(_))
+    matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
 }
 
 fn switch(name: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+/// Of the commands that have a dashboard.
+fn plain() -> Arg {
+    switch("plain").help("Lines instead of the dashboard, even on a terminal")
 }
 
 fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {

@@ -1,7 +1,7 @@
 //! How the program ends when something is wrong.
 //!
-//! 0 good; 1 a verdict failed with `--strict`, or verification found faults; 2 bad usage or configuration, nothing
-//! was touched; 3 the load or run failed, what was done is kept; 130 interrupted.
+//! 0 good; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read;
+//! 2 bad usage or configuration, nothing was touched; 3 the load or run failed, what was done is kept; 130 interrupted.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -16,6 +16,8 @@ use crate::output;
 
 /// A verdict failed with `--strict`, or data are not what they must be.
 pub(crate) const JUDGED: u8 = 1;
+/// Some of several records could not be read.
+pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -40,11 +42,26 @@ impl Failure {
         Self { code: FAILED, messages: vec![message.to_string()] }
     }
 
+    /// The user stopped it.
+    pub(crate) fn interrupted() -> Self {
+        Self { code: INTERRUPTED, messages: vec!["interrupted".to_owned()] }
+    }
+
     /// Tells the user, on stderr.
     pub(crate) fn tell(&self) {
         for message in &self.messages {
             output::say(&format!("slob: {message}"));
         }
+    }
+
+    /// All messages in one line.
+    pub(crate) fn text(&self) -> String {
+        self.messages.join("; ")
+    }
+
+    /// Whether the user stopped it.
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.code == INTERRUPTED
     }
 
     pub(crate) fn code(&self) -> ExitCode {

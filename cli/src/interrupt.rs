@@ -11,6 +11,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
 use crate::failure::{Failure, INTERRUPTED};
+use crate::live;
 
 /// A signal to a process and to its group comes twice, milliseconds apart; a person who means it waits longer.
 const SAME_WISH: Duration = Duration::from_secs(1);
@@ -27,6 +28,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
         let mut first: Option<Instant> = None;
         for _ in signals.forever() {
             if first.is_some_and(|first| first.elapsed() > SAME_WISH) {
+                live::restore_terminal();
                 low_level::exit(i32::from(INTERRUPTED));
             }
             first.get_or_insert_with(Instant::now);

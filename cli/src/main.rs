@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod registry;
 mod settings;
+mod tables;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
+use crate::live;
 
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -20,8 +21,11 @@ pub(crate) fn plural(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// Says a line to the user. If nobody listens, there is nobody to tell.
+/// Says a line to the user, when the dashboard is gone if there is one. If nobody listens, there is nobody to tell.
 pub(crate) fn say(line: &str) {
+    if live::hold_back(line) {
+        return;
+    }
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

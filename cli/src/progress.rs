@@ -22,8 +22,12 @@ pub(crate) struct Progress {
 impl Progress {
     /// Nothing is shown before the first [`Progress::at`].
     pub(crate) fn new(what: &'static str) -> Self {
+        Self::with_bar(what, output::is_interactive())
+    }
+
+    fn with_bar(what: &'static str, has_bar: bool) -> Self {
         let now = Instant::now();
-        let bar = output::is_interactive().then(|| {
+        let bar = has_bar.then(|| {
             let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} % {msg}");
             ProgressBar::new(0)
                 .with_prefix(what)
@@ -87,8 +91,9 @@ pub(crate) struct LoadTalk {
 }
 
 impl LoadTalk {
-    pub(crate) fn new() -> Self {
-        Self { progress: Progress::new("loading") }
+    /// `plain` asks for lines without control codes wherever they go.
+    pub(crate) fn new(plain: bool) -> Self {
+        Self { progress: Progress::with_bar("loading", !plain && output::is_interactive()) }
     }
 
     pub(crate) fn finish(&self) {
@@ -98,26 +103,36 @@ impl LoadTalk {
 
 impl LoadObserver for LoadTalk {
     fn on_load(&self, event: &LoadEvent) {
-        match event {
-            LoadEvent::Began { rows: 0, resumed: 0, .. } => {}
-            LoadEvent::Began { bytes, resumed, streams, .. } => {
-                let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
-                let streams = output::plural(*streams as u64, "stream");
-                let gb = *bytes as f64 / 1e9;
-                self.progress.say(&format!("loading {gb:.2} GB with {streams}{going_on}"));
-            }
-            LoadEvent::Progress { rows, of, bytes, elapsed } => {
-                let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);
-                self.progress.at(*rows, *of, &format!("{rate:.0} MB/s"));
-            }
-            LoadEvent::Finishing(_) => {}
-            LoadEvent::Finished(schema, layout) => {
-                self.progress.say(&format!(
-                    "schema {schema}: {} rows in {} blocks, {} blocks in all",
-                    layout.rows, layout.row_blocks, layout.all_blocks
-                ));
-            }
+        if let LoadEvent::Progress { rows, of, bytes, elapsed } = event {
+            let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);
+            self.progress.at(*rows, *of, &format!("{rate:.0} MB/s"));
         }
+        if let Some(text) = load_sentence(event) {
+            self.progress.say(&text);
+        }
+    }
+}
+
+/// What happened in a load in words, if it is worth a line.
+pub(crate) fn load_sentence(event: &LoadEvent) -> Option<String> {
+    match event {
+        LoadEvent::Began { rows: 0, resumed: 0, .. }
+        | LoadEvent::Progress { .. }
+        | LoadEvent::Finishing(_) => None,
+        LoadEvent::Began { bytes, resumed, streams, slice_bytes, .. } => {
+            let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
+            let streams = output::plural(*streams as u64, "stream");
+            let gb = *bytes as f64 / 1e9;
+            let lost = *slice_bytes as f64 / 1e6;
+            Some(format!(
+                "loading {gb:.2} GB with {streams}{going_on}; what is cut off goes on from there, at most {lost:.0} MB \
+                 of each stream are loaded again"
+            ))
+        }
+        LoadEvent::Finished(schema, layout) => Some(format!(
+            "schema {schema}: {} rows in {} blocks, {} blocks in all",
+            layout.rows, layout.row_blocks, layout.all_blocks
+        )),
     }
 }
 

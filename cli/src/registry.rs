@@ -4,7 +4,8 @@ use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose,
 use slob_spec::{EngineOptions, Param, Table, Target};
 
 /// Every engine of this build.
-pub(crate) const ENGINES: &[EngineKind] = &[slob_engine_sqlite::KIND, slob_engine_postgres::KIND, null::KIND];
+pub(crate) const ENGINES: &[EngineKind] =
+    &[slob_engine_sqlite::KIND, slob_engine_postgres::KIND, slob_engine_mysql::KIND, null::KIND];
 
 /// Where tests go that were not told where to go.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
@@ -25,13 +26,31 @@ pub(crate) fn open(
     options: &EngineOptions,
     purpose: Purpose,
 ) -> Result<Box<dyn Engine>, EngineError> {
+    open_for_load(target, options, purpose, None)
+}
+
+/// The same, with the tablespace that a load goes into.
+pub(crate) fn open_for_load(
+    target: &Target,
+    options: &EngineOptions,
+    purpose: Purpose,
+    tablespace: Option<String>,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let engine = engine_of(target)?;
+    (engine.open)(&OpenSpec {
+        tablespace,
+        ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme))
+    })
+}
+
+/// The engine that a target's scheme names.
+pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind, EngineError> {
     let scheme = target.scheme();
-    let Some(engine) = ENGINES.iter().find(|engine| engine.scheme == scheme) else {
+    ENGINES.iter().find(|engine| engine.scheme == scheme).ok_or_else(|| {
         let forms: Vec<&str> = ENGINES.iter().map(|engine| engine.target_form).collect();
-        return Err(EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "no engine of that name")
-            .with_advice(format!("this build knows {}", forms.join(", "))));
-    };
-    (engine.open)(&OpenSpec { target: target.clone(), purpose, options: options.of(scheme) })
+        EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "no engine of that name")
+            .with_advice(format!("this build knows {}", forms.join(", ")))
+    })
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ fn arrows_between_rooms_are_those_of_the_design() {
         ("slob-engine", &["spec", "method", "stats"]),
         ("slob-record", &["spec", "stats", "host"]),
         ("slob-run", &["spec", "method", "stats", "host", "engine", "record"]),
+        ("slob-campaign", &["spec", "run", "record", "stats"]),
         ("slob-report", &["record", "stats", "host"]),
     ]);
     let engine: &[&str] = &["spec", "method", "stats", "engine"];

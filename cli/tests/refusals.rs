@@ -45,7 +45,7 @@ fn what_is_not_there() {
     refuse(&folder, &["setup", "--target", "sqlite:./nowhere/below"], &["nowhere"]);
     refuse(&folder, &["verify", "--target", "sqlite:./nowhere"], &["nowhere"]);
     refuse(&folder, &["run", "--conf", "other.conf"], &["other.conf", "slob conf --init"]);
-    refuse(&folder, &["report"], &["there is no run 'last'"]);
+    refuse(&folder, &["report"], &["there is no run 'latest'", "slob list"]);
     refuse(&folder, &["run", "--target", "oracul:./d"], &["oracul", "sqlite:"]);
     refuse(&folder, &["probe", "./nowhere"], &["nowhere"]);
 }

@@ -24,7 +24,7 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| {
         Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to"))
     })?;
-    let result = measure(&settings, folder, &stop);
+    let result = measure(&settings, folder, matches.get_flag("plain"), &stop);
     let cleaned = if matches.get_flag("keep") {
         output::say(&format!("the data stay in ./{FOLDER}"));
         Ok(())
@@ -34,17 +34,18 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     let run::Kept { record, folder: kept, .. } = result?;
     output::print(&text_report(&record))?;
     output::say(&format!(
-        "\n{}\nThe report is {}; `slob report last` prints it again",
+        "\n{}\nOpen {} in a browser for the charts; `slob report` prints the text again",
         compact_summary(&record).trim_end(),
-        kept.join("report.txt").display()
+        kept.join(run::HTML_REPORT).display()
     ));
     cleaned?;
     run::conclude(&record, false)
 }
 
-fn measure(settings: &Settings, folder: &Path, stop: &AtomicBool) -> Result<run::Kept, Failure> {
+fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -> Result<run::Kept, Failure> {
     output::say("1. Loading four small schemas, one row in each block");
-    setup::load_all(settings, stop)?;
+    let display = if plain { setup::Display::Lines } else { setup::Display::Bar };
+    setup::load_all(settings, display, stop)?;
     output::say("2. What can the device do by itself?");
     let plan = ProbePlan {
         file_bytes: 512 << 20,
@@ -59,7 +60,7 @@ fn measure(settings: &Settings, folder: &Path, stop: &AtomicBool) -> Result<run:
         save_probe(&results, &probe).map_err(Failure::failed)?;
     }
     output::say("3. Eight sessions, 10 % updates");
-    run::measure(settings, stop)
+    run::measure(settings, run::Watch { plain, figures: None }, stop)
 }
 
 /// Removes what the demo loaded, and its folder if nothing else lies there.

@@ -1,14 +1,22 @@
 //! One file per command.
 
+mod analyze;
+mod campaign;
 mod completions;
 mod conf;
 mod demo;
+mod diff;
 mod drop;
+mod export;
+mod info;
+mod list;
 mod probe;
 mod report;
 mod run;
+mod saturate;
 mod selftest;
 mod setup;
+mod show;
 mod verify;
 
 use clap::ArgMatches;
@@ -22,6 +30,14 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("setup", matches)) => setup::setup(matches),
         Some(("run", matches)) => run::run(matches),
         Some(("report", matches)) => report::report(matches),
+        Some(("info", matches)) => info::info(matches),
+        Some(("list", matches)) => list::list(matches),
+        Some(("diff", matches)) => diff::diff(matches),
+        Some(("show", matches)) => show::show(matches),
+        Some(("export", matches)) => export::export(matches),
+        Some(("campaign", matches)) => campaign::campaign(matches),
+        Some(("saturate", matches)) => saturate::saturate(matches),
+        Some(("analyze", matches)) => analyze::analyze(matches),
         Some(("probe", matches)) => probe::probe(matches),
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),

@@ -1,18 +1,48 @@
 //! `slob report`: a run's report, from its record alone.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use slob_record::{find_run, read_record};
-use slob_report::{compact_summary, text_report};
+use slob_record::{Record, find_run, read_record};
+use slob_report::html::run_page;
+use slob_report::{compact_summary, compare_probe_text, text_report};
 
-use crate::failure::Outcome;
+use super::run::HTML_REPORT;
+use crate::failure::{Failure, Outcome};
 use crate::{output, settings};
 
 pub(crate) fn report(matches: &ArgMatches) -> Outcome {
-    let name = matches.get_one::<String>("run").map_or("last", String::as_str);
-    let record = read_record(&find_run(&settings::results_dir(&settings::resolve(matches, &[])?), name)?)?;
-    let summary = matches.get_flag("summary");
-    output::print(&if summary { compact_summary(&record) } else { text_report(&record) })?;
+    let name = matches.get_one::<String>("run").map_or("latest", String::as_str);
+    let path = find_run(&settings::results_dir(&settings::resolve(matches, &[])?), name)?;
+    let record = read_record(&path)?;
+    if matches.get_flag("html") {
+        return html(&record, &path, matches.get_one::<PathBuf>("output"));
+    }
+    let text = if matches.get_flag("compare-probe") {
+        compare_probe_text(&record).map_err(Failure::usage)?
+    } else if matches.get_flag("summary") {
+        compact_summary(&record)
+    } else {
+        text_report(&record)
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page to a file, beside the record if none is named, or to stdout for `-`.
+fn html(record: &Record, run: &Path, output: Option<&PathBuf>) -> Outcome {
+    let page = run_page(record);
+    if output.is_some_and(|path| path.as_os_str() == "-") {
+        output::print(&page)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
+    let path = output.cloned().unwrap_or_else(|| folder.join(HTML_REPORT));
+    fs::write(&path, page).map_err(|error| {
+        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
+    })?;
+    output::say(&format!("wrote {}", path.display()));
     Ok(ExitCode::SUCCESS)
 }

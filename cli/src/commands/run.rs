@@ -9,20 +9,29 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use slob_engine::Purpose;
 use slob_record::{Record, Status};
+use slob_report::html::run_page;
 use slob_report::{Answer, compact_summary, text_report, verdicts};
-use slob_run::{ExternalScript, RunContext, ScriptMoment, prepare};
+use slob_run::{ExternalScript, RunContext, RunObserver, ScriptMoment, prepare};
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
-use crate::live::RunTalk;
+use crate::live::{Figures, MetricsServer, RunDisplay};
 use crate::{interrupt, output, registry, settings};
+
+/// The HTML report's name in a run's folder.
+pub(crate) const HTML_REPORT: &str = "report.html";
 
 pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let schemas = matches.get_one::<String>("schemas-in-place");
     let in_place: Vec<_> = schemas.map(|count| ("SCHEMAS".to_owned(), count.clone())).into_iter().collect();
     let settings = settings::resolve(matches, &in_place)?;
+    let server =
+        matches.get_one::<String>("metrics").map(|address| MetricsServer::start(address)).transpose()?;
     let stop = interrupt::flag()?;
-    let kept = measure(&settings, &stop)?;
+    let watch =
+        Watch { plain: matches.get_flag("plain"), figures: server.as_ref().map(MetricsServer::figures) };
+    let kept = measure(&settings, watch, &stop)?;
+    drop(server);
     let record = &kept.record;
     let text = if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(record);
@@ -32,7 +41,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     };
     output::print(&text)?;
     output::say(&format!(
-        "\n{}\nThe record is in {}",
+        "\n{}\nThe record is in {}; open {HTML_REPORT} there for the charts",
         compact_summary(record).trim_end(),
         kept.folder.display()
     ));
@@ -40,25 +49,49 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     conclude(record, matches.get_flag("strict"))
 }
 
+/// Who looks on, and how.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Lines, even on a terminal.
+    pub(crate) plain: bool,
+    /// Where a server finds what it serves.
+    pub(crate) figures: Option<Figures>,
+}
+
 /// Runs and keeps the record. A run that failed is a record too.
-pub(crate) fn measure(settings: &Settings, stop: &AtomicBool) -> Result<Kept, Failure> {
+pub(crate) fn measure(settings: &Settings, watch: Watch, stop: &AtomicBool) -> Result<Kept, Failure> {
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
-    let spec = checked.spec;
+    let mut display = RunDisplay::new(&checked.spec, watch.plain, watch.figures);
+    measure_spec(settings, &checked.spec, stop, &mut display)
+}
+
+/// The same for a specification that was checked, watched by somebody.
+pub(crate) fn measure_spec(
+    settings: &Settings,
+    spec: &RunSpec,
+    stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
+) -> Result<Kept, Failure> {
     let engine = Arc::from(registry::open(&spec.target, &spec.options, Purpose::Use)?);
     let context = RunContext {
         engine: Arc::clone(&engine),
-        spec: &spec,
+        spec,
         configuration: settings::for_record(settings),
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
     };
-    let prepared = prepare(engine.as_ref(), &spec)?;
-    let measured = slob_run::run(&context, &prepared, &mut RunTalk::new())?;
+    let prepared = prepare(engine.as_ref(), spec)?;
+    let measured = slob_run::run(&context, &prepared, observer)?;
     let (record, directory) = (measured.record, measured.directory);
     // The record first: everything else can be made from it again.
     let folder = directory.publish(&record).map_err(Failure::failed)?;
-    for (name, text) in [("report.txt", text_report(&record)), ("slob.conf", to_conf_text(settings))] {
+    let views = [
+        ("report.txt", text_report(&record)),
+        (HTML_REPORT, run_page(&record)),
+        ("slob.conf", to_conf_text(settings)),
+    ];
+    for (name, text) in views {
         if let Err(error) = fs::write(folder.join(name), text) {
             output::say(&format!(
                 "warning: writing {name} of the run: {error}; `slob report` makes it from the record"
@@ -77,7 +110,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Calls EXTERNAL_SCRIPT for the last time. After the report is printed: its failure must not cost that.
-    fn end(&self) -> Result<(), Failure> {
+    pub(crate) fn end(&self) -> Result<(), Failure> {
         self.script.as_ref().map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id)?))
     }
 }

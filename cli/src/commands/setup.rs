@@ -9,13 +9,15 @@ use slob_run::{LoadSummary, load, plan_load};
 use slob_spec::{LoadSpec, Settings};
 
 use crate::failure::{Failure, Outcome};
+use crate::live::LoadDisplay;
 use crate::progress::LoadTalk;
 use crate::{interrupt, output, registry, settings};
 
 pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &in_place(matches)?)?;
     let stop = interrupt::flag()?;
-    load_all(&settings, &stop)?;
+    let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
+    load_all(&settings, display, &stop)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -34,23 +36,41 @@ fn in_place(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
     }
 }
 
+/// How a load is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Display {
+    /// A screen of its own, where there is a terminal.
+    Dashboard,
+    /// A bar below what was said before, where there is a terminal.
+    Bar,
+    /// Lines.
+    Lines,
+}
+
 /// Loads what the settings ask for, telling of it on stderr.
-pub(crate) fn load_all(settings: &Settings, stop: &AtomicBool) -> Result<(), Failure> {
+pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<(), Failure> {
     let checked = LoadSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let spec = checked.spec;
-    let engine = registry::open(&spec.target, &spec.options, Purpose::Load)?;
-    if let Some(name) = &spec.tablespace {
+    let engine =
+        registry::open_for_load(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
+    if let Some(name) = &spec.tablespace
+        && !engine.server()?.capabilities.tablespaces
+    {
         output::say(&format!(
-            "warning: TABLESPACE={name} has no effect here: data go where TARGET says, or where an option of the \
-             engine says (`slob setup --help`)"
+            "warning: TABLESPACE={name} has no effect here: this target has no tablespaces, data go where TARGET says"
         ));
     }
     let plan = plan_load(engine.as_ref(), &spec)?;
-    let talk = LoadTalk::new();
-    let result = load(engine.as_ref(), &plan, stop, &talk);
-    talk.finish();
-    let summary = result?;
+    let summary = match display {
+        Display::Dashboard => load(engine.as_ref(), &plan, stop, &LoadDisplay::new(&spec)),
+        Display::Bar | Display::Lines => {
+            let talk = LoadTalk::new(display == Display::Lines);
+            let result = load(engine.as_ref(), &plan, stop, &talk);
+            talk.finish();
+            result
+        }
+    }?;
     output::say(&sentence(&spec, &summary));
     Ok(())
 }

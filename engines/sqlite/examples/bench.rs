@@ -40,7 +40,7 @@ fn open(folder: &str, purpose: Purpose, cache_mb: &str, buffered: bool) -> Resul
     let flags = [flag("CACHE_MB", cache_mb.into()), flag("BUFFERED", buffered.to_string())];
     let settings = Settings::resolve(&Table::new("sqlite:.", &[KIND.params]), None, &[], &flags)?.settings;
     let options = LoadSpec::from_settings(&settings)?.spec.options;
-    Ok((KIND.open)(&OpenSpec { target: format!("sqlite:{folder}").parse()?, purpose, options })?)
+    Ok((KIND.open)(&OpenSpec::new(format!("sqlite:{folder}").parse()?, purpose, options))?)
 }
 
 fn load(folder: &str, schemas: u16, scale: u64, streams: usize) -> Result<(), Failure> {
@@ -99,7 +99,8 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         let home = states[number as usize % states.len()].schema;
         let update_text = Arc::new(first.load.content().update_text());
         let redo = (workload.update_pct.get() > 0).then_some(RedoStress::Lite);
-        let plan = SessionPlan { number, home, hot_schema: false, scans: false, redo, update_text };
+        let plan =
+            SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text };
         connected.push((engine.session(&plan)?, Planner::new(workload, seed, number, home)));
     }
     std::thread::scope(|scope| {
@@ -120,7 +121,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         std::thread::sleep(Duration::from_secs(seconds));
         let (after, cpu) = (engine.snapshot()?, cpu_us() - cpu);
         let elapsed = (after.taken - before.taken).as_secs_f64();
-        let delta = after.counters.since(&before.counters);
+        let delta = after.since(&before).counters;
         let count = |counter| delta.get(counter).unwrap_or(0) as f64;
         let (reads, rows) =
             (count(Counter::PhysicalReads), count(Counter::RowsRead) + count(Counter::RowsChanged));
@@ -148,7 +149,7 @@ fn print_warm_up(engine: &dyn Engine) -> Result<(), Failure> {
     for half in [WARM_UP / 2, WARM_UP] {
         std::thread::sleep((begun.taken + half).saturating_duration_since(Instant::now()));
         let now = engine.snapshot()?;
-        let reads = now.counters.since(&last.counters).get(Counter::PhysicalReads).unwrap_or(0);
+        let reads = now.since(&last).counters.get(Counter::PhysicalReads).unwrap_or(0);
         println!("warm-up, half: reads/s {:.0}", reads as f64 / (now.taken - last.taken).as_secs_f64());
         last = now;
     }

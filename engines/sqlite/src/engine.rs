@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
-    Capabilities, Counter, Counters, Engine, EngineError, EngineKind, LatencyKind, Layout, Load,
+    Capabilities, Counter, Counters, Engine, EngineError, EngineKind, Figures, LatencyKind, Layout, Load,
     LoadProgress, OpenSpec, SchemaState, Server, Session, SessionPlan, Setting, Slice, Snapshot, WaitEvent,
 };
 use slob_method::{RowView, SchemaNo, Table};
@@ -93,8 +93,10 @@ impl Engine for SqliteEngine {
             settings: self.settings(),
             advice,
             capabilities: Capabilities {
+                tablespaces: false,
                 stores_data: true,
                 parallel_slices: false,
+                whole_tables: false,
                 embedded: true,
                 batches_in_server: false,
                 cancel: true,
@@ -155,7 +157,7 @@ impl Engine for SqliteEngine {
             (LatencyKind::PhysicalWrite, io.page_writes.ns),
             (LatencyKind::RedoSync, io.log_syncs.ns),
         ];
-        Ok(Snapshot { latencies: latencies.into(), events, ..Snapshot::now(counters) })
+        Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events }))
     }
 
     fn read_rows(

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{ErrorCode, InterruptHandle};
-use slob_engine::{Alarm, Cancel, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
-use slob_method::{Action, Batch, KeyRange, Op, SchemaNo};
+use slob_engine::{
+    Alarm, Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+};
+use slob_method::{Action, Batch, Op, SchemaNo};
 
 use crate::engine::Inner;
 use crate::error::failed;
@@ -21,6 +23,8 @@ pub(crate) struct SqliteSession {
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
+    /// When the block visits were last told.
+    published: Instant,
     inner: Arc<Inner>,
 }
 
@@ -47,7 +51,7 @@ impl SqliteSession {
         // From here on, dropping the session takes the counts back.
         let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
-        let mut session = Self { links: Vec::new(), counts, canceller, inner };
+        let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
         session.link(plan.home, plan)?;
         if plan.hot_schema && plan.home != SchemaNo::FIRST {
             session.link(SchemaNo::FIRST, plan)?;
@@ -65,7 +69,21 @@ impl SqliteSession {
         Ok(())
     }
 
-    /// Carries out one operation and returns its rows.
+    fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
+        // A statement that an interrupt ended may say so, or that its transaction is gone.
+        let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
+        if rolled_back && self.canceller.alarm.rung() {
+            return EngineError::new(ErrorKind::Cancelled, op.to_string(), "cancelled");
+        }
+        failed(op.to_string(), error, &self.inner.session_meter)
+    }
+
+    fn publish_visits(&mut self) {
+        self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
+    }
+}
+
+impl Perform for SqliteSession {
     fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
         let link = self.links.iter_mut().find(|(schema, _)| *schema == op.schema).map(|(_, link)| link);
         let result = match (link, op.action) {
@@ -78,54 +96,17 @@ impl SqliteSession {
             Ok(Some(rows)) => Ok(rows),
             Ok(None) => {
                 let message = "the session was not opened for such an operation";
-                Err(EngineError::new(ErrorKind::Usage, step(op), message))
+                Err(EngineError::new(ErrorKind::Usage, op.to_string(), message))
             }
             Err(error) => Err(self.failed(op, &error)),
         }
     }
 
-    fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
-        // A statement that an interrupt ended may say so, or that its transaction is gone.
-        let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
-        if rolled_back && self.canceller.alarm.rung() {
-            return EngineError::new(ErrorKind::Cancelled, step(op), "cancelled");
+    fn performed(&mut self, ended: Instant) {
+        if ended - self.published >= PUBLISH_EVERY {
+            self.publish_visits();
+            self.published = ended;
         }
-        failed(step(op), error, &self.inner.session_meter)
-    }
-
-    fn publish_visits(&mut self) {
-        self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
-    }
-
-    fn work(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
-        let begun = Instant::now();
-        let mut published = begun;
-        let canceller = Arc::clone(&self.canceller);
-        for op in batch.ops() {
-            let start = Instant::now();
-            if deadline.is_some_and(|deadline| start >= deadline) {
-                break;
-            }
-            canceller.alarm.sleep(Duration::ZERO, None)?;
-            let rows = self.perform(op)?;
-            let end = Instant::now();
-            outcome.push(OpOutcome {
-                start_ns: nanoseconds(start - begun),
-                duration_ns: nanoseconds(end - start),
-                rows,
-            });
-            if end - published >= PUBLISH_EVERY {
-                self.publish_visits();
-                published = end;
-            }
-            canceller.alarm.sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
-        }
-        Ok(())
     }
 }
 
@@ -137,7 +118,9 @@ impl Session for SqliteSession {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         outcome.clear();
-        let result = self.work(batch, deadline, outcome);
+        self.published = Instant::now();
+        let canceller = Arc::clone(&self.canceller);
+        let result = execute_each(self, batch, deadline, &canceller.alarm, outcome);
         self.publish_visits();
         result
     }
@@ -158,42 +141,5 @@ impl Drop for SqliteSession {
         }
         self.links.clear();
         self.inner.tally.close(&self.counts);
-    }
-}
-
-/// What is being done, in words.
-fn step(op: &Op) -> String {
-    let what = match op.action {
-        Action::Select(range) => format!("SELECT of {}", keys(range)),
-        Action::Update(range, _) => format!("UPDATE of {}", keys(range)),
-        Action::Scan => "full scan".to_owned(),
-    };
-    format!("{what} in schema {}", op.schema)
-}
-
-fn keys(range: KeyRange) -> String {
-    match range.end() - range.first {
-        1 => format!("key {}", range.first),
-        _ => format!("keys {} to {}", range.first, range.end() - 1),
-    }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use slob_method::Stamp;
-
-    #[test]
-    fn steps_are_words() {
-        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0 };
-        let range = |blocks| KeyRange { first: 24_889, blocks };
-        let update = Action::Update(range(64), Stamp::new(1, 1, 1));
-        assert_eq!(step(&op(update)), "UPDATE of keys 24889 to 24952 in schema 1");
-        assert_eq!(step(&op(Action::Select(range(1)))), "SELECT of key 24889 in schema 1");
-        assert_eq!(step(&op(Action::Scan)), "full scan in schema 1");
     }
 }

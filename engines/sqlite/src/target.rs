@@ -135,11 +135,7 @@ mod tests {
     use slob_spec::EngineOptions;
 
     fn spec(target: &str) -> OpenSpec {
-        OpenSpec {
-            target: target.parse().unwrap(),
-            purpose: Purpose::Load,
-            options: EngineOptions::default(),
-        }
+        OpenSpec::new(target.parse().unwrap(), Purpose::Load, EngineOptions::default())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use slob_spec::EngineOptions;
 
 fn open(folder: &Path) -> Result<Box<dyn Engine>, EngineError> {
     let target = format!("sqlite:{}", folder.display()).parse().expect("a target");
-    (KIND.open)(&OpenSpec { target, purpose: Purpose::Load, options: EngineOptions::default() })
+    (KIND.open)(&OpenSpec::new(target, Purpose::Load, EngineOptions::default()))
 }
 
 #[test]

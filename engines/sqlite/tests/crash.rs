@@ -16,7 +16,7 @@ const LOAD: Load = Load { seed: 9, scale: 500, scan_blocks: 0, obfuscated: false
 
 fn engine(folder: &Path) -> Box<dyn Engine> {
     let target = format!("sqlite:{}", folder.display()).parse().expect("a target");
-    let spec = OpenSpec { target, purpose: Purpose::Load, options: EngineOptions::default() };
+    let spec = OpenSpec::new(target, Purpose::Load, EngineOptions::default());
     (KIND.open)(&spec).expect("a folder can be opened")
 }
 
@@ -41,7 +41,8 @@ fn work(engine: &dyn Engine, nonce: u64, time: Duration) -> Vec<Vec<Batch>> {
     let session = |number: u32| {
         let update_text = Arc::new(LOAD.content().update_text());
         let (home, redo) = (SchemaNo::FIRST, Some(RedoStress::Heavy));
-        let plan = SessionPlan { number, home, hot_schema: false, scans: false, redo, update_text };
+        let plan =
+            SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text };
         let mut session = engine.session(&plan).expect("the schema is loaded");
         let seed = PlanSeed { seed: nonce, nonce };
         let mut planner = Planner::new(workload(), seed, number, SchemaNo::FIRST);

@@ -22,7 +22,7 @@ fn folder() -> TempDir {
 
 fn engine(folder: &Path) -> Box<dyn Engine> {
     let target = format!("sqlite:{}", folder.display()).parse().expect("a target");
-    let spec = OpenSpec { target, purpose: Purpose::Load, options: EngineOptions::default() };
+    let spec = OpenSpec::new(target, Purpose::Load, EngineOptions::default());
     (KIND.open)(&spec).expect("a folder can be opened")
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn folder() -> TempDir {
 
 pub(crate) fn engine(folder: &Path) -> Box<dyn Engine> {
     let target = format!("sqlite:{}", folder.display()).parse().expect("a target");
-    let spec = OpenSpec { target, purpose: Purpose::Load, options: EngineOptions::default() };
+    let spec = OpenSpec::new(target, Purpose::Load, EngineOptions::default());
     (KIND.open)(&spec).expect("a folder can be opened")
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn load(engine: &dyn Engine, schemas: u16) {
 pub(crate) fn plan(number: u32) -> SessionPlan {
     let update_text = Arc::new(LOAD.content().update_text());
     let (home, redo) = (SchemaNo::FIRST, Some(RedoStress::Lite));
-    SessionPlan { number, home, hot_schema: false, scans: false, redo, update_text }
+    SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text }
 }
 
 /// Runs an ignored test of this program in a process of its own, which may change its limits.

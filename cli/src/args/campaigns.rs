@@ -1,0 +1,166 @@
+//! The commands that make many runs, and the one that analyses them.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgGroup, Command, value_parser};
+
+use super::{LOAD_ONLY, is_results_dir, switch, with_params};
+
+/// All of them.
+pub(super) fn commands() -> [Command; 3] {
+    [campaign(), saturate(), analyze()]
+}
+
+fn campaign() -> Command {
+    let examples = "\
+Examples:
+  slob campaign fs.toml --dry-run        every run in order, and the time they take
+  slob campaign fs.toml                  make them; the same command goes on where it was stopped
+  slob campaign fs.toml --amend          go on with a plan that was changed
+  slob analyze campaigns/fs              what came of it
+
+A plan:
+  name = \"fs\"
+  sessions = [8, 16, \"2x16\"]             8 and 16 schemas with a session each; two schemas with 16 each
+  models = [\"read\", \"redo\", \"read-write\"]
+  repeats = 10
+  warmup_runs = 1                        to throw away, after each switch to a variant
+  noise = true                           the first variant twice: the machine's own noise
+  settings = { SCALE = \"1G\", RUN_TIME = 60 }
+  [[variant]]
+  name = \"xfs\"
+  target = \"...\"
+  bounce = \"restart-database xfs\"        also prepare, before_run, after_run: commands for the shell
+  [[variant]]
+  name = \"ext4\"
+  target = \"...\"
+What a plan can say is in docs/campaigns.md.";
+    let command = Command::new("campaign")
+        .about("Make the runs of a plan: variants, models, sessions, repeats; goes on where it was stopped")
+        .after_help(examples)
+        .arg(
+            Arg::new("plan")
+                .required(true)
+                .value_name("PLAN.toml")
+                .value_parser(value_parser!(PathBuf))
+                .help("The plan"),
+        )
+        .arg(
+            Arg::new("directory")
+                .long("directory")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("Where the campaign is kept [default: what the plan says, or campaigns/NAME]"),
+        )
+        .arg(
+            Arg::new("order")
+                .long("order")
+                .value_name("ORDER")
+                .value_parser(["interleaved", "blocked"])
+                .help("interleaved: in rounds, so that drift hits all variants alike; blocked: variant by variant"),
+        )
+        .arg(switch("dry-run").help("Print every run in order and the time they take, and do nothing"))
+        .arg(switch("amend").help("Accept a changed plan; runs that are still in it are kept"))
+        .arg(switch("retry-failed").help("Try runs again that failed as often as the plan allows"));
+    with_params(command, is_results_dir)
+}
+
+fn saturate() -> Command {
+    let examples = "\
+Examples:
+  slob saturate -s 4 --run-time 20                      how many sessions on four schemas get the most
+  slob saturate -s 1 --run-time 20 --limit p99=2ms      and stay within a latency
+  slob saturate --max-sessions 64 --json
+The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
+schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, each of which is an ordinary record.";
+    let command = Command::new("saturate")
+        .about("Find the number of sessions from where on throughput grows no more, or a latency limit is passed")
+        .after_help(examples)
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("WHAT=TIME")
+                .help("A latency not to be passed: mean, p50, p90, p95, p99, p99.9, max, read-mean, read-p50 or read-p99, such as p99=2ms"),
+        )
+        .arg(
+            Arg::new("max-sessions")
+                .long("max-sessions")
+                .value_name("N")
+                .default_value("256")
+                .value_parser(value_parser!(u32).range(1..=4096))
+                .help("The most sessions to try"),
+        )
+        .arg(
+            Arg::new("tolerance")
+                .long("tolerance")
+                .value_name("PERCENT")
+                .default_value("5")
+                .value_parser(value_parser!(f64))
+                .help("The share of throughput that is not worth more sessions"),
+        )
+        .arg(
+            Arg::new("repeats")
+                .long("repeats")
+                .value_name("N")
+                .default_value("3")
+                .value_parser(value_parser!(u32).range(1..=20))
+                .help("How often the point found is measured, in all"),
+        )
+        .arg(switch("json").help("Print the curve as JSON"));
+    with_params(command, |param| !LOAD_ONLY.contains(&param.key) && param.key != "THREADS_PER_SCHEMA")
+}
+
+fn analyze() -> Command {
+    let examples = "\
+Examples:
+  slob analyze campaigns/fs                         a campaign
+  slob analyze campaigns/fs --scale raw             figures relative to a variant's
+  slob analyze awr_info.txt --variants XFS,EXT3     what awr_info printed; variants are parts of FILE
+  slob analyze runs --by target                     a folder of runs, by a column of `slob info`
+Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
+    let command = Command::new("analyze")
+        .about("Tables, intervals and verdicts of repeated runs: which variant is better, by how much, is it noise?")
+        .after_help(examples)
+        .arg(
+            Arg::new("inputs")
+                .required(true)
+                .num_args(1..)
+                .value_name("DIR|FILE")
+                .help("A campaign, a folder of runs, a run, or a file in the form of awr_info (older or newer)"),
+        )
+        .arg(
+            Arg::new("variants")
+                .long("variants")
+                .value_name("LIST")
+                .value_delimiter(',')
+                .help("Variants, each a part of a run's name [default: the campaign's, or what names have in common]"),
+        )
+        .arg(
+            Arg::new("by")
+                .long("by")
+                .value_name("COLUMN")
+                .conflicts_with("variants")
+                .help("A column of `slob info` whose values are the variants, such as target"),
+        )
+        .arg(Arg::new("scale").long("scale").value_name("VARIANT").help("Show figures relative to this variant's"))
+        .arg(
+            Arg::new("confidence")
+                .long("confidence")
+                .value_name("PERCENT")
+                .default_value("95")
+                .value_parser(value_parser!(f64))
+                .help("How sure statements must be, in percent"),
+        )
+        .arg(switch("csv").help("Comma-separated: one line for each variant and number of sessions"))
+        .arg(switch("json").help("Everything as JSON"))
+        .group(ArgGroup::new("form").args(["csv", "json"]))
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write to this file instead of stdout"),
+        );
+    with_params(command, is_results_dir)
+}

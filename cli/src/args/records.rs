@@ -1,0 +1,167 @@
+//! The commands that work on saved records.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgGroup, Command, value_parser};
+
+use super::{is_results_dir, switch, with_params};
+
+/// How runs are named, for the end of help texts.
+const NAMING: &str = "\
+A RUN is its folder, its id, `latest`, `latest~1` for the one before, its RUN_NAME, or as much of the id as no other
+run has.";
+
+/// All of them.
+pub(super) fn commands() -> [Command; 5] {
+    [info(), list(), diff(), show(), export()]
+}
+
+/// One run.
+pub(super) fn run_arg() -> Arg {
+    Arg::new("run")
+        .value_name("RUN")
+        .help("The run: its folder, id, name, part of it, or `latest`, `latest~1`")
+}
+
+fn info() -> Command {
+    let examples = "\
+Examples:
+  slob info                                     every run of the results folder
+  slob info runs-a runs-b > all.txt             two folders of runs, for a spreadsheet
+  slob info --csv latest~2 latest~1 latest
+  slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
+  slob info --columns help                      every column, its unit and its source
+Exit codes: 0 every record was read; 1 some were; 2 none was.";
+    let command = Command::new("info")
+        .about("Print one line for each run, in the columns of awr_info or in those you choose")
+        .after_help(format!("{examples}\n{NAMING}"))
+        .arg(
+            Arg::new("runs")
+                .num_args(0..)
+                .value_name("RUN|FOLDER")
+                .help("Runs, or folders of runs [default: RESULTS_DIR]"),
+        )
+        .arg(
+            Arg::new("columns")
+                .long("columns")
+                .value_name("LIST")
+                .value_delimiter(',')
+                .help("Columns by name instead of those of awr_info; `help` lists them all"),
+        )
+        .arg(
+            switch("awr-info")
+                .help("Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"),
+        )
+        .arg(switch("csv").help("Comma-separated"))
+        .arg(switch("json").help("A JSON array with an object for each run"))
+        .group(ArgGroup::new("form").args(["awr-info", "csv", "json"]));
+    with_params(command, is_results_dir)
+}
+
+fn list() -> Command {
+    let examples = "\
+Examples:
+  slob list
+  slob list --name raw --status completed --since 2026-11-01
+  slob list --target db1 --json";
+    let command = Command::new("list")
+        .about("List the runs of the results folder, the newest last")
+        .after_help(examples)
+        .arg(text("name", "TEXT", "Only runs with this in their name"))
+        .arg(text("target", "TEXT", "Only runs with this in their target"))
+        .arg(text("status", "STATUS", "Only runs that ended like this").value_parser([
+            "completed",
+            "interrupted",
+            "failed",
+        ]))
+        .arg(text(
+            "since",
+            "WHEN",
+            "Only runs that were started then or later: a date or a time, UTC unless it says otherwise",
+        ))
+        .arg(switch("csv").help("Comma-separated"))
+        .arg(switch("json").help("A JSON array with an object for each run"))
+        .group(ArgGroup::new("form").args(["csv", "json"]));
+    with_params(command, is_results_dir)
+}
+
+fn diff() -> Command {
+    let examples = "\
+Examples:
+  slob diff latest~1 latest
+  slob diff runs-ext4 runs-xfs                  two folders of repeated runs
+  slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?";
+    let command = Command::new("diff")
+        .about("Compare two runs, or two groups of repeated runs, as AWR's compare-period report does")
+        .after_help(format!("{examples}\n{NAMING}"))
+        .arg(
+            Arg::new("pair")
+                .num_args(2)
+                .value_names(["FIRST", "SECOND"])
+                .help("A run or a folder of runs on either side"),
+        )
+        .arg(many("first").help("The runs of the first group").requires("second"))
+        .arg(many("second").help("The runs of the second group").requires("first"))
+        .arg(
+            Arg::new("confidence")
+                .long("confidence")
+                .value_name("PERCENT")
+                .default_value("95")
+                .value_parser(value_parser!(f64))
+                .help("How sure a statement about groups must be, in percent"),
+        )
+        .arg(switch("json").help("Print as JSON"))
+        .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
+    with_params(command, is_results_dir)
+}
+
+fn show() -> Command {
+    let examples = "\
+Examples:
+  slob show latest                                     the whole record
+  slob show latest --field window.seconds
+  slob show latest --field operations.select.latency.p99_us
+  slob show latest --field figures.physical_reads_per_s
+  slob show latest --field configuration.UPDATE_PCT.value
+A histogram also has count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
+column of `slob info --columns help`.";
+    let command = Command::new("show")
+        .about("Print a run's record as JSON, or one field of it")
+        .after_help(format!("{examples}\n{NAMING}"))
+        .arg(run_arg().default_value("latest"))
+        .arg(text("field", "PATH", "Only this field: names with dots between them"));
+    with_params(command, is_results_dir)
+}
+
+fn export() -> Command {
+    let examples = "\
+Examples:
+  slob export latest --series -o series.csv
+  slob export latest --hlog -o run.hlog         for HdrHistogram's tools; values are nanoseconds
+  slob export latest --prometheus";
+    let command = Command::new("export")
+        .about("Print a run in another tool's format: series as CSV, histograms as .hlog, figures for Prometheus")
+        .after_help(format!("{examples}\n{NAMING}"))
+        .arg(run_arg().default_value("latest"))
+        .arg(switch("series").help("The run second by second, comma-separated"))
+        .arg(switch("hlog").help("A histogram of operation latency for each interval: HdrHistogram log 1.3"))
+        .arg(switch("prometheus").help("The run's figures in Prometheus' text format"))
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write to this file instead of stdout"),
+        )
+        .group(ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true));
+    with_params(command, is_results_dir)
+}
+
+fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value_name).help(help)
+}
+
+fn many(name: &'static str) -> Arg {
+    Arg::new(name).long(name).num_args(1..).value_name("RUN|FOLDER")
+}

@@ -1,0 +1,184 @@
+//! `slob analyze`: repeated runs of several variants, from a campaign, from records, or from what `awr_info` printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use slob_campaign::{Schedule, State, read_campaign};
+use slob_record::{Record, SeriesWanted};
+use slob_report::analysis::{
+    Analysis, Metric, Options, Run, TableSpec, Variant, awr_info, run_of, slob_r_tables, stem, variants_of,
+};
+use slob_report::info::{self, Row, Value};
+
+use super::campaign::known_column;
+use crate::failure::{Failure, Outcome};
+use crate::tables::Records;
+use crate::{output, settings};
+
+pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir(&settings::resolve(matches, &[])?);
+    let mut inputs = Inputs::default();
+    for input in matches.get_many::<String>("inputs").unwrap_or_default() {
+        inputs.add(&results, input, matches.get_one::<String>("by").map(String::as_str))?;
+    }
+    let code = if inputs.unread == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::failure::PARTLY) };
+    let options = Options {
+        confidence: matches.get_one::<f64>("confidence").copied().unwrap_or(95.0) / 100.0,
+        scale: matches.get_one::<String>("scale").cloned(),
+    };
+    let analysis = inputs.analysis(matches, &options)?;
+    let text = if matches.get_flag("json") {
+        let json = serde_json::to_string_pretty(&analysis);
+        json.map_err(|error| Failure::failed(format!("writing the analysis as JSON: {error}")))? + "\n"
+    } else if matches.get_flag("csv") {
+        analysis.csv()
+    } else {
+        analysis.text()
+    };
+    match matches.get_one::<PathBuf>("output") {
+        Some(path) => fs::write(path, text)
+            .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
+        None => output::print(&text)?,
+    }
+    Ok(code)
+}
+
+/// A metric by its name, or what there is instead.
+pub(super) fn metric(name: &str) -> Result<Metric, String> {
+    Metric::named(name).map_or_else(|| known_column(name).and(Err(format!("'{name}' is no metric"))), Ok)
+}
+
+/// All that is to be analysed.
+#[derive(Default)]
+struct Inputs {
+    runs: Vec<Run>,
+    /// The campaign's own variants and tables, if the input is one.
+    campaign: Option<(Vec<Variant>, Vec<TableSpec>)>,
+    notes: Vec<String>,
+    /// Whether labels are the variants' names already.
+    labelled: bool,
+    unread: usize,
+    others: bool,
+}
+
+impl Inputs {
+    fn add(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+        let path = Path::new(input);
+        if path.is_dir()
+            && let Some((schedule, state)) = read_campaign(path)?
+        {
+            return self.add_campaign(path, &schedule, &state);
+        }
+        self.others = true;
+        if path.is_file() {
+            let text = fs::read(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
+            let text = String::from_utf8_lossy(&text);
+            if awr_info::is_awr_info(&text) {
+                let runs =
+                    awr_info::parse(&text).map_err(|error| Failure::usage(format!("{input}: {error}")))?;
+                self.runs.extend(runs);
+                return Ok(());
+            }
+        }
+        self.add_records(results, input, by)
+    }
+
+    fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+        let column = match by {
+            None => None,
+            Some(name) => Some(info::column(name).ok_or_else(|| {
+                let near = info::near_columns(name).join(", ");
+                Failure::usage(format!(
+                    "there is no column '{name}' ({near}): `slob info --columns help` lists them"
+                ))
+            })?),
+        };
+        let keep = |record: Record| {
+            let mut run = run_of(&record)?;
+            if let Some(column) = column {
+                run.label = column.value(&Row::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
+            }
+            Some(run)
+        };
+        let read = Records::read(results, [input], SeriesWanted::Empty, keep);
+        self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
+        let all = read.kept.len();
+        self.labelled |= column.is_some();
+        self.runs.extend(read.kept.into_iter().flatten());
+        let left_out = all - self.runs.len().min(all);
+        if left_out > 0 {
+            self.notes.push(format!("{input}: {left_out} of {all} runs did not complete and are left out."));
+        }
+        Ok(())
+    }
+
+    /// A campaign says itself which run is of which variant and model; what it does not list is no part of it.
+    fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
+        let mut steps = BTreeMap::new();
+        for step in &schedule.steps {
+            if let Some(run) = state.completed_run(step) {
+                steps.insert(run.to_owned(), step);
+            }
+        }
+        let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
+        let read = Records::read_paths(&paths, SeriesWanted::Empty, |record| run_of(&record));
+        self.unread += usize::from(!paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS);
+        for mut run in read.kept.into_iter().flatten() {
+            let Some(step) = steps.get(&run.id) else { continue };
+            run.label.clone_from(&step.variant);
+            run.models = BTreeSet::from([step.model.clone()]);
+            run.sessions = BTreeSet::from([step.sessions.total()]);
+            self.runs.push(run);
+        }
+        let left = schedule.steps.len() - steps.len();
+        if left > 0 {
+            self.notes
+                .push(format!("{left} of the campaign's {} runs are not done yet.", schedule.steps.len()));
+        }
+        let mut variants: Vec<Variant> = schedule
+            .variants
+            .iter()
+            .map(|variant| Variant::whole(&variant.name).twin_of(variant.twin_of.clone()))
+            .collect();
+        // Others are compared with the baseline, so it comes first.
+        variants.sort_by_key(|variant| variant.name != schedule.baseline);
+        let table = |model: &slob_campaign::ModelEntry| {
+            let metric = metric(&model.metric).map_err(Failure::usage)?;
+            Ok(TableSpec { title: model.name.clone(), model: model.name.clone(), metric })
+        };
+        let tables = schedule.models.iter().map(table).collect::<Result<Vec<_>, Failure>>()?;
+        if self.campaign.replace((variants, tables)).is_some() {
+            return Err(Failure::usage("more than one campaign: analyse one at a time"));
+        }
+        Ok(())
+    }
+
+    fn analysis(mut self, matches: &ArgMatches, options: &Options) -> Result<Analysis, Failure> {
+        if self.campaign.is_some() && self.others {
+            return Err(Failure::usage("a campaign and other runs: analyse the campaign by itself"));
+        }
+        let said: Vec<Variant> = matches
+            .get_many::<String>("variants")
+            .unwrap_or_default()
+            .map(|name| Variant::part(name.trim()))
+            .collect();
+        let (variants, tables) = match self.campaign.take() {
+            Some((own, tables)) => (if said.is_empty() { own } else { said }, tables),
+            None if !said.is_empty() => (said, slob_r_tables()),
+            None if self.labelled => {
+                let labels: BTreeSet<&str> = self.runs.iter().map(|run| run.label.as_str()).collect();
+                (labels.into_iter().map(Variant::whole).collect(), slob_r_tables())
+            }
+            None => {
+                self.runs.iter_mut().for_each(|run| run.label = stem(&run.label));
+                (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
+            }
+        };
+        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
+        analysis.notes.append(&mut self.notes);
+        Ok(analysis)
+    }
+}

@@ -1,0 +1,39 @@
+//! `slob diff`: two runs, or two groups of repeated runs, side by side.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use slob_record::{Record, SeriesWanted};
+use slob_report::diff::Diff;
+
+use crate::failure::{Failure, Outcome};
+use crate::tables::Records;
+use crate::{output, settings};
+
+pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir(&settings::resolve(matches, &[])?);
+    let many = |name: &str| -> Vec<&str> {
+        matches.get_many::<String>(name).unwrap_or_default().map(String::as_str).collect()
+    };
+    let (first, second) = match many("pair").as_slice() {
+        [first, second] => (vec![*first], vec![*second]),
+        _ => (many("first"), many("second")),
+    };
+    let (first, second) = (read(&results, first)?, read(&results, second)?);
+    let percent = matches.get_one::<f64>("confidence").copied().unwrap_or(95.0);
+    let diff = Diff::of(&first, &second, percent / 100.0).map_err(Failure::usage)?;
+    let text = if matches.get_flag("json") {
+        let json = serde_json::to_string_pretty(&diff);
+        json.map_err(|error| Failure::failed(format!("writing the comparison as JSON: {error}")))? + "\n"
+    } else {
+        diff.text()
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All runs of a side: a comparison without some of them would not be the one that was asked for.
+fn read(results: &Path, names: Vec<&str>) -> Result<Vec<Record>, Failure> {
+    Records::read(results, names, SeriesWanted::Empty, |record| record).all()
+}

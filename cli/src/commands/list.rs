@@ -1,0 +1,102 @@
+//! `slob list`: the runs that there are.
+
+use clap::ArgMatches;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use slob_record::{Record, SeriesWanted, list_runs};
+use slob_report::info::{Cells, Column, Row, as_csv, as_json, column, status_word};
+
+use crate::failure::{Failure, Outcome};
+use crate::tables::{Form, Records, table};
+use crate::{output, settings};
+
+/// What is shown of each run: the head for people, the column.
+const COLUMNS: [(&str, &str); 8] = [
+    ("ID", "id"),
+    ("NAME", "name"),
+    ("STATUS", "status"),
+    ("TARGET", "target"),
+    ("SESSIONS", "sessions"),
+    ("IOPS", "physical_reads_per_s"),
+    ("P99 US", "operation_p99_us"),
+    ("STARTED", "started"),
+];
+
+pub(crate) fn list(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir(&settings::resolve(matches, &[])?);
+    let wanted = Filter::of(matches)?;
+    let columns: Vec<&Column> = COLUMNS.iter().filter_map(|(_, name)| column(name)).collect();
+    let listed =
+        |record: Record| wanted.fits(&record).then(|| (record.started, Row::of(&record).cells(&columns)));
+    let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Empty, listed);
+    let code = read.exit_code()?;
+    let none_at_all = read.kept.is_empty();
+    let mut rows: Vec<(Timestamp, Cells)> = read.kept.into_iter().flatten().collect();
+    rows.sort_by_key(|(started, _)| *started);
+    let rows: Vec<Cells> = rows.into_iter().map(|(_, cells)| cells).collect();
+    let heads = COLUMNS.map(|(head, _)| head.to_owned());
+    let text = match Form::of(matches, Form::Table) {
+        Form::Csv => as_csv(&columns, &rows),
+        Form::Json => as_json(&columns, &rows),
+        Form::Table | Form::Pipes => table(&heads, &columns, &rows),
+    };
+    output::print(&text)?;
+    if rows.is_empty() {
+        let what = if none_at_all { "no runs" } else { "no runs like that" };
+        output::say(&format!("{} holds {what}", results.display()));
+    }
+    Ok(code)
+}
+
+/// Which runs are listed.
+struct Filter<'a> {
+    name: Option<&'a str>,
+    target: Option<&'a str>,
+    status: Option<&'a str>,
+    since: Option<Timestamp>,
+}
+
+impl<'a> Filter<'a> {
+    fn of(matches: &'a ArgMatches) -> Result<Self, Failure> {
+        let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        let since = text("since").map(moment).transpose()?;
+        Ok(Self { name: text("name"), target: text("target"), status: text("status"), since })
+    }
+
+    fn fits(&self, record: &Record) -> bool {
+        self.name.is_none_or(|name| record.name.contains(name))
+            && self.target.is_none_or(|target| record.target.contains(target))
+            && self.status.is_none_or(|wanted| status_word(&record.status) == wanted)
+            && self.since.is_none_or(|since| record.started >= since)
+    }
+}
+
+/// A moment as people write it: `2026-11-20`, `2026-11-20T10:45`, `2026-11-20T10:45:00Z`. UTC unless it says otherwise.
+fn moment(text: &str) -> Result<Timestamp, Failure> {
+    let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from)).ok();
+    let parsed = text
+        .parse::<Timestamp>()
+        .ok()
+        .or_else(|| civil()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp()));
+    parsed.ok_or_else(|| {
+        Failure::usage(format!(
+            "--since is '{text}'; say a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_utc_unless_they_say_otherwise() {
+        let said = |text: &str| moment(text).unwrap().to_string();
+        assert_eq!(said("2026-11-20"), "2026-11-20T00:00:00Z");
+        assert_eq!(said("2026-11-20T10:45"), "2026-11-20T10:45:00Z");
+        assert_eq!(said("2026-11-20 10:45:01"), "2026-11-20T10:45:01Z");
+        assert_eq!(said("2026-11-20T10:45:00+02:00"), "2026-11-20T08:45:00Z");
+        assert!(moment("yesterday").is_err());
+    }
+}

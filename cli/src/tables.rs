@@ -1,0 +1,138 @@
+//! Tables of runs, and how the records for them are read.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use slob_record::{Record, SeriesWanted, find_runs, read_records};
+use slob_report::format::{ABSENT, count, significant};
+use slob_report::info::{Cells, Column, Value};
+
+use crate::failure::{Failure, PARTLY};
+use crate::output;
+
+/// What a table of runs is printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For eyes.
+    Table,
+    /// For SLOB's spreadsheets.
+    Pipes,
+    /// For other spreadsheets.
+    Csv,
+    /// For programs.
+    Json,
+}
+
+impl Form {
+    /// What was asked for, or else what suits stdout.
+    pub(crate) fn of(matches: &ArgMatches, piped: Self) -> Self {
+        let asked = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
+        let forms = [("awr-info", Self::Pipes), ("csv", Self::Csv), ("json", Self::Json)];
+        let form = forms.into_iter().find(|(name, _)| asked(name)).map(|(_, form)| form);
+        form.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { piped })
+    }
+}
+
+/// What was kept of the records that could be read, of those that were asked for.
+pub(crate) struct Records<T> {
+    pub(crate) kept: Vec<T>,
+    asked: usize,
+}
+
+impl<T: Send> Records<T> {
+    /// Reads the runs that names stand for, and keeps of each what `keep` makes of it. What can't be read is said on
+    /// stderr and does not stop the others.
+    pub(crate) fn read<'a>(
+        results: &Path,
+        names: impl IntoIterator<Item = &'a str>,
+        series: SeriesWanted,
+        keep: impl Fn(Record) -> T + Sync,
+    ) -> Self {
+        let mut paths = Vec::new();
+        let mut unknown = 0;
+        for name in names {
+            match find_runs(results, name) {
+                Ok(runs) => paths.extend(runs),
+                Err(error) => {
+                    output::say(&format!("slob: {error}"));
+                    unknown += 1;
+                }
+            }
+        }
+        let read = Self::read_paths(&paths, series, keep);
+        Self { asked: read.asked + unknown, ..read }
+    }
+
+    /// The same for runs whose folders are known.
+    pub(crate) fn read_paths(
+        paths: &[PathBuf],
+        series: SeriesWanted,
+        keep: impl Fn(Record) -> T + Sync,
+    ) -> Self {
+        let mut kept = Vec::with_capacity(paths.len());
+        for (_, record) in read_records(paths, series, keep) {
+            match record {
+                Ok(record) => kept.push(record),
+                Err(error) => output::say(&format!("slob: {error}")),
+            }
+        }
+        Self { kept, asked: paths.len() }
+    }
+
+    /// All of them, or none: for what makes no sense of a part.
+    pub(crate) fn all(self) -> Result<Vec<T>, Failure> {
+        if self.kept.len() == self.asked {
+            return Ok(self.kept);
+        }
+        Err(Failure::usage(format!(
+            "{} of {} runs could not be read",
+            self.asked - self.kept.len(),
+            self.asked
+        )))
+    }
+
+    /// 0 if all could be read, 1 if some, 2 if none of those that were asked for.
+    pub(crate) fn exit_code(&self) -> Result<ExitCode, Failure> {
+        match (self.kept.len(), self.asked) {
+            (read, asked) if read == asked => Ok(ExitCode::SUCCESS),
+            (0, _) => Err(Failure::usage("no record could be read")),
+            (read, asked) => {
+                output::say(&format!("slob: {read} of {asked} records could be read"));
+                Ok(ExitCode::from(PARTLY))
+            }
+        }
+    }
+}
+
+/// A table for eyes: words keep left, numbers right and have separators; nothing where there are no rows.
+pub(crate) fn table(heads: &[String], columns: &[&Column], rows: &[Cells]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(heads);
+    for row in rows {
+        table.add_row(row.iter().map(|value| value.as_ref().map_or_else(|| ABSENT.into(), shown)));
+    }
+    for (index, column) in columns.iter().enumerate() {
+        let side = if column.is_text() { CellAlignment::Left } else { CellAlignment::Right };
+        if let Some(cells) = table.column_mut(index) {
+            cells.set_cell_alignment(side);
+        }
+    }
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Count(n) => count(*n),
+        Value::Number(number) => significant(*number),
+    }
+}

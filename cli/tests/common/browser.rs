@@ -1,0 +1,145 @@
+//! A browser without a window, driven by the Chrome DevTools Protocol over a pipe.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A running browser with one page.
+pub(crate) struct Browser {
+    child: Child,
+    commands: ChildStdin,
+    messages: BufReader<ChildStdout>,
+    last_id: u64,
+    session: Option<String>,
+    /// What the page did since it was opened, as the protocol's events.
+    pub(crate) events: Vec<Value>,
+}
+
+/// The browser's name, if one is installed. With CI=true one must be.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub(crate) fn installed() -> Option<&'static str> {
+    let runs = |name: &&&str| {
+        let called = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        called.is_ok_and(|status| status.success())
+    };
+    let found = NAMES.iter().find(runs).copied();
+    if found.is_none() {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "no browser: .ci/install-test-servers installs one"
+        );
+        eprintln!("skipped: no browser is installed (Debian: apt-get install chromium)");
+    }
+    found
+}
+
+impl Browser {
+    /// Starts the browser with a profile of its own.
+    pub(crate) fn start(name: &str, profile: &Path) -> Self {
+        // The browser reads commands from descriptor 3 and answers on 4; the shell makes them of stdin and stdout.
+        let script = r#"exec 3<&0 4>&1; exec "$@" </dev/null >/dev/null"#;
+        let mut child = Command::new("sh")
+            .args(["-c", script, "sh", name, "--headless=new", "--no-sandbox", "--disable-gpu"])
+            .args([
+                "--hide-scrollbars",
+                "--no-first-run",
+                "--remote-debugging-pipe",
+                "--force-color-profile=srgb",
+            ])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let commands = child.stdin.take().unwrap();
+        let messages = BufReader::new(child.stdout.take().unwrap());
+        let mut browser = Self { child, commands, messages, last_id: 0, session: None, events: Vec::new() };
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", &attach);
+        browser.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        browser
+    }
+
+    /// Calls a method of the protocol and returns its result.
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut command = json!({ "id": id, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            command["sessionId"] = session.as_str().into();
+        }
+        self.commands.write_all(format!("{command}\0").as_bytes()).unwrap();
+        self.commands.flush().unwrap();
+        loop {
+            let message = self.message();
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.events.push(message);
+        }
+    }
+
+    fn message(&mut self) -> Value {
+        let mut bytes = Vec::new();
+        self.messages.read_until(0, &mut bytes).unwrap();
+        assert_eq!(bytes.pop(), Some(0), "the browser ended");
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    /// The value of a JavaScript expression, awaited if it is a promise.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.call("Runtime.evaluate", &parameters);
+        assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
+        result["result"]["value"].clone()
+    }
+
+    /// Sets the window's size in CSS pixels, and whether the reader prefers dark.
+    pub(crate) fn view(&mut self, width: u32, height: u32, dark: bool) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+        let scheme = json!({ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } });
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": [scheme] }));
+    }
+
+    /// Opens a file and waits until it says that its charts are drawn.
+    pub(crate) fn open(&mut self, file: &Path) {
+        self.events.clear();
+        self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            match self.value("document.documentElement?.dataset.ready ?? ''").as_str() {
+                Some("yes") => return,
+                Some("no") => panic!("the charts could not be drawn: {:#?}", self.events),
+                _ => assert!(Instant::now() < deadline, "the charts are not drawn: {:#?}", self.events),
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// A part of the page as a PNG in base64.
+    pub(crate) fn picture(&mut self, x: f64, y: f64, width: f64, height: f64) -> String {
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
+        let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        self.call("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

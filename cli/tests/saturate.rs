@@ -1,0 +1,78 @@
+//! `slob saturate` on SQLite: the knee, and what a full sweep says of it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+const TOLERANCE: f64 = 0.2;
+
+fn saturate(folder: &Folder, more: &[&str]) -> Value {
+    let arguments = ["saturate", "--max-sessions", "8", "--tolerance", "20", "--repeats", "2", "--json"];
+    let called = folder.slob(arguments.iter().chain(more).copied()).success();
+    serde_json::from_str(&called.stdout).unwrap()
+}
+
+/// The knee of a sweep over the doublings, by the definition that the search has.
+fn sweep(folder: &Folder) -> u64 {
+    let rate = |threads: &str| {
+        let record = folder.run_json(&["-t", threads]);
+        let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
+        operations / record["window"]["seconds"].as_f64().unwrap()
+    };
+    let rates = ["1", "2", "4", "8"].map(rate);
+    let best = rates.iter().copied().reduce(f64::max).unwrap();
+    1 << rates.iter().position(|rate| *rate >= (1.0 - TOLERANCE) * best).unwrap()
+}
+
+/// Cached reads, so that the CPUs are the limit and the device does not matter. Other work on the machine moves the
+/// knee while it is looked for, so three tries may be needed; a search that finds nothing sensible fails all of them.
+#[test]
+fn a_full_sweep_confirms_the_knee_within_one_step() {
+    let folder = Folder::loaded(1, "16M");
+    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=1\n";
+    folder.write("slob.conf", conf);
+    let confirmed = |_: &i32| {
+        let curve = saturate(&folder, &[]);
+        let knee = curve["knee_sessions"].as_u64().unwrap();
+        let points = curve["points"].as_array().unwrap();
+        // The knee was measured again, and every point is an ordinary record.
+        assert_eq!(points.iter().filter(|point| point["sessions"] == knee).count(), 2);
+        for point in points {
+            let run = folder.path().join("runs").join(point["run"].as_str().unwrap());
+            assert!(run.join("run.json").is_file());
+            let little = point["little_percent"].as_f64().unwrap();
+            assert!(little > 0.0 && little < 110.0, "{point}");
+        }
+        let swept = sweep(&folder);
+        knee <= 2 * swept && swept <= 2 * knee
+    };
+    assert!((0..3).any(|attempt| confirmed(&attempt)));
+}
+
+#[test]
+fn a_latency_limit_that_nothing_keeps_is_said() {
+    let folder = Folder::loaded(1, "16M");
+    folder.write("slob.conf", "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
+    let curve = saturate(&folder, &["--limit", "p50=1us"]);
+    assert_eq!((&curve["knee_sessions"], curve["points"].as_array().unwrap().len()), (&Value::Null, 1));
+    let text = folder.slob(["saturate", "--limit", "p50=1us"]).success().stdout;
+    assert!(text.contains("Even the fewest sessions pass the latency limit."), "{text}");
+    let wrong = folder.slob(["saturate", "--limit", "p98=1ms"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("say WHAT=TIME such as p99=2ms"), "{}", wrong.stderr);
+}
+
+/// The null engine has no limit of its own up to the number of sessions allowed, if each of them mostly thinks.
+#[test]
+fn a_curve_that_keeps_growing_ends_at_the_most() {
+    let folder = Folder::new();
+    folder.write(
+        "slob.conf",
+        "TARGET=null:\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\nTHINK_TM_FREQUENCY=1\nTHINK_TM_MIN=.02\nTHINK_TM_MAX=.02\n",
+    );
+    let curve = saturate(&folder, &[]);
+    assert_eq!(curve["knee_sessions"], 8, "{curve}");
+    assert!(curve["why"].as_str().unwrap().contains("still growing"), "{curve}");
+}
