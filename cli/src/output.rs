@@ -1,8 +1,11 @@
 //! Data on stdout, talk on stderr.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::live;
 
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
@@ -14,6 +17,19 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a page to a file, which is said, or to stdout for `-`.
+pub(crate) fn write_page(page: &str, path: &Path) -> Outcome {
+    if path.as_os_str() == "-" {
+        print(page)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    fs::write(path, page).map_err(|error| {
+        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
+    })?;
+    say(&format!("wrote {}", path.display()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `1 schema`, `2 schemas`.

@@ -264,3 +264,33 @@ fn what_a_record_says_is_shown_and_never_run() {
     );
     assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
 }
+
+#[test]
+fn two_runs_are_laid_over_each_other() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    folder.slob(["run", "-s", "2", "-t", "1", "--run-time", "3", "--warmup", "1"]).success();
+    let called = folder.slob(["diff", "latest~1", "latest", "--html", "-o", "both.html"]).success();
+    assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
+    let page = folder.path().join("both.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    for (view, width, dark) in [("diff", 1400, false), ("diff-dark-phone", 390, true)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        let charts = charts(&mut browser);
+        assert!(charts.len() >= 12, "{charts:?}");
+        for (chart, place) in &charts {
+            let colours = colours(&mut browser, *place);
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    }
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    let latency = charts(&mut browser).into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
+    let shown = hovered(&mut browser, latency.1);
+    assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
+    assert_silent(&browser, &page);
+}

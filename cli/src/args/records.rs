@@ -23,6 +23,11 @@ pub(super) fn run_arg() -> Arg {
         .help("The run: its folder, id, name, part of it, or `latest`, `latest~1`")
 }
 
+/// The file that is written.
+fn output_arg() -> Arg {
+    Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(PathBuf))
+}
+
 fn info() -> Command {
     let examples = "\
 Examples:
@@ -90,7 +95,8 @@ fn diff() -> Command {
 Examples:
   slob diff latest~1 latest
   slob diff runs-ext4 runs-xfs                  two folders of repeated runs
-  slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?";
+  slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
+  slob diff latest~1 latest --html              the charts of both over each other, in diff.html";
     let command = Command::new("diff")
         .about("Compare two runs, or two groups of repeated runs, as AWR's compare-period report does")
         .after_help(format!("{examples}\n{NAMING}"))
@@ -111,6 +117,16 @@ Examples:
                 .help("How sure a statement about groups must be, in percent"),
         )
         .arg(switch("json").help("Print as JSON"))
+        .arg(
+            switch("html")
+                .help("Write a page with the charts of both runs over each other, to -o or diff.html"),
+        )
+        .group(ArgGroup::new("form").args(["json", "html"]))
+        .arg(
+            output_arg()
+                .requires("html")
+                .help("Write the page to this file, `-` for stdout [default: diff.html]"),
+        )
         .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
     with_params(command, is_results_dir)
 }
@@ -146,14 +162,7 @@ Examples:
         .arg(switch("series").help("The run second by second, comma-separated"))
         .arg(switch("hlog").help("A histogram of operation latency for each interval: HdrHistogram log 1.3"))
         .arg(switch("prometheus").help("The run's figures in Prometheus' text format"))
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write to this file instead of stdout"),
-        )
+        .arg(output_arg().help("Write to this file instead of stdout"))
         .group(ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true));
     with_params(command, is_results_dir)
 }

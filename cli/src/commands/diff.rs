@@ -1,15 +1,20 @@
 //! `slob diff`: two runs, or two groups of repeated runs, side by side.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, SeriesWanted};
 use slob_report::diff::Diff;
+use slob_report::html::diff_page;
 
 use crate::failure::{Failure, Outcome};
+use crate::output::write_page;
 use crate::tables::Records;
 use crate::{output, settings};
+
+/// Where the page is written if nothing else is said.
+const HTML: &str = "diff.html";
 
 pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
@@ -20,9 +25,15 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
         [first, second] => (vec![*first], vec![*second]),
         _ => (many("first"), many("second")),
     };
-    let (first, second) = (read(&results, first)?, read(&results, second)?);
+    let html = matches.get_flag("html");
+    let series = if html { SeriesWanted::Whole } else { SeriesWanted::Empty };
+    let (first, second) = (read(&results, first, series)?, read(&results, second, series)?);
     let percent = matches.get_one::<f64>("confidence").copied().unwrap_or(95.0);
     let diff = Diff::of(&first, &second, percent / 100.0).map_err(Failure::usage)?;
+    if html {
+        let page = diff_page(&diff, &first, &second);
+        return write_page(&page, matches.get_one("output").map_or(Path::new(HTML), PathBuf::as_path));
+    }
     let text = if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&diff);
         json.map_err(|error| Failure::failed(format!("writing the comparison as JSON: {error}")))? + "\n"
@@ -34,6 +45,6 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
 }
 
 /// All runs of a side: a comparison without some of them would not be the one that was asked for.
-fn read(results: &Path, names: Vec<&str>) -> Result<Vec<Record>, Failure> {
-    Records::read(results, names, SeriesWanted::Empty, |record| record).all()
+fn read(results: &Path, names: Vec<&str>, series: SeriesWanted) -> Result<Vec<Record>, Failure> {
+    Records::read(results, names, series, |record| record).all()
 }

@@ -1,6 +1,5 @@
 //! `slob report`: a run's report, from its record alone.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +10,7 @@ use slob_report::{compact_summary, compare_probe_text, text_report};
 
 use super::run::HTML_REPORT;
 use crate::failure::{Failure, Outcome};
+use crate::output::write_page;
 use crate::{output, settings};
 
 pub(crate) fn report(matches: &ArgMatches) -> Outcome {
@@ -33,16 +33,7 @@ pub(crate) fn report(matches: &ArgMatches) -> Outcome {
 
 /// Writes the page to a file, beside the record if none is named, or to stdout for `-`.
 fn html(record: &Record, run: &Path, output: Option<&PathBuf>) -> Outcome {
-    let page = run_page(record);
-    if output.is_some_and(|path| path.as_os_str() == "-") {
-        output::print(&page)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
     let path = output.cloned().unwrap_or_else(|| folder.join(HTML_REPORT));
-    fs::write(&path, page).map_err(|error| {
-        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
-    })?;
-    output::say(&format!("wrote {}", path.display()));
-    Ok(ExitCode::SUCCESS)
+    write_page(&run_page(record), &path)
 }

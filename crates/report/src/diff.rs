@@ -18,6 +18,7 @@ pub use self::metrics::{Better, Metric};
 pub(crate) use self::sentence::{range, shown_percent};
 
 use crate::info::Row;
+use crate::text::Block;
 
 /// What differs between two sides, of one run or of several repeated ones each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,7 +91,15 @@ impl Diff {
     /// The comparison as text, at most 100 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
-        text::page(self)
+        text::page(self).into_text()
+    }
+
+    /// Heading of the section on what was set up differently; before it stands what is said in short.
+    pub(crate) const CHANGES: &str = text::CHANGES;
+
+    /// What [`Self::text`] shows, for another form of it.
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        text::page(self).into_blocks()
     }
 }
 

@@ -10,8 +10,11 @@ mod blocks;
 mod cards;
 pub(crate) mod chart;
 mod charts;
+mod diff_page;
+mod document;
 mod escape;
 mod page;
 mod raw;
 
+pub use self::diff_page::diff_page;
 pub use self::page::run_page;

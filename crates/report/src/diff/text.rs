@@ -11,7 +11,10 @@ use crate::text::{Column, Page, Table};
 /// Groups larger than this are named by their first and last run.
 const MOST_NAMED: usize = 4;
 
-pub(super) fn page(diff: &Diff) -> String {
+/// Heading of the section on what was set up differently.
+pub(super) const CHANGES: &str = "What differs about the test";
+
+pub(super) fn page(diff: &Diff) -> Page {
     let mut page = Page::new();
     page.section("Comparison");
     for (name, side) in [("First", &diff.first), ("Second", &diff.second)] {
@@ -32,7 +35,7 @@ pub(super) fn page(diff: &Diff) -> String {
     page.line("");
     page.rule('-');
     page.fact("Difference", &note(diff));
-    page.into_text()
+    page
 }
 
 fn runs(side: &Side) -> String {
@@ -45,7 +48,7 @@ fn runs(side: &Side) -> String {
 }
 
 fn changes(page: &mut Page, diff: &Diff) {
-    page.section("What differs about the test");
+    page.section(CHANGES);
     if diff.changes.is_empty() {
         page.paragraph("Nothing that the records know of.");
         return;

@@ -5,20 +5,23 @@
 
 mod axis;
 mod number;
+mod overlay;
 mod trace;
+
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
 use super::escape;
 
 pub(crate) use self::axis::{Axis, Unit};
-pub(crate) use self::trace::{Bar, Bars, Colour, Fill, Heat, Line, Trace};
+pub(crate) use self::trace::{Bar, Bars, Colour, Fill, Heat, Line, Stroke, Trace};
 
 /// A chart with what is said of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     /// Its name within the page.
-    pub(crate) id: &'static str,
+    pub(crate) id: Cow<'static, str>,
     /// Its heading.
     pub(crate) title: String,
     /// What it shows, in a sentence.
@@ -86,7 +89,7 @@ impl Drawing {
 impl Chart {
     /// The chart's place in the page: heading, room for the drawing, caption.
     pub(crate) fn container(&self) -> String {
-        let (id, title) = (self.id, escape::text(&self.title));
+        let (id, title) = (&self.id, escape::text(&self.title));
         let about = escape::text(&self.about);
         let body = match &self.body {
             Ok(drawing) => format!(
@@ -105,9 +108,10 @@ impl Chart {
 }
 
 /// The drawings of all charts by their names, for the page's script.
-pub(crate) fn data(charts: &[Chart]) -> Value {
-    let drawn =
-        charts.iter().filter_map(|chart| Some((chart.id.to_owned(), chart.body.as_ref().ok()?.to_json())));
+pub(crate) fn data(charts: &[&Chart]) -> Value {
+    let drawn = charts
+        .iter()
+        .filter_map(|chart| Some((chart.id.clone().into_owned(), chart.body.as_ref().ok()?.to_json())));
     Value::Object(drawn.collect())
 }
 
@@ -118,7 +122,7 @@ mod tests {
     #[test]
     fn what_is_absent_says_why_and_leaves_no_room_for_a_drawing() {
         let chart = Chart {
-            id: "x",
+            id: "x".into(),
             title: "A <b>".into(),
             about: String::new(),
             source: "s".into(),
@@ -129,6 +133,6 @@ mod tests {
             html.contains("Not shown: nobody &lt;measured&gt;.") && !html.contains("data-chart"),
             "{html}"
         );
-        assert_eq!(data(&[chart]), json!({}));
+        assert_eq!(data(&[&chart]), json!({}));
     }
 }

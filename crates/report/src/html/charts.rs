@@ -27,6 +27,17 @@ pub(super) struct Group {
     pub(super) charts: Vec<Chart>,
 }
 
+impl Group {
+    /// The section of the page.
+    pub(super) fn html(&self) -> String {
+        let charts: String = self.charts.iter().map(Chart::container).collect();
+        format!(
+            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"charts\">\n{charts}</div>\n</section>\n",
+            self.id, self.title
+        )
+    }
+}
+
 /// All charts of a run.
 pub(super) fn groups(record: &Record, figures: &Figures) -> Vec<Group> {
     let group = |title, id, charts| Group { title, id, charts };

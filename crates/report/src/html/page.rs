@@ -3,7 +3,8 @@
 use slob_record::{Record, Status};
 
 use super::charts::Group;
-use super::{assets, blocks, cards, chart, charts, escape, raw};
+use super::document::{self, Document};
+use super::{blocks, cards, charts, escape, raw};
 use crate::figures::Figures;
 use crate::format::{plural, seconds};
 use crate::text::{Part, part, source_words};
@@ -43,40 +44,34 @@ pub fn run_page(record: &Record) -> String {
     let groups = charts::groups(record, &figures);
     let tables: Vec<_> = TABLES.iter().map(|section| tables(section, record, &figures)).collect();
     let tables = tables.concat();
-    let drawings: Vec<_> = groups.iter().flat_map(|group| group.charts.clone()).collect();
-    let title = escape::text(&format!("{}: OpenSLOB run report", record.name));
-    [
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{}</style>\n\
-             </head>\n<body>\n",
-            assets::policy(),
-            assets::STYLE
-        ),
-        header(record, &groups),
-        "<main>\n".into(),
+    let main = [
         cards::banner(record),
-        format!("<section id=\"verdicts\">\n<h2>Verdicts</h2>\n{}</section>\n", cards::verdicts(&verdicts_by(record, &figures))),
-        format!("<section id=\"key\">\n<h2>Key figures</h2>\n{}</section>\n", cards::figures(record, &figures)),
-        "<p id=\"no-charts\" class=\"banner doubt\" hidden></p>\n<noscript><p class=\"banner doubt\">The charts need \
-         JavaScript; verdicts, figures and tables are all here without it.</p></noscript>\n"
-            .into(),
-        groups.iter().map(group).collect(),
-        tables,
-        format!("<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers, of the window. The series \
-                 is in series.csv, and everything in run.json, beside this file.</p>\n{}</section>\n", raw::table(record, &figures)),
-        "</main>\n".into(),
-        footer(record),
         format!(
-            "<script type=\"application/json\" id=\"chart-data\">{}</script>\n",
-            escape::json(&chart::data(&drawings))
+            "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n{}</section>\n",
+            cards::verdicts(&verdicts_by(record, &figures))
         ),
-        format!("<script type=\"text/plain\" id=\"chart-library\">{}</script>\n", assets::LIBRARY),
-        format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),
-    ]
-    .concat()
+        format!(
+            "<section id=\"key\">\n<h2>Key figures</h2>\n{}</section>\n",
+            cards::figures(record, &figures)
+        ),
+        document::NO_CHARTS.into(),
+        groups.iter().map(Group::html).collect(),
+        tables,
+        format!(
+            "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers, of the window. The series \
+             is in series.csv, and everything in run.json, beside this file.</p>\n{}</section>\n",
+            raw::table(record, &figures)
+        ),
+    ];
+    Document {
+        title: format!("{}: OpenSLOB run report", record.name),
+        header: header(record, &groups),
+        main: main.concat(),
+        said: source_words(record),
+        slob_version: &record.slob_version,
+        charts: groups.iter().flat_map(|group| &group.charts).collect(),
+    }
+    .html()
 }
 
 fn header(record: &Record, groups: &[Group]) -> String {
@@ -94,17 +89,16 @@ fn header(record: &Record, groups: &[Group]) -> String {
         None => "nothing measured".into(),
     };
     let host = record.host.as_ref().map(|host| format!(" on {}", host.info.hostname)).unwrap_or_default();
-    let links: String = groups
-        .iter()
-        .map(|group| (group.id, group.title))
-        .chain(TABLES.iter().map(|(title, id, _)| (*id, *title)))
-        .chain([("raw", "All figures")])
-        .map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>"))
-        .collect();
+    let links = document::links(
+        groups
+            .iter()
+            .map(|group| (group.id, group.title))
+            .chain(TABLES.iter().map(|(title, id, _)| (*id, *title)))
+            .chain([("raw", "All figures")]),
+    );
     format!(
-        "<header>\n<div class=\"bar\"><span class=\"brand\">OpenSLOB</span><button type=\"button\" id=\"theme\" \
-         title=\"Light or dark\">Dark</button></div>\n<h1>{} <span class=\"badge {class}\">{state}</span></h1>\n\
-         <p class=\"lead\">{}</p>\n<p class=\"id\">{}</p>\n<nav>{links}</nav>\n</header>\n",
+        "<h1>{} <span class=\"badge {class}\">{state}</span></h1>\n\
+         <p class=\"lead\">{}</p>\n<p class=\"id\">{}</p>\n{links}",
         escape::text(&record.name),
         escape::text(&format!("{server}{host}: {sessions}, {work}, {measured}")),
         escape::text(&format!(
@@ -113,14 +107,6 @@ fn header(record: &Record, groups: &[Group]) -> String {
             record.started.strftime("%Y-%m-%d %H:%M UTC"),
             record.target
         )),
-    )
-}
-
-fn group(group: &Group) -> String {
-    let charts: String = group.charts.iter().map(chart::Chart::container).collect();
-    format!(
-        "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"charts\">\n{charts}</div>\n</section>\n",
-        group.id, group.title
     )
 }
 
@@ -134,15 +120,6 @@ fn tables((title, id, parts): &(&str, &str, &[Part]), record: &Record, figures: 
     let parts =
         if parts.is_empty() { "<p class=\"absent\">Nothing was measured.</p>\n".into() } else { parts };
     format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{parts}</section>\n")
-}
-
-fn footer(record: &Record) -> String {
-    format!(
-        "<footer><p>{}</p><p>OpenSLOB {}; charts: plotly.js, MIT licence. This page needs no network and sends \
-         nothing.</p></footer>\n",
-        escape::text(&source_words(record)),
-        escape::text(&record.slob_version)
-    )
 }
 
 #[cfg(test)]

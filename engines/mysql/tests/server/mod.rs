@@ -8,6 +8,7 @@ mod process;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -133,8 +134,16 @@ impl MariaDb {
         self.folder.path().join("s")
     }
 
+    /// One of the server's programs, in its folder and with its temporary files there: a server that starts removes the
+    /// temporary tables of all others in the same folder.
+    fn command(&self, name: &str) -> Result<Command, String> {
+        let mut command = self.account.command(&program(name)?);
+        command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path());
+        Ok(command)
+    }
+
     fn init(&self) -> Result<(), String> {
-        let mut command = self.account.command(&program("mariadb-install-db")?);
+        let mut command = self.command("mariadb-install-db")?;
         command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
         command.arg(format!("--datadir={}", self.data_folder().display()));
         // The size of pages is decided here.
@@ -144,10 +153,7 @@ impl MariaDb {
                 .filter(|text| text.starts_with("innodb-page-size"))
                 .map(|text| format!("--{text}")),
         );
-        let done = command
-            .current_dir(self.folder.path())
-            .output()
-            .map_err(|error| format!("{command:?}: {error}"))?;
+        let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         if done.status.success() { Ok(()) } else { Err(format!("{command:?}: {}\n{said}", done.status)) }
     }
@@ -174,7 +180,7 @@ impl MariaDb {
 
     fn begin_on(&self, port: u16) -> Result<Process, String> {
         let log = self.folder.path().join("log");
-        let mut command = self.account.command(&program("mariadbd")?);
+        let mut command = self.command("mariadbd")?;
         command.arg("--no-defaults").arg(format!("--datadir={}", self.data_folder().display()));
         command
             .arg(format!("--socket={}", self.socket().display()))
@@ -185,7 +191,6 @@ impl MariaDb {
             "--skip-name-resolve".into(),
         ]);
         command.args(self.settings.iter().map(|setting| format!("--{setting}")));
-        command.current_dir(self.folder.path());
         let process = Process::spawn(command)?;
         let limit = Instant::now() + Duration::from_secs(60);
         loop {

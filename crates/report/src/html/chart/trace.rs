@@ -34,6 +34,10 @@ pub(crate) enum Colour {
     Waiting,
     /// CPU of the database.
     Database,
+    /// All of the first of two runs.
+    First,
+    /// All of the second of two runs.
+    Second,
     /// Latencies from the median to the maximum, darker with the percentile: 0 to 4.
     Latency(u8),
 }
@@ -54,6 +58,8 @@ impl Colour {
             Self::Stolen => "stolen",
             Self::Waiting => "waiting",
             Self::Database => "database",
+            Self::First => "first",
+            Self::Second => "second",
             Self::Latency(step) => return format!("$latency{}", step.min(4)),
         };
         format!("${name}")
@@ -71,6 +77,26 @@ pub(crate) enum Fill {
     Stacked,
 }
 
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stroke {
+    Solid,
+    Dotted,
+    Dashed,
+    DashDotted,
+}
+
+impl Stroke {
+    fn token(self) -> &'static str {
+        match self {
+            Self::Solid => "solid",
+            Self::Dotted => "dot",
+            Self::Dashed => "dash",
+            Self::DashDotted => "dashdot",
+        }
+    }
+}
+
 /// A line through points; it breaks where a value is absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -84,8 +110,7 @@ pub(crate) struct Line {
     pub(crate) fill: Fill,
     /// Whether `y` is on the right axis.
     pub(crate) on_right: bool,
-    /// Whether it is dashed.
-    pub(crate) dashed: bool,
+    pub(crate) stroke: Stroke,
     /// Whether it is drawn only after a click on its name.
     pub(crate) is_hidden: bool,
 }
@@ -102,7 +127,7 @@ impl Line {
             y,
             fill,
             on_right: false,
-            dashed: false,
+            stroke: Stroke::Solid,
             is_hidden: false,
         }
     }
@@ -120,7 +145,7 @@ impl Line {
             "name": escape::label(&self.name),
             "x": points().map(|(x, _)| number::of(*x)).collect::<Value>(),
             "y": points().map(|(_, y)| number::or_null(*y)).collect::<Value>(),
-            "line": { "color": colour, "width": 1.8, "dash": if self.dashed { "dot" } else { "solid" } },
+            "line": { "color": colour, "width": 1.8, "dash": self.stroke.token() },
             "hovertemplate": self.unit.hover("y"),
         });
         match self.fill {
@@ -151,6 +176,8 @@ pub(crate) struct Bars {
     /// For the legend.
     pub(crate) name: String,
     pub(crate) colour: Colour,
+    /// How much of what is behind them they hide, from 0 to 1.
+    pub(crate) opacity: f64,
     /// Place, width and length of each.
     pub(crate) bars: Vec<Bar>,
     /// Whether they lie.
@@ -171,6 +198,9 @@ pub(crate) struct Bar {
 }
 
 impl Bars {
+    /// How much bars hide that stand alone.
+    pub(crate) const OPACITY: f64 = 0.85;
+
     fn to_json(&self) -> Value {
         let places: Value = self.bars.iter().map(|bar| number::of(bar.at)).collect();
         let lengths: Value = self.bars.iter().map(|bar| number::of(bar.length)).collect();
@@ -184,7 +214,7 @@ impl Bars {
             "width": self.bars.iter().map(|bar| number::of(bar.width)).collect::<Value>(),
             "hovertext": self.bars.iter().map(|bar| Value::from(escape::label(&bar.hover))).collect::<Value>(),
             "hovertemplate": "%{hovertext}<extra></extra>",
-            "marker": { "color": format!("{}/0.85", self.colour.token()), "line": { "width": 0 } },
+            "marker": { "color": format!("{}/{}", self.colour.token(), self.opacity), "line": { "width": 0 } },
         })
     }
 }

@@ -22,7 +22,7 @@ const MODES: [Mode; 5] = [
 /// The host's CPU time by mode; what is left to 100 % was idle.
 pub(super) fn host(record: &Record) -> Chart {
     Chart {
-        id: "host-cpu",
+        id: "host-cpu".into(),
         title: "CPU of the host by mode".into(),
         about: "Share of all CPUs. What is left to 100 % was idle; stolen time went to other guests of the hypervisor; I/O wait is idle time too."
             .into(),
@@ -57,7 +57,7 @@ pub(super) fn database(record: &Record, figures: &Figures) -> Chart {
     let whose = record.db_cpu.as_ref().map(|db| db.source.clone());
     let cpus = figures.cpu.host_cpus.map(|cpus| format!(" of {cpus}")).unwrap_or_default();
     Chart {
-        id: "database-cpu",
+        id: "database-cpu".into(),
         title: "CPU of the database".into(),
         about: format!("CPUs{cpus} that the database kept busy: what it pays for its I/O."),
         source: match whose {

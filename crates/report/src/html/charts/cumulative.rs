@@ -3,7 +3,7 @@
 use slob_record::{OpKind, Record};
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Trace, Unit};
+use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::counters::{PHYSICAL_READ, REDO_SYNC, latency};
 use crate::figures::percentile_us;
 
@@ -15,7 +15,7 @@ const NAMED: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// What share of operations and reads kept which latency.
 pub(super) fn chart(record: &Record) -> Chart {
     Chart {
-        id: "latency-distribution",
+        id: "latency-distribution".into(),
         title: "Latency by percentile".into(),
         about: "What latency which share of operations and reads kept. The scale gives each further nine of the \
                 percentile the same room: the tail is on the right."
@@ -37,20 +37,21 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
         (OpKind::Scan, "SCAN", Colour::Scans),
     ];
     let operations = kinds.iter().filter_map(|(kind, name, colour)| {
-        Some((*name, *colour, false, &record.operations.get(kind)?.latency))
+        Some((*name, *colour, Stroke::Solid, &record.operations.get(kind)?.latency))
     });
     let measured = [(PHYSICAL_READ, "physical read", Colour::Device), (REDO_SYNC, "redo sync", Colour::Redo)];
-    let measured =
-        measured.iter().filter_map(|(key, name, colour)| Some((*name, *colour, true, latency(record, key)?)));
+    let measured = measured
+        .iter()
+        .filter_map(|(key, name, colour)| Some((*name, *colour, Stroke::Dotted, latency(record, key)?)));
     let all: Vec<_> =
         operations.chain(measured).filter(|(_, _, _, histogram)| !histogram.is_empty()).collect();
     let most = all.iter().map(|(_, _, _, histogram)| histogram.count()).max().unwrap_or(0);
     if most == 0 {
         return super::absent("no operation ended within the window");
     }
-    let trace = |(name, colour, dashed, histogram): (&str, Colour, bool, &Histogram)| {
+    let trace = |(name, colour, stroke, histogram): (&str, Colour, Stroke, &Histogram)| {
         let (x, y) = curve(histogram);
-        Trace::Line(Line { dashed, ..Line::new(name, colour, Unit::Seconds, x, y) })
+        Trace::Line(Line { stroke, ..Line::new(name, colour, Unit::Seconds, x, y) })
     };
     let traces = all.into_iter().map(trace).collect();
     let mut x = Axis::log("percentile", Unit::Plain).ranging(1.0, most as f64);

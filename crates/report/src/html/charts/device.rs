@@ -15,8 +15,8 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
         Some(name) => format!("the kernel's counters of {name}, for everybody on this host"),
         None => "the kernel's block statistics".into(),
     };
-    let chart = |id, title: &str, about: &str, body| Chart {
-        id,
+    let chart = |id: &'static str, title: &str, about: &str, body| Chart {
+        id: id.into(),
         title: title.into(),
         about: about.into(),
         source: source.clone(),

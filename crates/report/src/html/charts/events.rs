@@ -16,7 +16,7 @@ const NAME_LETTERS: usize = 28;
 /// What DB time was spent on.
 pub(super) fn chart(record: &Record, figures: &Figures) -> Chart {
     Chart {
-        id: "top-events",
+        id: "top-events".into(),
         title: "Top timed events".into(),
         about: "Where the sessions' time went within the window, longest first.".into(),
         source: if record.server.embedded {
@@ -43,6 +43,7 @@ fn drawing(record: &Record, figures: &Figures) -> Result<Drawing, Absent> {
     let bars = Bars {
         name: "time".into(),
         colour: Colour::Reads,
+        opacity: Bars::OPACITY,
         bars: events.iter().enumerate().map(bar).collect(),
         horizontal: true,
     };

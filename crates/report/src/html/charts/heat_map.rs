@@ -12,7 +12,7 @@ pub(super) const ROWS_PER_DOUBLING: f64 = 4.0;
 /// How many operations took how long, and when.
 pub(super) fn chart(record: &Record) -> Chart {
     Chart {
-        id: "latency-heat-map",
+        id: "latency-heat-map".into(),
         title: "Operation latency, all of it".into(),
         about: "Each cell is the number of operations that ended in its interval with its latency; both scales are \
                 logarithmic. A second mode, a stall or a drift shows here when percentiles look calm."

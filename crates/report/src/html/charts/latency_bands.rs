@@ -13,7 +13,7 @@ const PERCENTILES: [(f64, &str); 5] =
 /// Percentiles of the operations that ended in each interval.
 pub(super) fn chart(record: &Record) -> Chart {
     Chart {
-        id: "latency-over-time",
+        id: "latency-over-time".into(),
         title: "Operation latency over time".into(),
         about: "Percentiles of the operations that ended in each interval, all kinds together. Averages hide what the \
                 upper bands show."

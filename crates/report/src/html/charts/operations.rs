@@ -8,7 +8,7 @@ use super::timeline::{Timeline, has_any};
 /// Operations per second by kind, with the log that they wrote.
 pub(super) fn chart(record: &Record) -> Chart {
     Chart {
-        id: "operations-over-time",
+        id: "operations-over-time".into(),
         title: "Operations and redo over time".into(),
         about: "Operations that ended in each interval, per second, one kind on top of the other; redo on the right \
                 where the database counts it."

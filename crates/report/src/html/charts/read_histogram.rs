@@ -13,7 +13,7 @@ use crate::format::{count, duration_us, percent};
 /// How many physical reads took how long.
 pub(super) fn chart(record: &Record) -> Chart {
     Chart {
-        id: "read-histogram",
+        id: "read-histogram".into(),
         title: "Physical read latency".into(),
         about: "Physical reads of the window by how long each took, from the call to its return. A peak far on the \
                 left is a cache's, not the device's."
@@ -33,6 +33,7 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
     let bars = Bars {
         name: "physical reads".into(),
         colour: Colour::Reads,
+        opacity: Bars::OPACITY,
         bars: bars(histogram),
         horizontal: false,
     };

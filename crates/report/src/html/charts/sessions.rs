@@ -17,8 +17,8 @@ const BINS: usize = 40;
 pub(super) fn charts(record: &Record) -> Vec<Chart> {
     let many = record.sessions.len() > MOST_BARS;
     let each = if many { "How many sessions had how much of it." } else { "A bar for each session." };
-    let chart = |id, title: &str, body| Chart {
-        id,
+    let chart = |id: &'static str, title: &str, body| Chart {
+        id: id.into(),
         title: title.into(),
         about: format!("{each} Sessions that do the same work should look the same."),
         source: "this program's count and clock for each session; the whole window".into(),
@@ -77,8 +77,13 @@ fn spread(record: &Record, measure: &Measure) -> Result<Drawing, Absent> {
     }
     let many = record.sessions.len() > MOST_BARS;
     let bars = if many { histogram(&values, measure) } else { one_each(&values, measure) };
-    let trace =
-        Trace::Bars(Bars { name: measure.what.into(), colour: Colour::Reads, bars, horizontal: false });
+    let trace = Trace::Bars(Bars {
+        name: measure.what.into(),
+        colour: Colour::Reads,
+        opacity: Bars::OPACITY,
+        bars,
+        horizontal: false,
+    });
     let figure = Axis::linear(measure.what, measure.unit);
     let drawing = if many {
         Drawing::new(figure, Axis::linear("sessions", Unit::Count), vec![trace])

@@ -2,7 +2,7 @@
 
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Trace, Unit};
+use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use super::absent;
 use super::timeline::{Timeline, has_any};
 
@@ -10,7 +10,7 @@ use super::timeline::{Timeline, has_any};
 pub(super) fn chart(record: &Record) -> Chart {
     let resolution = Timeline::of(record).map(|time| time.resolution()).unwrap_or_default();
     Chart {
-        id: "reads-over-time",
+        id: "reads-over-time".into(),
         title: "Reads over time".into(),
         about: format!(
             "Blocks read per second, {resolution}. Physical and device reads differ by what a cache below the database \
@@ -37,8 +37,8 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
     ];
     for (name, colour, y, is_hidden) in lines.into_iter().filter(|(_, _, y, _)| has_any(y)) {
         let line = Line::new(name, colour, Unit::Count, time.x(), y);
-        let dashed = colour == Colour::Device;
-        traces.push(Trace::Line(Line { is_hidden, dashed, ..line }));
+        let stroke = if colour == Colour::Device { Stroke::Dotted } else { Stroke::Solid };
+        traces.push(Trace::Line(Line { is_hidden, stroke, ..line }));
     }
     Ok(time.drawing(Axis::linear("reads per second", Unit::Count), traces))
 }
@@ -57,7 +57,7 @@ mod tests {
         };
         // 298 SELECTs of 65 reads in 1.001 s.
         assert!((physical.y[0].unwrap() - 298.0 * 65.0 / 1.001).abs() < 1e-9);
-        assert_eq!((physical.y.len(), physical.x[0], device.dashed), (72, 0.5, true));
+        assert_eq!((physical.y.len(), physical.x[0], device.stroke), (72, 0.5, Stroke::Dotted));
         assert!(logical.is_hidden && !physical.is_hidden);
         // All had stopped after 71 s.
         assert!(physical.y[70].is_some() && physical.y[71].is_none());
