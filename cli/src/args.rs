@@ -32,6 +32,7 @@ pub(crate) fn command() -> Command {
         .subcommand(demo())
         .subcommand(setup())
         .subcommand(run())
+        .subcommand(mark())
         .subcommand(report())
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
@@ -84,6 +85,17 @@ fn run() -> Command {
             .arg(plain())
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),
+    )
+}
+
+fn mark() -> Command {
+    with_params(
+        Command::new("mark")
+            .about("Mark this moment in the run that is under way")
+            .after_help("The mark is in the record, the series and the reports, and a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   where several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and what it starts, may call it as it is.")
+            .arg(Arg::new("text").required(true).num_args(1..).value_name("TEXT").help("What happens, in a line"))
+            .arg(Arg::new("run").long("run").value_name("ID").help("The run that is meant, by its id or name [default: the only one that is under way]")),
+        is_results_dir,
     )
 }
 

@@ -12,6 +12,9 @@ use slob_spec::{ConfFile, Settings, Warning};
 use crate::failure::Failure;
 use crate::{args, output, registry};
 
+/// The variable by which EXTERNAL_SCRIPT, and what it starts, knows its run. It is no parameter.
+pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
+
 const DEFAULT_FILE: &str = "slob.conf";
 
 /// Resolves the settings of a command and says what is odd about them.
@@ -38,6 +41,7 @@ fn resolve_with(
 ) -> Result<Settings, Failure> {
     let environment: Vec<(String, String)> = env::vars_os()
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(key, _)| key != RUN_ID)
         .collect();
     let mut flags = extra.to_vec();
     flags.extend(args::flags(matches));

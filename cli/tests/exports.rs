@@ -61,15 +61,18 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
         folder.run_json(&["-s", "2", "--update-pct", "20", "--scan-pct", "10", "--run-time", "2"]);
     assert_eq!(completed["status"]["state"], "completed");
     fits(&schema, &completed);
-    let open = folder.run_json(&["--target", "null:", "--rate", "100", "--run-time", "1"]);
+    let steady = ["--until-steady", "--steady-window", "1", "--steady-tolerance", "50"];
+    let open =
+        folder.run_json(&[&["--target", "null:", "--rate", "100", "--run-time", "5"], &steady[..]].concat());
+    assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
     fits(&schema, &open);
-    folder.script("hook.sh", "#!/bin/sh\n[ \"$1\" != post ]\n");
+    folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
     let failed =
         folder.slob(["run", "--target", "null:", "--run-time", "1", "--external-script", "./hook.sh"]);
     assert_eq!(failed.code, 3, "{}", failed.stderr);
     let failed = folder.last_record();
-    assert_eq!(failed["status"]["state"], "failed");
+    assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
     fits(&schema, &failed);
     let mut child = Command::new(SLOB)
         .args(["run", "--target", "null:", "--run-time", "60", "--name", "stopped"])

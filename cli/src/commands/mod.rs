@@ -10,6 +10,7 @@ mod drop;
 mod export;
 mod info;
 mod list;
+mod mark;
 mod probe;
 mod report;
 mod run;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("info", matches)) => info::info(matches),
         Some(("list", matches)) => list::list(matches),
         Some(("diff", matches)) => diff::diff(matches),
+        Some(("mark", matches)) => mark::mark(matches),
         Some(("show", matches)) => show::show(matches),
         Some(("export", matches)) => export::export(matches),
         Some(("campaign", matches)) => campaign::campaign(matches),

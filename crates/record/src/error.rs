@@ -61,6 +61,30 @@ pub enum RecordError {
         /// Which folder.
         path: PathBuf,
     },
+    /// Nothing to mark.
+    #[error("no run{} is under way in {}{}; --results-dir says where another one keeps its records",
+        run.as_ref().map(|run| format!(" '{run}'")).unwrap_or_default(), path.display(),
+        if ids.is_empty() { String::new() } else { format!(" (but {})", few(ids)) })]
+    NotUnderWay {
+        /// The run that was asked for.
+        run: Option<String>,
+        /// Those that are under way.
+        ids: Vec<String>,
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// Several runs could be meant.
+    #[error("{} runs are under way: {}; say --run of the one that is meant", ids.len(), few(ids))]
+    SeveralUnderWay {
+        /// Which.
+        ids: Vec<String>,
+    },
+    /// A text that is no mark.
+    #[error("a mark is one line of 1 to {longest} characters")]
+    MarkText {
+        /// The most characters.
+        longest: usize,
+    },
     /// No run of that name.
     #[error("there is no run '{name}' in {}; `slob list` shows those there are", path.display())]
     NoRun {

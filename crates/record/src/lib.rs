@@ -5,9 +5,11 @@
 //! [`RunDirectory`] is where; both know nothing of how a run is made or shown.
 #![forbid(unsafe_code)]
 
+mod course;
 mod error;
 mod find;
 mod interval;
+mod marks;
 mod model;
 mod probes;
 mod read;
@@ -15,12 +17,14 @@ mod series;
 mod skip;
 mod store;
 
+pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
 pub use find::{find_run, find_runs, list_runs};
 pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
+pub use marks::{MarkText, leave_mark};
 pub use model::{
-    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, Event, HostRecord, KindRecord, LoadRecord, LossRecord,
-    OpKind, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
+    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, Event, HostRecord, KindRecord, LoadRecord, OpKind,
+    Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
     WorkloadRecord,
 };
 pub use probes::{SavedProbe, latest_probe, save_probe};

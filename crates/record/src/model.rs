@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
 use slob_stats::{Histogram, Series};
 
+use crate::course::{LossRecord, Mark, UntilSteady};
 use crate::interval::{CpuSplit, Interval};
 use crate::probes::SavedProbe;
 
@@ -48,6 +49,12 @@ pub struct Record {
     /// Every time that a session was without its database and the run went on, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,
+    /// What was marked while the run was under way, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// With UNTIL_STEADY: whether the run became steady.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_steady: Option<UntilSteady>,
     /// Every session.
     pub sessions: Vec<SessionRecord>,
     /// What the database counted within the window; names carry the unit where it is not a count.
@@ -289,23 +296,6 @@ pub struct SessionRecord {
     pub whole_window: bool,
     /// The error that ended it.
     pub error: Option<String>,
-}
-
-/// A time that a session was without its database.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LossRecord {
-    /// The session.
-    pub session: u32,
-    /// The endpoint that it lost, as an index of [`Record::endpoints`], or 0.
-    pub endpoint: u32,
-    /// When, in seconds after the start of the sessions.
-    pub at_s: f64,
-    /// The error that it ended with; what was under way failed.
-    pub error: String,
-    /// When it was connected again; absent if it never was.
-    pub back_s: Option<f64>,
-    /// Where, if it was.
-    pub back_endpoint: Option<u32>,
 }
 
 /// What the sessions of one endpoint did within the window, and what its server counted.

@@ -6,10 +6,10 @@ use crate::model::Record;
 
 const HEADER: &str = "second,width_s,measured,operations,selects,updates,scans,rows,p50_us,p99_us,max_us,\
 physical_reads,logical_reads,redo_bytes,db_cpu_s,host_busy_percent,device_reads,device_read_bytes,\
-device_writes,device_write_bytes,device_busy_ms\n";
+device_writes,device_write_bytes,device_busy_ms,marks\n";
 
 /// The series as comma-separated values: a row per interval, empty where nothing is known. `measured` is 1 for
-/// intervals that lie wholly within the window.
+/// intervals that lie wholly within the window, `marks` is what was marked in an interval.
 #[must_use]
 pub fn series_csv(record: &Record) -> String {
     let mut csv = String::from(HEADER);
@@ -25,7 +25,7 @@ pub fn series_csv(record: &Record) -> String {
         // Writing to a String can't fail.
         let _ = writeln!(
             csv,
-            "{second},{width},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{second},{width},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             u8::from(measured),
             interval.ops.total(),
             interval.ops.selects,
@@ -45,9 +45,17 @@ pub fn series_csv(record: &Record) -> String {
             cell(device.map(|device| device.writes)),
             cell(device.map(|device| device.write_bytes)),
             cell(device.map(|device| device.busy_ms)),
+            marks(record, begin, begin + width),
         );
     }
     csv
+}
+
+/// What was marked between two moments, quoted as RFC 4180 asks for.
+fn marks(record: &Record, from_s: f64, to_s: f64) -> String {
+    let within = record.marks.iter().filter(|mark| (from_s..to_s).contains(&mark.at_s));
+    let texts: Vec<&str> = within.map(|mark| mark.text.as_str()).collect();
+    if texts.is_empty() { String::new() } else { format!("\"{}\"", texts.join("; ").replace('"', "\"\"")) }
 }
 
 fn cell(value: Option<impl std::fmt::Display>) -> String {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::course::Mark;
 use crate::error::RecordError;
+use crate::marks::{MarkBox, remove_abandoned};
 use crate::model::Record;
 use crate::series_csv;
 
@@ -20,6 +22,7 @@ pub struct RunDirectory {
     id: String,
     temporary: PathBuf,
     published: PathBuf,
+    marks: MarkBox,
 }
 
 impl RunDirectory {
@@ -42,7 +45,10 @@ impl RunDirectory {
                 continue;
             }
             match fs::create_dir(&temporary) {
-                Ok(()) => return Ok(Self { id, temporary, published }),
+                Ok(()) => {
+                    let marks = MarkBox::create(&temporary)?;
+                    return Ok(Self { id, temporary, published, marks });
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RecordError::io("creating the run's folder", temporary)(error)),
             }
@@ -56,6 +62,13 @@ impl RunDirectory {
         &self.id
     }
 
+    /// What was marked since the directory was made, in order, with times from the start of the sessions; and how many marks
+    /// are left out because there were more than a record keeps (1,000).
+    #[must_use]
+    pub fn marks(&self, started: Timestamp) -> (Vec<Mark>, usize) {
+        self.marks.read(started)
+    }
+
     /// Where files can be put until the directory is published.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -67,8 +80,6 @@ impl RunDirectory {
     /// # Errors
     /// If the file can't be written.
     pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
-        // It was there at the start; see `remove_abandoned`.
-        fs::create_dir_all(&self.temporary).map_err(RecordError::io("creating", &self.temporary))?;
         let path = self.temporary.join(name);
         fs::write(&path, content).map_err(RecordError::io("writing", path))
     }
@@ -90,6 +101,7 @@ impl RunDirectory {
         writer.write_all(b"\n").map_err(RecordError::io("writing", &path))?;
         let file = writer.into_inner().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
         file.sync_all().map_err(RecordError::io("writing", &path))?;
+        self.marks.remove();
         fs::rename(&self.temporary, &self.published)
             .map_err(RecordError::io("renaming the run's folder to", &self.published))?;
         sync_directory(self.published.parent());
@@ -100,16 +112,6 @@ impl RunDirectory {
     pub fn discard(self) {
         // Nothing was measured; a folder that can't be removed is hidden and does no harm.
         let _ = fs::remove_dir_all(&self.temporary);
-    }
-}
-
-/// Removes the folders of runs that were killed before they wrote anything. The folder of a run that is still going
-/// on is empty too and may be removed here; it is made again when the run writes.
-fn remove_abandoned(results: &Path) {
-    let entries = fs::read_dir(results).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".partial")) {
-        // Only empty folders can be removed in this way.
-        let _ = fs::remove_dir(entry.path());
     }
 }
 

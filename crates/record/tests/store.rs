@@ -32,6 +32,8 @@ fn record(id: &str) -> Record {
         operations: Default::default(),
         backlog: None,
         losses: Vec::new(),
+        marks: Vec::new(),
+        until_steady: None,
         sessions: Vec::new(),
         counters: Default::default(),
         latencies: Default::default(),
@@ -169,11 +171,12 @@ fn runs_are_found_by_age_beginning_and_part() {
 }
 
 #[test]
-fn folders_of_killed_runs_go_away_and_a_run_that_goes_on_does_not_mind() {
+fn folders_of_killed_runs_go_away_and_a_run_that_goes_on_keeps_its_own() {
     let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".20260101T000000Z-killed.partial")).unwrap();
     let going_on = RunDirectory::create(folder.path(), Timestamp::UNIX_EPOCH, "slow").unwrap();
     publish(folder.path(), "other");
-    assert!(!going_on.path().exists(), "it looked like the folder of a killed run");
+    assert!(going_on.path().exists());
     going_on.publish(&record("slow")).unwrap();
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));

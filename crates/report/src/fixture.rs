@@ -33,6 +33,8 @@ pub(crate) fn direct_read_run() -> Record {
         operations: BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]),
         backlog: None,
         losses: Vec::new(),
+        marks: Vec::new(),
+        until_steady: None,
         sessions: parts::sessions(&reads, 64),
         counters: parts::counters(&[
             ("logical_reads", 5_184_000),

@@ -12,6 +12,7 @@ mod facts;
 mod histogram;
 mod load_profile;
 mod losses;
+mod marks;
 mod operations;
 mod page;
 mod probe;
@@ -60,6 +61,7 @@ pub fn text_report(record: &Record) -> String {
     activity::write(&mut page, record);
     sessions::write(&mut page, record);
     losses::write(&mut page, record);
+    marks::write(&mut page, record);
     settings::layout(&mut page, record);
     settings::configuration(&mut page, record);
     settings::notes(&mut page, record);
@@ -80,6 +82,7 @@ pub(crate) enum Part {
     CompareProbe,
     Events,
     Slices,
+    Marks,
     Sessions,
     Layout,
     Configuration,
@@ -102,6 +105,7 @@ pub(crate) fn part(part: Part, record: &Record, figures: &Figures) -> Vec<Block>
         Part::CompareProbe => compare_probe::write(&mut page, record, figures),
         Part::Events => events::write(&mut page, record, figures),
         Part::Slices => activity::write(&mut page, record),
+        Part::Marks => marks::write(&mut page, record),
         Part::Sessions => sessions::write(&mut page, record),
         Part::Layout => settings::layout(&mut page, record),
         Part::Configuration => settings::configuration(&mut page, record),

@@ -14,7 +14,7 @@ use crate::figures::Figures;
 pub mod limits {
     pub use super::cpu_bound::{CPU_FULL_PERCENT, DEVICE_FULL_PERCENT};
     pub use super::physical::{DELIVERED, EXCESS, MOSTLY_CACHED};
-    pub use super::steady::{STALL_SHARE, STEADY_VARIATION, WILD_VARIATION};
+    pub use slob_stats::{STALL_SHARE, STEADY_VARIATION, WILD_VARIATION};
 }
 
 /// What is asked of every run.

@@ -10,7 +10,7 @@ use slob_engine::LoadState;
 use slob_host::{Device, HostInfo};
 use slob_method::{Arrivals, Workload};
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record, SavedProbe,
+    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record, SavedProbe,
     SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
 };
 use slob_spec::Length;
@@ -23,6 +23,7 @@ use crate::losses::Loss;
 use crate::runner::RunContext;
 use crate::sampler::Sample;
 use crate::session::SessionEnd;
+use crate::settling::Settling;
 use crate::tally::Tally;
 
 /// Everything that was measured.
@@ -34,6 +35,10 @@ pub(crate) struct Parts {
     pub(crate) begin: Option<Sample>,
     pub(crate) end: Option<Sample>,
     pub(crate) series: GrowingSeries,
+    /// With UNTIL_STEADY, from the beginning of the window on.
+    pub(crate) settling: Option<Settling>,
+    /// What was marked, and how many marks there were beyond those.
+    pub(crate) marks: (Vec<Mark>, usize),
     /// With the moment at which the timeline heard of each end.
     pub(crate) sessions: Vec<(Instant, SessionEnd)>,
     /// Sessions that did not end in time.
@@ -54,6 +59,8 @@ impl Parts {
             begin: None,
             end: None,
             series: GrowingSeries::new(),
+            settling: None,
+            marks: (Vec::new(), 0),
             sessions: Vec::new(),
             unfinished: 0,
             device: None,
@@ -61,6 +68,12 @@ impl Parts {
             notes: Vec::new(),
             verification: None,
         }
+    }
+
+    /// Whether the run is to end because it is steady.
+    pub(crate) fn is_steady(&mut self, now: Instant) -> bool {
+        let start = self.tally.start();
+        self.settling.as_mut().is_some_and(|settling| settling.look(&self.series, start, now))
     }
 
     /// Makes the run a failed one; the first failure counts.
@@ -99,6 +112,8 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
             .zip(window)
             .map(|(arrivals, window)| backlog(arrivals, window, &parts.tally)),
         losses: losses(&parts),
+        marks: parts.marks.0.clone(),
+        until_steady: parts.settling.as_ref().map(Settling::settled),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
         counters: counters(&figures),
         latencies: latencies(&figures),
@@ -138,6 +153,10 @@ fn notes(parts: &Parts) -> Vec<String> {
         notes.push(format!(
             "{more} losses of sessions are not listed: only the first hundred of each session are."
         ));
+    }
+    let (_, unmarked) = parts.marks;
+    if unmarked > 0 {
+        notes.push(format!("{unmarked} marks are left out: a record keeps the first thousand."));
     }
     for (edge, sample) in [("A", &parts.begin), ("B", &parts.end)] {
         if let Some(error) = sample.as_ref().and_then(|sample| sample.snapshot_error.as_ref()) {

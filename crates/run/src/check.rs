@@ -50,7 +50,8 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     };
     // Round-robin over the schemas, so that a first few sessions do not all share one.
     let homes = (0..spec.threads_per_schema.get()).flat_map(|_| SchemaNo::up_to(schema_count)).collect();
-    let script = spec.external_script.as_deref().map(ExternalScript::new).transpose()?;
+    let script = spec.external_script.as_deref();
+    let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
     let warmup = match spec.length {
         Length::Time(_) => spec.warmup,
         // Every operation counts: there is nothing to leave out.

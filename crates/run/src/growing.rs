@@ -49,6 +49,11 @@ impl GrowingSeries {
         recent
     }
 
+    /// Operations that ended in a second, as far as they were reported; 0 for one that is more than a minute ago.
+    pub(crate) fn operations_in(&self, second: u64) -> u64 {
+        self.open.get(&second).map_or(0, |interval| interval.ops.total())
+    }
+
     fn settle(&mut self, before: u64) {
         let still_open = self.open.split_off(&before);
         for (second, interval) in std::mem::replace(&mut self.open, still_open) {

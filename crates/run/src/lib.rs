@@ -21,6 +21,7 @@ mod sampler;
 mod script;
 mod session;
 mod sessions;
+mod settling;
 mod tally;
 mod verify;
 

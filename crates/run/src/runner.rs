@@ -25,6 +25,7 @@ use crate::observe::{Phase, RunEvent, RunObserver, Tick};
 use crate::sampler::{Sample, Sampler};
 use crate::session::{Message, SessionEnd, Shared, Worker};
 use crate::sessions::{Sessions, Wake};
+use crate::settling::Settling;
 use crate::tally::Tally;
 use crate::{RunError, RunErrorKind, ScriptMoment, verify};
 
@@ -85,6 +86,7 @@ pub fn run(
             parts.notes = notes;
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
+            parts.marks = directory.marks(parts.started);
             let record = assemble(context, prepared, directory.id(), parts);
             Ok(Measured { record, directory })
         }
@@ -256,10 +258,11 @@ impl Timeline<'_> {
             let end_at = parts.begin.as_ref().zip(length).map(|(begin, length)| begin.taken + length);
             let tick_at = start + Duration::from_secs(next_second);
             let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
-            let wake_at = edge_at.map_or(tick_at, |edge| edge.min(tick_at));
+            let steady = parts.is_steady(last.taken);
+            let wake_at = if steady { last.taken } else { edge_at.map_or(tick_at, |edge| edge.min(tick_at)) };
             let why = sessions.wait_until(wake_at, self.context.stop);
             let now = Instant::now();
-            let over = why.is_some() || end_at.is_some_and(|end| now >= end);
+            let over = why.is_some() || steady || end_at.is_some_and(|end| now >= end);
             let opening = !over && parts.begin.is_none() && now >= begin_at;
             let sample = sampler.take_with(|taken| {
                 if opening {
@@ -292,6 +295,8 @@ impl Timeline<'_> {
 
     fn window_began(&mut self, parts: &mut Parts, sample: &Sample) {
         parts.begin = Some(sample.clone());
+        let begin = sample.taken.saturating_duration_since(parts.tally.start());
+        parts.settling = self.context.spec.until_steady.map(|asked| Settling::new(asked, begin));
         self.observer.on_run(&RunEvent::WindowBegan);
     }
 

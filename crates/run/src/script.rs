@@ -31,14 +31,16 @@ impl fmt::Display for ScriptMoment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalScript {
     path: PathBuf,
+    results: PathBuf,
 }
 
 impl ExternalScript {
-    /// Checks that the file can be executed, before anything depends on it. No shell is involved.
+    /// Checks that the file can be executed, before anything depends on it. No shell is involved. `results` is where the
+    /// run keeps its record: the script and what it starts get to know it, so that `slob mark` finds the run.
     ///
     /// # Errors
     /// If there is no such program, or it may not be executed.
-    pub fn new(path: &Path) -> Result<Self, RunError> {
+    pub fn new(path: &Path, results: &Path) -> Result<Self, RunError> {
         use std::os::unix::fs::PermissionsExt;
         let refuse = |why: &str| {
             RunError::usage(format!(
@@ -52,7 +54,8 @@ impl ExternalScript {
         }
         // A relative path without a slash would be looked for in PATH.
         let path = std::path::absolute(path).map_err(|error| refuse(&error.to_string()))?;
-        Ok(Self { path })
+        let results = std::path::absolute(results).map_err(|error| refuse(&error.to_string()))?;
+        Ok(Self { path, results })
     }
 
     /// Calls the script and waits for it. What it prints goes to stderr: stdout is for data.
@@ -66,6 +69,7 @@ impl ExternalScript {
         let status = Command::new(&self.path)
             .arg(moment.to_string())
             .env("SLOB_RUN_ID", run_id)
+            .env("SLOB_RESULTS_DIR", &self.results)
             .stdin(Stdio::null())
             .stdout(std::io::stderr())
             .status()
@@ -89,8 +93,12 @@ mod tests {
     #[test]
     fn the_exit_status_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let path = script(folder.path(), "#!/bin/sh\n[ \"$1 $SLOB_RUN_ID\" = \"pre x\" ]\n", 0o755);
-        let script = ExternalScript::new(&path).unwrap();
+        let path = script(
+            folder.path(),
+            "#!/bin/sh\n[ \"$1 $SLOB_RUN_ID\" = \"pre x\" ] && [ -d \"$SLOB_RESULTS_DIR\" ]\n",
+            0o755,
+        );
+        let script = ExternalScript::new(&path, folder.path()).unwrap();
         script.call(ScriptMoment::Pre, "x").unwrap();
         let error = script.call(ScriptMoment::Post, "x").unwrap_err();
         assert!(error.to_string().contains("post: ended with exit status: 1"), "{error}");
@@ -100,7 +108,10 @@ mod tests {
     fn what_is_not_executable_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = script(folder.path(), "#!/bin/sh\n", 0o644);
-        assert_eq!(ExternalScript::new(&path).unwrap_err().kind(), crate::RunErrorKind::Usage);
-        assert_eq!(ExternalScript::new(folder.path()).unwrap_err().kind(), crate::RunErrorKind::Usage);
+        assert_eq!(ExternalScript::new(&path, folder.path()).unwrap_err().kind(), crate::RunErrorKind::Usage);
+        assert_eq!(
+            ExternalScript::new(folder.path(), folder.path()).unwrap_err().kind(),
+            crate::RunErrorKind::Usage
+        );
     }
 }

@@ -154,6 +154,26 @@ pub enum SpecError {
         /// Operations per second.
         rate: u32,
     },
+    /// A run that ends after so many operations can't end when it is steady.
+    #[error(
+        "UNTIL_STEADY=TRUE ends a run by its rate, but WORK_LOOP={operations} by its operations. Set WORK_LOOP=0, or leave out UNTIL_STEADY."
+    )]
+    SteadyWithWorkLoop {
+        /// Operations of each session.
+        operations: u64,
+    },
+    /// The run may not last as long as it takes to see that it is steady.
+    #[error(
+        "UNTIL_STEADY=TRUE compares three windows of STEADY_WINDOW={window_s} s, which takes {least_s} s, but RUN_TIME={run_time_s} is the longest that the run may take. Raise RUN_TIME or lower STEADY_WINDOW."
+    )]
+    SteadyBeyondRunTime {
+        /// The longest that the run may take, in seconds.
+        run_time_s: String,
+        /// Seconds of a window.
+        window_s: u64,
+        /// Seconds of all of them.
+        least_s: u64,
+    },
     /// Services are to be numbered, but have no name.
     #[error(
         "SQLNET_SERVICE_MAX={max} numbers services, but SQLNET_SERVICE_BASE is not set. Set it, or leave out SQLNET_SERVICE_MAX."

@@ -9,6 +9,7 @@
 //! - [`Series`]: values per interval of a run, bounded in length by coarsening.
 //! - [`summary`]: mean, deviation and quantiles of a slice.
 //! - [`Trend`] and [`RobustTrend`]: does a series rise or fall, and is that more than noise?
+//! - [`Steadiness`] and [`SteadyWatch`]: is a rate steady, and since when?
 //! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
 //! - [`ChiSquare`]: do observed counts follow an expected distribution?
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ mod series;
 mod series_wire;
 mod shared;
 mod special;
+mod steadiness;
 mod student;
 pub mod summary;
 mod trend;
@@ -34,6 +36,10 @@ pub use histogram::Histogram;
 pub use series::{Merge, Point, Series, SeriesError};
 pub use series_wire::SeriesFormatError;
 pub use shared::SharedHistogram;
+pub use steadiness::{
+    LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
+    WILD_VARIATION,
+};
 pub use summary::Summary;
 pub use trend::{RobustTrend, Trend};
 pub use wire::HistogramError;

@@ -51,6 +51,8 @@ pub(crate) struct Drawing {
     pub(crate) is_timeline: bool,
     /// Ranges of `x` that do not count, in its unit: shown, but shaded.
     pub(crate) shades: Vec<(f64, f64)>,
+    /// Places on `x` that were marked, in its unit, with what was said of them.
+    pub(crate) marks: Vec<(f64, String)>,
     /// Height in CSS pixels.
     pub(crate) height_px: u32,
 }
@@ -58,7 +60,16 @@ pub(crate) struct Drawing {
 impl Drawing {
     /// A drawing of the usual height without shades.
     pub(crate) fn new(x: Axis, y: Axis, traces: Vec<Trace>) -> Self {
-        Self { traces, x, y, right: None, is_timeline: false, shades: Vec::new(), height_px: 320 }
+        Self {
+            traces,
+            x,
+            y,
+            right: None,
+            is_timeline: false,
+            shades: Vec::new(),
+            marks: Vec::new(),
+            height_px: 320,
+        }
     }
 
     /// For the page's script.
@@ -70,6 +81,7 @@ impl Drawing {
             "right": self.right.as_ref().map(Axis::to_json),
             "timeline": self.is_timeline,
             "shades": self.shades.iter().map(|(from, to)| [number::of(*from), number::of(*to)]).collect::<Vec<_>>(),
+            "marks": self.marks.iter().map(|(at, text)| json!([number::of(*at), escape::label(text)])).collect::<Vec<_>>(),
         })
     }
 }

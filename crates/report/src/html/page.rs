@@ -23,6 +23,7 @@ const TABLES: [(&str, &str, &[Part]); 3] = [
             Part::Device,
             Part::Events,
             Part::Slices,
+            Part::Marks,
             Part::Sessions,
         ],
     ),

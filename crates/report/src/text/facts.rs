@@ -1,10 +1,11 @@
 //! What was run, on what.
 
 use slob_host::{Device, Disk};
-use slob_record::{HostRecord, Record, ServerRecord, Status, WorkloadRecord};
+use slob_record::{HostRecord, Record, ServerRecord, Status, UntilSteady, WorkloadRecord};
 
 use super::Page;
 use super::page::WIDTH;
+use crate::counters::ratio;
 use crate::format::{ABSENT, count, every, fixed, or_absent, plural, seconds, size};
 
 pub(super) fn write(page: &mut Page, record: &Record) {
@@ -136,6 +137,9 @@ fn workload(page: &mut Page, record: &Record) {
     page.fact("Scale", &scale(workload, record.server.block_bytes));
     page.fact("Operations", &operations(workload));
     page.fact("Window", &window(record));
+    if let Some(asked) = &record.until_steady {
+        page.fact("Until steady", &until_steady(asked));
+    }
     page.fact("Seed", &format!("{}; nonce of the updates {}", workload.seed, workload.nonce));
 }
 
@@ -162,6 +166,26 @@ fn operations(workload: &WorkloadRecord) -> String {
     parts.join("; ")
 }
 
+fn until_steady(asked: &UntilSteady) -> String {
+    let tolerance = format!("{} % asked for", fixed(asked.tolerance_percent, 0));
+    let rates = &asked.operations_per_s;
+    let Some(since_s) = asked.since_s else {
+        return format!("not known: the run ended before there was enough to compare; {tolerance}");
+    };
+    let each: Vec<String> = rates.iter().map(|rate| fixed(*rate, 0)).collect();
+    let (low, high) =
+        rates.iter().fold((f64::MAX, f64::MIN), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    let spread = ratio(100.0 * (high - low), rates.iter().sum::<f64>() / rates.len() as f64);
+    format!(
+        "{}: the last {} windows of {} s, from second {since_s} on, did {} operations/s, {} % apart; {tolerance}",
+        if asked.reached { "reached" } else { "NOT reached" },
+        rates.len(),
+        asked.window_s,
+        each.join(", "),
+        or_absent(spread, |spread| fixed(spread, 1)),
+    )
+}
+
 fn window(record: &Record) -> String {
     let workload = &record.workload;
     let measured = match record.window {
@@ -174,4 +198,26 @@ fn window(record: &Record) -> String {
         (None, None) => format!("planned {ABSENT}"),
     };
     format!("{measured}; {planned} after a warm-up of {}", seconds(workload.warmup_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn until_steady_says_what_came_of_it() {
+        let asked = UntilSteady {
+            reached: true,
+            tolerance_percent: 3.0,
+            window_s: 10,
+            since_s: Some(20),
+            operations_per_s: vec![990.0, 1000.0, 1010.0],
+        };
+        let said = until_steady(&asked);
+        assert!(said.starts_with("reached: the last 3 windows of 10 s, from second 20 on"), "{said}");
+        assert!(said.contains("990, 1,000, 1,010 operations/s, 2.0 % apart; 3 % asked for"), "{said}");
+        assert!(until_steady(&UntilSteady { reached: false, ..asked.clone() }).starts_with("NOT reached"));
+        let short = UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..asked };
+        assert!(until_steady(&short).starts_with("not known"));
+    }
 }

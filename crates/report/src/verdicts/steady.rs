@@ -1,7 +1,7 @@
 //! Steady? Was the load even over the window, and alone on host and device?
 
 use slob_record::Record;
-use slob_stats::{RobustTrend, summary};
+use slob_stats::{RobustTrend, STEADY_VARIATION, Steadiness, TREND_PERCENT, WILD_VARIATION};
 
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::ratio;
@@ -13,20 +13,8 @@ use crate::window::{Rate, operation_rates};
 const LEAST_INTERVALS: usize = RobustTrend::MIN_POINTS_FOR_TEST;
 /// With fewer operations in an interval, counting whole operations alone makes it vary by several percent.
 const LEAST_OPERATIONS: f64 = 20.0;
-/// Most variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
-/// 3 %, and single seconds vary about three times as much.
-pub const STEADY_VARIATION: f64 = 0.10;
-/// From this variation on a mean over the window says little.
-pub const WILD_VARIATION: f64 = 0.30;
-/// Change over the window from which on a trend matters: well above the 3 % by which good runs differ.
-const TREND_PERCENT: f64 = 5.0;
 /// Change over the window from which on its mean describes neither its beginning nor its end.
 const STEEP_TREND_PERCENT: f64 = 20.0;
-/// A trend is believed below this probability of chance. Neighbouring seconds resemble each other, which makes the
-/// test too sure, hence the strict limit.
-const TREND_P_VALUE: f64 = 0.001;
-/// A second is a stall if it did less than this share of the median.
-pub const STALL_SHARE: f64 = 0.5;
 /// Share of stalls from which on they are the rule and not an accident.
 const MANY_STALLS: f64 = 0.05;
 /// Others' CPU use, in percent of the host, that can move a result.
@@ -42,9 +30,10 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     }
     let rates = operation_rates(record);
     let width_s = record.series.width_s() as f64;
-    let good = even(&rates, width_s);
-    let mut uneven = match good.answer {
-        Answer::Good => uneven(&rates, width_s),
+    let steadiness = steadiness(&rates);
+    let good = even(&rates, &steadiness, width_s);
+    let mut uneven = match (&steadiness, good.answer) {
+        (Some(steadiness), Answer::Good) => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
     let others = foreign_cpu(figures).into_iter().chain(foreign_reads(figures));
@@ -59,45 +48,41 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
 }
 
 /// What is said if nothing is found, or why nothing can be found.
-fn even(rates: &[Rate], width_s: f64) -> Verdict {
+fn even(rates: &[Rate], steadiness: &Option<Steadiness>, width_s: f64) -> Verdict {
     let unknown = |why: String| Verdict::unknown(Question::Steady, why);
-    let values = values(rates);
-    if values.len() < LEAST_INTERVALS {
-        let intervals = plural(values.len() as u64, "interval");
+    let Some(steadiness) = steadiness.as_ref().filter(|_| rates.len() >= LEAST_INTERVALS) else {
+        let intervals = plural(rates.len() as u64, "interval");
         return unknown(format!(
             "Too short to tell: the window holds {intervals} of {width_s} s, {LEAST_INTERVALS} are needed."
         ));
-    }
-    let median = summary::median(&values).unwrap_or_default();
+    };
+    let median = steadiness.median;
     if median * width_s < LEAST_OPERATIONS {
         return unknown(format!(
             "Too slow to tell: {} operations in {width_s} s, {LEAST_OPERATIONS} are needed.",
             fixed(median * width_s, 1)
         ));
     }
-    let variation = summary::coefficient_of_variation(&values);
-    let change = trend(rates).and_then(|trend| trend.change_percent);
+    let change = steadiness.trend.and_then(|trend| trend.change_percent);
     Verdict::new(
         Question::Steady,
         Answer::Good,
         format!(
             "Yes: {} operations/s, varying by {} % from interval to interval, trend {} % over the window, no stalls.",
             count(median.round() as u64),
-            or_absent(variation, |share| percent(100.0 * share)),
+            or_absent(steadiness.variation, |share| percent(100.0 * share)),
             or_absent(change, signed_percent)
         ),
     )
 }
 
-fn uneven(rates: &[Rate], width_s: f64) -> Vec<Finding> {
-    let stalls = stalls(rates, width_s);
-    [drift(rates), stalls, variation(rates)].into_iter().flatten().collect()
+fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<Finding> {
+    let stalls = stalls(rates, steadiness, width_s);
+    [drift(steadiness), stalls, variation(steadiness)].into_iter().flatten().collect()
 }
 
-fn drift(rates: &[Rate]) -> Option<Finding> {
-    let trend = trend(rates)?;
-    let change = trend.change_percent.filter(|change| change.abs() >= TREND_PERCENT)?;
-    trend.p_value.filter(|p| *p < TREND_P_VALUE)?;
+fn drift(steadiness: &Steadiness) -> Option<Finding> {
+    let change = steadiness.drift(TREND_PERCENT)?;
     let answer = if change.abs() >= STEEP_TREND_PERCENT { Answer::Bad } else { Answer::Doubt };
     let verb = if change < 0.0 { "fell" } else { "rose" };
     let first = if change < 0.0 { "something wears off" } else { "the warm-up was too short" };
@@ -106,10 +91,8 @@ fn drift(rates: &[Rate]) -> Option<Finding> {
     Some(Finding::new(answer, sentence))
 }
 
-fn stalls(rates: &[Rate], width_s: f64) -> Option<Finding> {
-    let median = summary::median(&values(rates))?;
-    let stalled: Vec<&Rate> =
-        rates.iter().filter(|rate| rate.operations_per_s < STALL_SHARE * median).collect();
+fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<Finding> {
+    let stalled: Vec<&Rate> = steadiness.stalls.iter().filter_map(|place| rates.get(*place)).collect();
     let worst = stalled.iter().min_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))?;
     let many = ratio(stalled.len() as f64, rates.len() as f64)? > MANY_STALLS;
     let answer = if many { Answer::Bad } else { Answer::Doubt };
@@ -120,15 +103,15 @@ fn stalls(rates: &[Rate], width_s: f64) -> Option<Finding> {
              {} operations/s, began at second {}.",
             stalled.len(),
             rates.len(),
-            fixed(median, 0),
+            fixed(steadiness.median, 0),
             fixed(worst.operations_per_s, 0),
             worst.start_s
         ),
     ))
 }
 
-fn variation(rates: &[Rate]) -> Option<Finding> {
-    let variation = summary::coefficient_of_variation(&values(rates))?;
+fn variation(steadiness: &Steadiness) -> Option<Finding> {
+    let variation = steadiness.variation?;
     let answer = match variation {
         _ if variation >= WILD_VARIATION => Answer::Bad,
         _ if variation > STEADY_VARIATION => Answer::Doubt,
@@ -168,13 +151,9 @@ fn others_unknown(figures: &Figures) -> Option<String> {
     (!unknown.is_empty()).then(|| format!("Other programs' {} could not be told.", unknown.join(" and ")))
 }
 
-fn trend(rates: &[Rate]) -> Option<RobustTrend> {
+fn steadiness(rates: &[Rate]) -> Option<Steadiness> {
     let points: Vec<(f64, f64)> = rates.iter().map(|rate| (rate.start_s, rate.operations_per_s)).collect();
-    RobustTrend::theil_sen(&points)
-}
-
-fn values(rates: &[Rate]) -> Vec<f64> {
-    rates.iter().map(|rate| rate.operations_per_s).collect()
+    Steadiness::of(&points)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::run::RunSpec;
 use crate::error::SpecError;
 use crate::settings::Settings;
 use crate::table::MAX_SESSIONS;
-use crate::value::{HotSpot, WorkUnit};
+use crate::value::{HotSpot, Length, UntilSteady, WorkUnit, seconds};
 use crate::warning::Warning;
 
 pub(super) fn check(
@@ -26,12 +26,28 @@ pub(super) fn check(
     if let (Some(rate), Some(_)) = (spec.rate, spec.think) {
         errors.push(SpecError::RateWithThinkTime { rate: rate.per_second.get() });
     }
+    if let Some(steady) = spec.until_steady {
+        check_until_steady(spec.length, steady, errors);
+    }
     let scan_pct = spec.scan_pct.get();
     if scan_pct > 0 && spec.scan_table.is_none() {
         let scan_table = settings.value("SCAN_TABLE_SZ").map(ToString::to_string).unwrap_or_default();
         errors.push(SpecError::ScanWithoutTable { scan_pct, scan_table });
     } else if scan_pct > 0 && spec.update_pct.get() == 100 {
         warnings.push(Warning::NoSelectToScan { scan_pct });
+    }
+}
+
+fn check_until_steady(length: Length, steady: UntilSteady, errors: &mut Vec<SpecError>) {
+    let least_s = UntilSteady::WINDOWS * steady.window_s;
+    match length {
+        Length::Operations(operations) => errors.push(SpecError::SteadyWithWorkLoop { operations }),
+        Length::Time(most) if most.as_secs() < least_s => errors.push(SpecError::SteadyBeyondRunTime {
+            run_time_s: seconds::format(most),
+            window_s: steady.window_s,
+            least_s,
+        }),
+        Length::Time(_) => {}
     }
 }
 

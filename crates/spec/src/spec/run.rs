@@ -12,7 +12,7 @@ use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
 use crate::value::{
     HotSpot, Length, Percent, Rate, RedoStress, RunName, Secret, Services, SessionLoss, Size, StatisticsType,
-    Target, ThinkTime, WorkUnit, seconds,
+    Target, ThinkTime, UntilSteady, WorkUnit, seconds,
 };
 use crate::warning::Warning;
 
@@ -46,6 +46,8 @@ pub struct RunSpec {
     /// Time at full load before the measured window; zero is none.
     #[serde(rename = "warmup_s", serialize_with = "seconds::serialize")]
     pub warmup: Duration,
+    /// Whether the window ends sooner, as soon as the run is steady.
+    pub until_steady: Option<UntilSteady>,
     /// What becomes of the run when a session loses its database.
     pub session_loss: SessionLoss,
     /// The hot spot, if there is one.
@@ -105,6 +107,7 @@ impl RunSpec {
             redo: settings.required("REDO_STRESS")?,
             length: length(settings)?,
             warmup: settings.required("WARMUP")?,
+            until_steady: until_steady(settings)?,
             session_loss: settings.required("TOLERATE_SESSION_LOSS")?,
             hot_spot: hot_spot(settings, &mut errors, &mut warnings)?,
             hot_schema_every: hot_schema(settings, schemas, &mut warnings),
@@ -147,6 +150,15 @@ fn length(settings: &Settings) -> Result<Length, SpecErrors> {
         return Ok(Length::Operations(operations));
     }
     Ok(Length::Time(settings.required("RUN_TIME")?))
+}
+
+fn until_steady(settings: &Settings) -> Result<Option<UntilSteady>, SpecErrors> {
+    let wanted: bool = settings.required("UNTIL_STEADY")?;
+    let window: Duration = settings.required("STEADY_WINDOW")?;
+    let tolerance: u64 = settings.required("STEADY_TOLERANCE")?;
+    // The table keeps it at 50 or less.
+    let tolerance_percent = u8::try_from(tolerance).unwrap_or(u8::MAX);
+    Ok(wanted.then_some(UntilSteady { window_s: window.as_secs(), tolerance_percent }))
 }
 
 fn hot_spot(

@@ -7,6 +7,8 @@ use crate::param::{Group, Param};
 const LONGEST_RUN_S: u64 = 30 * 24 * 3600;
 /// A day.
 const LONGEST_WARMUP_S: u64 = 24 * 3600;
+/// An hour.
+const LONGEST_STEADY_WINDOW_S: u64 = 3600;
 
 pub(super) static PARAMS: &[Param] = &[
     Param::new(
@@ -36,6 +38,31 @@ pub(super) static PARAMS: &[Param] = &[
     )
     .shipped("5")
     .flag("warmup"),
+    Param::new(
+        "UNTIL_STEADY",
+        Kind::Flag,
+        Group::Run,
+        "end the run as soon as the last three windows of STEADY_WINDOW agree within STEADY_TOLERANCE; RUN_TIME is then the \
+         longest that it may take",
+    )
+    .shipped("FALSE")
+    .flag("until-steady"),
+    Param::new(
+        "STEADY_TOLERANCE",
+        Kind::Count { min: 1, max: 50 },
+        Group::Run,
+        "with UNTIL_STEADY, the most by which the operations/s of the last windows may differ or drift, in percent",
+    )
+    .shipped("3")
+    .flag("steady-tolerance"),
+    Param::new(
+        "STEADY_WINDOW",
+        Kind::Duration { min_s: 1, max_s: LONGEST_STEADY_WINDOW_S },
+        Group::Run,
+        "with UNTIL_STEADY, the length of each of the three windows, in whole seconds",
+    )
+    .shipped("10")
+    .flag("steady-window"),
     Param::new(
         "TOLERATE_SESSION_LOSS",
         Kind::Choice(SESSION_LOSS),

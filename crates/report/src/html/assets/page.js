@@ -168,9 +168,19 @@
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("$text-2"), activecolor: colour("$text") },
       xaxis: axis(chart.x, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("$line"), tickangle: 0, ...log("x") }),
       yaxis: axis(chart.y, log("y")),
-      shapes: chart.shades.map(([x0, x1]) => ({
-        type: "rect", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1,
-        fillcolor: colour("$shade"), line: { width: 0 }, layer: "below",
+      shapes: [
+        ...chart.shades.map(([x0, x1]) => ({
+          type: "rect", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1,
+          fillcolor: colour("$shade"), line: { width: 0 }, layer: "below",
+        })),
+        ...chart.marks.map(([x]) => ({
+          type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1,
+          line: { width: 1, dash: "dash", color: colour("$text-2") },
+        })),
+      ],
+      annotations: chart.marks.map(([x, text]) => ({
+        x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
+        font: { size: 11, color: colour("$text-2") },
       })),
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, { overlaying: "y", side: "right", showgrid: false });

@@ -86,7 +86,9 @@ impl<'a> Timeline<'a> {
             }
         };
         let x = Axis::linear(format!("{} from the start of the sessions", self.unit), Unit::Plain);
-        Drawing { is_timeline: true, shades, ..Drawing::new(x.ranging(begin, end), y, traces) }
+        let marks = self.record.marks.iter().map(|mark| (mark.at_s / self.unit_s, mark.text.clone()));
+        let marks = marks.filter(|(at, _)| (begin..=end).contains(at)).collect();
+        Drawing { is_timeline: true, shades, marks, ..Drawing::new(x.ranging(begin, end), y, traces) }
     }
 
     /// How long an interval is, in words.

@@ -1,0 +1,217 @@
+//! Is a rate steady? The one place that says what counts as a drift, a stall or too much variation: the verdict on a
+//! whole run and the decision to end one ([`SteadyWatch`]) rest on it.
+
+use std::collections::VecDeque;
+
+use crate::summary;
+use crate::trend::RobustTrend;
+
+/// Most variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
+/// 3 %, and single seconds vary about three times as much.
+pub const STEADY_VARIATION: f64 = 0.10;
+/// From this variation on a mean says little.
+pub const WILD_VARIATION: f64 = 0.30;
+/// Change over the series from which on a trend matters: well above the 3 % by which good runs differ.
+pub const TREND_PERCENT: f64 = 5.0;
+/// An interval is a stall if it did less than this share of the median.
+pub const STALL_SHARE: f64 = 0.5;
+/// A trend is believed below this probability of chance. Neighbouring seconds resemble each other, which makes the
+/// test too sure, hence the strict limit.
+const TREND_P_VALUE: f64 = 0.001;
+
+/// What a series of rates looks like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steadiness {
+    /// The middle rate.
+    pub median: f64,
+    /// Standard deviation by mean; `None` where the mean is 0.
+    pub variation: Option<f64>,
+    /// The trend; `None` with fewer than two points.
+    pub trend: Option<RobustTrend>,
+    /// Places of the points that are stalls, in order.
+    pub stalls: Vec<usize>,
+}
+
+impl Steadiness {
+    /// Of points of time and rate; `None` without any.
+    #[must_use]
+    pub fn of(points: &[(f64, f64)]) -> Option<Self> {
+        let rates: Vec<f64> = points.iter().map(|point| point.1).collect();
+        let median = summary::median(&rates)?;
+        let stalled = |(_, rate): &(usize, &f64)| **rate < STALL_SHARE * median;
+        Some(Self {
+            median,
+            variation: summary::coefficient_of_variation(&rates),
+            trend: RobustTrend::theil_sen(points),
+            stalls: rates.iter().enumerate().filter(stalled).map(|(place, _)| place).collect(),
+        })
+    }
+
+    /// The change from the first to the last point in percent, if it is `least_percent` or more, up or down, and more than
+    /// chance.
+    #[must_use]
+    pub fn drift(&self, least_percent: f64) -> Option<f64> {
+        let trend = self.trend?;
+        trend.p_value.filter(|p| *p < TREND_P_VALUE)?;
+        trend.change_percent.filter(|change| change.abs() >= least_percent)
+    }
+}
+
+/// What it takes for a run to have become steady.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyRule {
+    /// How many windows are compared, at least 2.
+    pub windows: usize,
+    /// Seconds of one of the windows that are compared, at least 1.
+    pub window_s: u64,
+    /// Most that the last windows may differ by, as a share of their mean: 0.03 is 3 %.
+    pub tolerance: f64,
+}
+
+/// Looks at a rate second by second and says when its last windows agree. It remembers those windows only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyWatch {
+    rule: SteadyRule,
+    seconds: VecDeque<f64>,
+    next_s: u64,
+}
+
+/// The last windows of a [`SteadyWatch`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LastWindows {
+    /// The second in which the first of them begins.
+    pub since_s: u64,
+    /// The rate of each.
+    pub rates: Vec<f64>,
+    /// Largest less smallest rate, by their mean; `None` if that is 0.
+    pub spread: Option<f64>,
+}
+
+impl SteadyWatch {
+    /// Points that the trend is taken of at most: its test looks at all pairs.
+    const TREND_POINTS: usize = 120;
+
+    /// A watch whose first second is `first_s`.
+    #[must_use]
+    pub fn new(rule: SteadyRule, first_s: u64) -> Self {
+        let rule = SteadyRule { windows: rule.windows.max(2), window_s: rule.window_s.max(1), ..rule };
+        Self { rule, seconds: VecDeque::new(), next_s: first_s }
+    }
+
+    /// The second that [`Self::push`] expects.
+    #[must_use]
+    pub fn next_s(&self) -> u64 {
+        self.next_s
+    }
+
+    /// What it goes by.
+    #[must_use]
+    pub fn rule(&self) -> SteadyRule {
+        self.rule
+    }
+
+    /// Takes in the rate of the next second.
+    pub fn push(&mut self, rate: f64) {
+        self.seconds.push_back(rate);
+        self.next_s += 1;
+        if self.seconds.len() > self.needed() {
+            self.seconds.pop_front();
+        }
+    }
+
+    /// The last windows; `None` until there are enough seconds.
+    #[must_use]
+    pub fn last_windows(&self) -> Option<LastWindows> {
+        if self.seconds.len() < self.needed() {
+            return None;
+        }
+        let seconds: Vec<f64> = self.seconds.iter().copied().collect();
+        let rates = means(&seconds, self.rule.window_s as usize);
+        let (low, high) =
+            rates.iter().fold((f64::MAX, f64::MIN), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+        let mean = summary::mean(&rates)?;
+        let spread = (mean > 0.0).then(|| (high - low) / mean);
+        Some(LastWindows { since_s: self.next_s - self.needed() as u64, rates, spread })
+    }
+
+    /// Whether the last windows agree within the tolerance, and do not drift by more than that.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let tolerance = self.rule.tolerance;
+        let agree = |windows: &LastWindows| windows.spread.is_some_and(|spread| spread <= tolerance);
+        if !self.last_windows().as_ref().is_some_and(agree) {
+            return false;
+        }
+        let seconds: Vec<f64> = self.seconds.iter().copied().collect();
+        let points = means(&seconds, seconds.len().div_ceil(Self::TREND_POINTS));
+        let points: Vec<(f64, f64)> =
+            points.into_iter().enumerate().map(|(at, rate)| (at as f64, rate)).collect();
+        Steadiness::of(&points).is_some_and(|all| all.drift(100.0 * tolerance).is_none())
+    }
+
+    fn needed(&self) -> usize {
+        self.rule.windows * self.rule.window_s as usize
+    }
+}
+
+/// The means of so many values each; a rest is left out.
+fn means(values: &[f64], each: usize) -> Vec<f64> {
+    values.chunks_exact(each.max(1)).filter_map(summary::mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steady_after(rule: SteadyRule, rates: impl IntoIterator<Item = f64>) -> Option<u64> {
+        let mut watch = SteadyWatch::new(rule, 0);
+        for rate in rates {
+            watch.push(rate);
+            if watch.is_steady() {
+                return Some(watch.next_s());
+            }
+        }
+        None
+    }
+
+    const RULE: SteadyRule = SteadyRule { windows: 3, window_s: 10, tolerance: 0.03 };
+
+    #[test]
+    fn a_rate_that_settles_is_steady_when_its_last_windows_agree() {
+        // Half way to 1,000 every 10 s: within 3 % of it after 50 s.
+        let settling = |second: u64| 1000.0 * (1.0 - 0.5_f64.powf(second as f64 / 10.0));
+        let after = steady_after(RULE, (0..300).map(settling)).unwrap();
+        assert!((70..=100).contains(&after), "{after}");
+        // A constant needs the three windows and no more.
+        assert_eq!(steady_after(RULE, [5.0; 100]), Some(30));
+    }
+
+    #[test]
+    fn a_rate_that_rises_for_ever_is_not() {
+        // 6 % from window to window.
+        assert_eq!(steady_after(RULE, (0..600).map(|second| 1.006_f64.powi(second))), None);
+        // The windows of this one agree within 3 %, as 1.4 % lie between two of them, but it drifts by 4.1 %.
+        assert_eq!(steady_after(RULE, (0..600).map(|second| 1.0014_f64.powi(second))), None);
+    }
+
+    #[test]
+    fn nothing_at_all_is_not_steady_and_memory_is_bounded() {
+        assert_eq!(steady_after(RULE, [0.0; 100]), None);
+        let mut watch = SteadyWatch::new(RULE, 7);
+        (0..1000).for_each(|second| watch.push(f64::from(second % 9)));
+        assert_eq!((watch.seconds.len(), watch.next_s()), (30, 1007));
+        assert_eq!(watch.last_windows().map(|last| last.since_s), Some(977));
+    }
+
+    #[test]
+    fn stalls_and_variation_are_told() {
+        let points: Vec<(f64, f64)> =
+            (0..20).map(|at| (f64::from(at), if at == 7 { 4.0 } else { 10.0 })).collect();
+        let steadiness = Steadiness::of(&points).unwrap();
+        assert_eq!(
+            (steadiness.median, &steadiness.stalls[..], steadiness.drift(1.0)),
+            (10.0, &[7][..], None)
+        );
+        assert!(Steadiness::of(&[]).is_none());
+    }
+}
