@@ -65,9 +65,17 @@ fn laid_over(a: &Drawing, b: &Drawing) -> Drawing {
         y: over_both(&a.y, &b.y),
         right: a.right.clone().or_else(|| b.right.clone()),
         is_timeline: a.is_timeline && b.is_timeline,
+        marks: [(a, first.0), (b, second.0)]
+            .into_iter()
+            .flat_map(|(drawing, run)| marks(drawing, run))
+            .collect(),
         shades: a.shades.iter().chain(&b.shades).copied().collect(),
         height_px: a.height_px.max(b.height_px),
     }
+}
+
+fn marks<'a>(drawing: &'a Drawing, run: &'a str) -> impl Iterator<Item = (f64, String)> + 'a {
+    drawing.marks.iter().map(move |(at, text)| (*at, format!("{run}: {text}")))
 }
 
 /// The names of all lines, each once.
