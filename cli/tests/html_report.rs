@@ -294,3 +294,37 @@ fn two_runs_are_laid_over_each_other() {
     assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
     assert_silent(&browser, &page);
 }
+
+const AWR_INFO: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/report/src/analysis/fixtures/awr_info_older.txt");
+
+#[test]
+fn an_analysis_has_its_charts() {
+    let Some(name) = browser::installed() else { return };
+    let folder = Folder::new();
+    let called = folder
+        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--scale", "RAW", "--html"])
+        .success();
+    assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
+    let page = folder.path().join("analysis.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    for (view, width, dark) in [("analysis", 1400, false), ("analysis-dark-phone", 390, true)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        let charts = charts(&mut browser);
+        // Means, ratios and a sweep of each of four tables.
+        assert_eq!(charts.len(), 12, "{charts:?}");
+        for (chart, place) in &charts {
+            let colours = colours(&mut browser, *place);
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    }
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    let bars = browser.value("document.querySelectorAll('#means-1 path.yerror').length");
+    assert!(bars.as_u64().unwrap() > 3, "{bars} error bars");
+    assert_silent(&browser, &page);
+}

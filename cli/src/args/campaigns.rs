@@ -116,6 +116,7 @@ Examples:
   slob analyze campaigns/fs                         a campaign
   slob analyze campaigns/fs --scale raw             figures relative to a variant's
   slob analyze awr_info.txt --variants XFS,EXT3     what awr_info printed; variants are parts of FILE
+  slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
 Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
     let command = Command::new("analyze")
@@ -153,14 +154,15 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
         )
         .arg(switch("csv").help("Comma-separated: one line for each variant and number of sessions"))
         .arg(switch("json").help("Everything as JSON"))
-        .group(ArgGroup::new("form").args(["csv", "json"]))
+        .arg(switch("html").help("Write a page with charts, to -o or analysis.html"))
+        .group(ArgGroup::new("form").args(["csv", "json", "html"]))
         .arg(
             Arg::new("output")
                 .short('o')
                 .long("output")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("Write to this file instead of stdout"),
+                .help("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
         );
     with_params(command, is_results_dir)
 }

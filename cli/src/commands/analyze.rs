@@ -11,12 +11,16 @@ use slob_record::{Record, SeriesWanted};
 use slob_report::analysis::{
     Analysis, Metric, Options, Run, TableSpec, Variant, awr_info, run_of, slob_r_tables, stem, variants_of,
 };
+use slob_report::html::analysis_page;
 use slob_report::info::{self, Row, Value};
 
 use super::campaign::known_column;
 use crate::failure::{Failure, Outcome};
 use crate::tables::Records;
 use crate::{output, settings};
+
+/// Where the page is written if nothing else is said.
+const HTML: &str = "analysis.html";
 
 pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
@@ -30,6 +34,11 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         scale: matches.get_one::<String>("scale").cloned(),
     };
     let analysis = inputs.analysis(matches, &options)?;
+    let output = matches.get_one::<PathBuf>("output").map(PathBuf::as_path);
+    if matches.get_flag("html") {
+        output::write_page(&analysis_page(&analysis), output.unwrap_or(Path::new(HTML)))?;
+        return Ok(code);
+    }
     let text = if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&analysis);
         json.map_err(|error| Failure::failed(format!("writing the analysis as JSON: {error}")))? + "\n"
@@ -38,7 +47,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     } else {
         analysis.text()
     };
-    match matches.get_one::<PathBuf>("output") {
+    match output.filter(|path| path.as_os_str() != "-") {
         Some(path) => fs::write(path, text)
             .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
         None => output::print(&text)?,

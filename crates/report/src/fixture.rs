@@ -212,6 +212,14 @@ fn with_intervals(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> 
     (0..seconds).for_each(|second| record.series.push(second, of_second(second)).unwrap());
 }
 
+/// Gives the operations of each second response times of so many times their service times.
+pub(crate) fn with_responses(record: &mut Record, times: u64) {
+    with_intervals(record, 72, |second| {
+        let selects = 298 + (second * 7) % 5;
+        Interval { response: spread(selects, times * 3_700_000_000 / selects), ..interval(selects) }
+    });
+}
+
 /// Takes the samples of some seconds away, as if the sampler had been held up.
 pub(crate) fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
     with_intervals(record, 72, |second| {

@@ -5,6 +5,7 @@
 //! hands it to the chart library, which lies compressed within the page. Everything of a record that reaches the page
 //! goes through `escape`, and the page's Content-Security-Policy lets no other script run and no request leave.
 
+mod analysis_page;
 mod assets;
 mod blocks;
 mod cards;
@@ -16,5 +17,6 @@ mod escape;
 mod page;
 mod raw;
 
+pub use self::analysis_page::analysis_page;
 pub use self::diff_page::diff_page;
 pub use self::page::run_page;

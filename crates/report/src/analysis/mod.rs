@@ -20,7 +20,7 @@ mod pair;
 mod records;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 use serde::Serialize;
 

@@ -11,28 +11,44 @@ use crate::text::{Column, Page, Table as Grid};
 pub(super) fn page(analysis: &Analysis) -> String {
     let mut page = Page::new();
     for table in &analysis.tables {
-        page.section(&format!("{}: {}", table.title, table.metric));
-        page.table(&means(table, |cell| cell.slob_r_mean));
-        page.paragraph(
-            "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
-        );
-        if let Some(scale) = &analysis.scale {
-            page.line("");
-            page.line(&format!("  Relative to {scale}:"));
-            page.table(&scaled(table));
-        }
-        page.line("");
-        page.table(&details(table, analysis.confidence));
+        page.section(&heading(table));
+        tables(&mut page, analysis, table);
         if !table.pairs.is_empty() {
             page.line("");
             verdicts(&mut page, table);
+            differences(&mut page, table);
         }
     }
+    how_to_read(&mut page, analysis);
+    page.into_text()
+}
+
+/// What a table is of.
+pub(crate) fn heading(table: &Table) -> String {
+    format!("{}: {}", table.title, table.metric)
+}
+
+/// Its figures.
+pub(crate) fn tables(page: &mut Page, analysis: &Analysis, table: &Table) {
+    page.table(&means(table, |cell| cell.slob_r_mean));
+    page.paragraph(
+        "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
+    );
+    if let Some(scale) = &analysis.scale {
+        page.line("");
+        page.paragraph(&format!("Relative to {scale}:"));
+        page.table(&scaled(table));
+    }
+    page.line("");
+    page.table(&details(table, analysis.confidence));
+}
+
+/// What the figures mean.
+pub(crate) fn how_to_read(page: &mut Page, analysis: &Analysis) {
     page.section("How to read this");
     for note in notes(analysis) {
         page.paragraph(&note);
     }
-    page.into_text()
 }
 
 /// SLOB.R's table.
@@ -95,11 +111,16 @@ fn details(table: &Table, confidence: f64) -> Grid {
     grid
 }
 
-fn verdicts(page: &mut Page, table: &Table) {
+/// A sentence for each pair of variants.
+pub(crate) fn verdicts(page: &mut Page, table: &Table) {
     for pair in &table.pairs {
         page.hanging("  *", &pair.verdict);
     }
-    if table.sessions.len() < 2 {
+}
+
+/// The differences of each pair, if there are several numbers of sessions.
+pub(crate) fn differences(page: &mut Page, table: &Table) {
+    if table.sessions.len() < 2 || table.pairs.is_empty() {
         return;
     }
     page.line("");

@@ -4,6 +4,7 @@
 //! the style sheet turns into colours of the light and the dark theme, see [`Colour`].
 
 mod axis;
+mod measured;
 mod number;
 mod overlay;
 mod trace;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use super::escape;
 
 pub(crate) use self::axis::{Axis, Unit};
+pub(crate) use self::measured::{MeasuredBar, MeasuredBars};
 pub(crate) use self::trace::{Bar, Bars, Colour, Fill, Heat, Line, Stroke, Trace};
 
 /// A chart with what is said of it.

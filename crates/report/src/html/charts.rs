@@ -8,6 +8,7 @@ mod heat_map;
 mod latency_bands;
 mod operations;
 mod read_histogram;
+mod response;
 mod sessions;
 mod throughput;
 mod timeline;
@@ -46,12 +47,12 @@ pub(super) fn groups(record: &Record, figures: &Figures) -> Vec<Group> {
         group(
             "Latency",
             "latency",
-            vec![
-                latency_bands::chart(record),
-                heat_map::chart(record),
-                cumulative::chart(record),
-                read_histogram::chart(record),
-            ],
+            [
+                vec![latency_bands::chart(record), heat_map::chart(record)],
+                response::chart(record).into_iter().collect(),
+                vec![cumulative::chart(record), read_histogram::chart(record)],
+            ]
+            .concat(),
         ),
         group("CPU", "cpu", vec![cpu::host(record), cpu::database(record, figures)]),
         group("Device", "device", device::charts(record)),

@@ -54,7 +54,7 @@ fn laid_over(first: &Record, second: &Record) -> Vec<Group> {
     let of = |record| charts::groups(record, &Figures::of(record));
     let pairs = of(first).into_iter().zip(of(second));
     let both = |(a, b): (Group, Group)| {
-        let charts = a.charts.iter().zip(&b.charts).flat_map(|(a, b)| Chart::overlay(a, b)).collect();
+        let charts = Chart::overlay_all(&a.charts, &b.charts);
         Group { charts, ..a }
     };
     pairs.map(both).collect()

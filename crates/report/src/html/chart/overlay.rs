@@ -14,15 +14,26 @@ impl Chart {
     /// one alone where the other is absent, with the reason.
     pub(crate) fn overlay(first: &Self, second: &Self) -> Vec<Self> {
         match (&first.body, &second.body) {
-            (Ok(a), Ok(b)) if fit(a, b) => {
-                let unstacked =
-                    if is_stacked(a) { " Here each line is for itself, none stands on another." } else { "" };
-                let about = format!("{}{unstacked}", first.about);
-                vec![Self { about, body: Ok(laid_over(a, b)), ..first.clone() }]
-            }
+            (Ok(a), Ok(b)) if fit(a, b) => vec![Self { body: Ok(laid_over(a, b)), ..first.clone() }],
             (Err(a), Err(b)) if a == b => vec![first.clone()],
             _ => [first, second].into_iter().zip(RUNS).map(|(chart, (run, _))| chart.of_run(run)).collect(),
         }
+    }
+
+    /// The charts of two runs: those of the same name laid over each other, those of one run alone as they are.
+    pub(crate) fn overlay_all(first: &[Self], second: &[Self]) -> Vec<Self> {
+        let [(first_run, _), (second_run, _)] = RUNS;
+        let other = |chart: &Self, others: &[Self]| others.iter().find(|other| other.id == chart.id).cloned();
+        let mut charts: Vec<Self> = Vec::new();
+        for chart in first {
+            match other(chart, second) {
+                Some(other) => charts.extend(Self::overlay(chart, &other)),
+                None => charts.push(chart.of_run(first_run)),
+            }
+        }
+        let alone = second.iter().filter(|chart| other(chart, first).is_none());
+        charts.extend(alone.map(|chart| chart.of_run(second_run)));
+        charts
     }
 
     fn of_run(&self, run: &str) -> Self {
@@ -44,13 +55,9 @@ fn fit(a: &Drawing, b: &Drawing) -> bool {
     let is_free = |trace: &Trace| match trace {
         Trace::Line(_) => true,
         Trace::Bars(bars) => !bars.horizontal,
-        Trace::Heat(_) => false,
+        Trace::Heat(_) | Trace::Measured(_) => false,
     };
     axes(a) == axes(b) && a.traces.iter().chain(&b.traces).all(is_free)
-}
-
-fn is_stacked(drawing: &Drawing) -> bool {
-    drawing.traces.iter().any(|trace| matches!(trace, Trace::Line(line) if line.fill == Fill::Stacked))
 }
 
 fn laid_over(a: &Drawing, b: &Drawing) -> Drawing {
@@ -65,16 +72,16 @@ fn laid_over(a: &Drawing, b: &Drawing) -> Drawing {
         y: over_both(&a.y, &b.y),
         right: a.right.clone().or_else(|| b.right.clone()),
         is_timeline: a.is_timeline && b.is_timeline,
+        shades: a.shades.iter().chain(&b.shades).copied().collect(),
         marks: [(a, first.0), (b, second.0)]
             .into_iter()
-            .flat_map(|(drawing, run)| marks(drawing, run))
+            .flat_map(|(drawing, run)| marks_of(drawing, run))
             .collect(),
-        shades: a.shades.iter().chain(&b.shades).copied().collect(),
         height_px: a.height_px.max(b.height_px),
     }
 }
 
-fn marks<'a>(drawing: &'a Drawing, run: &'a str) -> impl Iterator<Item = (f64, String)> + 'a {
+fn marks_of(drawing: &Drawing, run: &str) -> impl Iterator<Item = (f64, String)> {
     drawing.marks.iter().map(move |(at, text)| (*at, format!("{run}: {text}")))
 }
 
@@ -110,7 +117,7 @@ fn of_run(trace: &Trace, run: &str, colour: Colour, lines: &[String]) -> Trace {
             bars.bars.iter_mut().for_each(|bar| bar.hover = format!("{run}: {}", bar.hover));
             Trace::Bars(bars)
         }
-        Trace::Heat(heat) => Trace::Heat(heat.clone()),
+        Trace::Heat(_) | Trace::Measured(_) => trace.clone(),
     }
 }
 

@@ -3,8 +3,12 @@
 use serde_json::{Value, json};
 
 use super::axis::Unit;
+use super::measured::MeasuredBars;
 use super::number;
 use crate::html::escape;
+
+/// Colours that there are for variants.
+const VARIANTS: usize = 8;
 
 /// A colour by its meaning: the same thing has the same colour in every chart. The style sheet holds the colours
 /// themselves, as `--c-<name>`.
@@ -40,11 +44,13 @@ pub(crate) enum Colour {
     Second,
     /// Latencies from the median to the maximum, darker with the percentile: 0 to 4.
     Latency(u8),
+    /// One of several variants, by its place; after eight they begin again.
+    Variant(usize),
 }
 
 impl Colour {
     /// As the page's script looks for it.
-    fn token(self) -> String {
+    pub(super) fn token(self) -> String {
         let name = match self {
             Self::Reads => "reads",
             Self::Logical => "logical",
@@ -60,6 +66,7 @@ impl Colour {
             Self::Database => "database",
             Self::First => "first",
             Self::Second => "second",
+            Self::Variant(place) => return format!("$variant{}", place % VARIANTS),
             Self::Latency(step) => return format!("$latency{}", step.min(4)),
         };
         format!("${name}")
@@ -111,6 +118,8 @@ pub(crate) struct Line {
     /// Whether `y` is on the right axis.
     pub(crate) on_right: bool,
     pub(crate) stroke: Stroke,
+    /// Whether each of its points is shown.
+    pub(crate) has_markers: bool,
     /// Whether it is drawn only after a click on its name.
     pub(crate) is_hidden: bool,
 }
@@ -128,6 +137,7 @@ impl Line {
             fill,
             on_right: false,
             stroke: Stroke::Solid,
+            has_markers: false,
             is_hidden: false,
         }
     }
@@ -138,7 +148,8 @@ impl Line {
         let is_shown = |y: &Option<f64>| y.is_some() || self.fill != Fill::Stacked;
         let points = || self.x.iter().zip(&self.y).filter(|(_, y)| is_shown(y));
         // A single point is no line.
-        let mode = if self.y.iter().flatten().count() == 1 { "lines+markers" } else { "lines" };
+        let mode =
+            if self.has_markers || self.y.iter().flatten().count() == 1 { "lines+markers" } else { "lines" };
         let mut line = json!({
             "type": "scatter",
             "mode": mode,
@@ -248,6 +259,7 @@ pub(crate) enum Trace {
     Line(Line),
     Bars(Bars),
     Heat(Heat),
+    Measured(MeasuredBars),
 }
 
 impl Trace {
@@ -256,6 +268,7 @@ impl Trace {
             Self::Line(line) => line.to_json(),
             Self::Bars(bars) => bars.to_json(),
             Self::Heat(heat) => heat.to_json(),
+            Self::Measured(bars) => bars.to_json(),
         }
     }
 }
