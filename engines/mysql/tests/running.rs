@@ -176,8 +176,9 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
         loaded
             .server
             .admin()
-            .query_first::<(f64, f64), _>(
-                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm",
+            .query_first::<(f64, f64, u64, u64), _>(
+                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm,
+                        @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max",
             )
             .expect("an answer")
     };
