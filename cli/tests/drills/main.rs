@@ -7,10 +7,14 @@
 mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
+mod crash;
 mod data;
+mod limits;
 mod random;
+mod secrets;
 #[path = "../../../engines/mysql/tests/server/mod.rs"]
 mod server;
+mod truth;
 
 /// How often a drill is repeated: usually, and for docs/trust.md.
 fn times(usual: usize, full: usize) -> usize {
