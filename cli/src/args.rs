@@ -78,7 +78,7 @@ fn run() -> Command {
     with_params(
         Command::new("run")
             .about("Run the test and print its report")
-            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
+            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   end as soon as the rate is steady, after half an hour at most\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
             .arg(switch("json").help("Print the record as JSON instead of the report"))
