@@ -1,5 +1,6 @@
 //! The command line. The flags of parameters come from the parameter table.
 
+mod awr;
 mod campaigns;
 mod records;
 
@@ -35,6 +36,7 @@ pub(crate) fn command() -> Command {
         .subcommand(report())
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
+        .subcommand(awr::command())
         .subcommand(probe())
         .subcommand(conf())
         .subcommand(verify())

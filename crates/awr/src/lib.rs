@@ -10,17 +10,21 @@
 //! Pure: no files, no network, no clock, nothing is printed.
 #![forbid(unsafe_code)]
 
+pub mod check;
 mod compare;
+mod diff;
 mod extract;
 mod figure;
 mod histogram;
 mod html;
+pub mod info;
 mod kind;
 mod lookup;
 mod report;
 mod table;
 mod text;
 
+pub use diff::{DiffRow, DiffTable, Side, diff};
 pub use figure::{Base, Figure, TimeUnit, bytes, duration_us, number};
 pub use histogram::{Bucket, EventHistogram, Over, TwoPeaks, duration};
 pub use kind::{Format, Kind};

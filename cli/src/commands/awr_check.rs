@@ -1,0 +1,4 @@
+//! x
+use clap::ArgMatches;
+use crate::failure::{Failure, Outcome};
+pub(crate) fn check(_: &ArgMatches) -> Outcome { Err(Failure::usage("x")) }
