@@ -47,7 +47,7 @@ fn arrows_between_rooms_are_those_of_the_design() {
         ("slob-record", &["spec", "stats", "host"]),
         ("slob-run", &["spec", "method", "stats", "host", "engine", "record"]),
         ("slob-campaign", &["spec", "run", "record", "stats"]),
-        ("slob-report", &["record", "stats", "host", "awr"]),
+        ("slob-report", &["record", "stats", "host"]),
     ]);
     let engine: &[&str] = &["spec", "method", "stats", "engine"];
     let output = Command::new(env!("CARGO"))

@@ -56,13 +56,9 @@ fn histogram() -> Command {
              slob awr histogram --html waits.html awr_*.html\n{EXIT_CODES}"
         ))
         .arg(files())
-        .arg(
-            Arg::new("event")
-                .long("event")
-                .value_name("NAME")
-                .action(clap::ArgAction::Append)
-                .help("A wait event; may be given more than once [default: reads of one block and writes of the log]"),
-        )
+        .arg(Arg::new("event").long("event").value_name("NAME").action(clap::ArgAction::Append).help(
+            "A wait event; may be given more than once [default: reads of one block and writes of the log]",
+        ))
         .arg(
             Arg::new("over")
                 .long("over")

@@ -33,7 +33,9 @@ impl<T: Send> Files<T> {
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<(usize, One<T>)>> = Mutex::new(Vec::with_capacity(files.len()));
         let work = || {
-            while let Some((at, path)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?))) {
+            while let Some((at, path)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?)))
+            {
                 let one = one(path, &keep);
                 if let Ok(mut results) = results.lock() {
                     results.push((at, one));
@@ -64,7 +66,10 @@ impl<T: Send> Files<T> {
             (whole, asked) if whole == asked => Ok(ExitCode::SUCCESS),
             (0, _) if self.kept.is_empty() => Err(Failure::usage("no report could be read")),
             (whole, asked) => {
-                output::say(&format!("slob: {whole} of {} read to the end", output::plural(asked as u64, "report")));
+                output::say(&format!(
+                    "slob: {whole} of {} read to the end",
+                    output::plural(asked as u64, "report")
+                ));
                 Ok(ExitCode::from(PARTLY))
             }
         }
@@ -102,10 +107,14 @@ pub(super) fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Resu
             files.push(path.clone());
             continue;
         }
-        let entries = fs::read_dir(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let entries =
+            fs::read_dir(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         let mut inside: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.is_file() && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
+            .filter(|path| {
+                path.is_file()
+                    && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+            })
             .collect();
         inside.sort();
         files.extend(inside);

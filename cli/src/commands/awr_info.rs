@@ -17,12 +17,15 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
     let (text, code) = match Form::of(matches, Form::Pipes) {
         Form::Json => {
             let read = Files::read(paths, |named| json_of(&named))?;
-            let all = read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
+            let all =
+                read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
             (format!("{:#}\n", Json::Array(all)), read.exit_code())
         }
         Form::Csv => {
             let columns = columns();
-            let read = Files::read(paths, |named| columns.iter().map(|column| column.value(&named)).collect::<Row>())?;
+            let read = Files::read(paths, |named| {
+                columns.iter().map(|column| column.value(&named)).collect::<Row>()
+            })?;
             let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             (csv(&heads, &read.kept), read.exit_code())
         }
@@ -38,7 +41,8 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
 }
 
 fn json_of(named: &Named) -> Result<Json, String> {
-    let report = serde_json::to_value(&named.report).map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
+    let report = serde_json::to_value(&named.report)
+        .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
     Ok(json!({ "file": named.file, "sessions": named.sessions(), "report": report }))
 }
 
@@ -69,7 +73,10 @@ fn csv(heads: &[&str], rows: &[Row]) -> String {
 /// For eyes: numbers rounded to what people compare.
 fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(AWR_INFO);
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(AWR_INFO);
     for row in rows {
         table.add_row(row.iter().map(|cell| match cell {
             Some(Value::Number(number)) => slob_report::format::significant(*number),

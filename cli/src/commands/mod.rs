@@ -7,6 +7,7 @@ mod awr_diff;
 mod awr_files;
 mod awr_histogram;
 mod awr_info;
+mod awr_page;
 mod campaign;
 mod completions;
 mod conf;

@@ -372,9 +372,7 @@ impl Side<'_> {
             // The value at the begin is shown only if it differs from that at the end.
             let value = begin.or(end).unwrap_or_default().to_owned();
             let end = begin.and(end).map(str::to_owned);
-            if !report.parameters.iter().any(|known| known.name == row.name()) {
-                report.parameters.push(Parameter { name: row.name().to_owned(), begin: value, end });
-            }
+            report.parameters.push(Parameter { name: row.name().to_owned(), begin: value, end });
         }
     }
 }

@@ -54,11 +54,15 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.time_model(),
         both.classes("Wait Classes: total wait", "s", |event| event.total_s),
         both.events("Wait Events: total wait", "s", |event| event.total_s),
-        both.events("Wait Events: average wait", "us", |event| event.mean_us().filter(|mean| !mean.is_below_resolution())),
+        both.events("Wait Events: average wait", "us", |event| {
+            event.mean_us().filter(|mean| !mean.is_below_resolution())
+        }),
         both.events("Wait Events: waits per second", "1/s", |event| event.waits),
         both.os(),
         both.io("IOStat by Function: requests per second", |line| sum(line.reads_per_s, line.writes_per_s)),
-        both.io("IOStat by Function: bytes per second", |line| sum(line.read_bytes_per_s, line.written_bytes_per_s)),
+        both.io("IOStat by Function: bytes per second", |line| {
+            sum(line.read_bytes_per_s, line.written_bytes_per_s)
+        }),
         both.activity(),
         both.caches(),
         both.parameters(),
@@ -105,7 +109,9 @@ impl Both<'_> {
     }
 
     fn test(&self) -> DiffTable {
-        let time = |of: fn(&Report) -> Option<jiff::civil::DateTime>| move |report: &Report| Some(of(report)?.to_string());
+        let time = |of: fn(&Report) -> Option<jiff::civil::DateTime>| {
+            move |report: &Report| Some(of(report)?.to_string())
+        };
         let rows = [
             self.texts("Database", |report| report.database.name.clone()),
             self.texts("Instance", |report| report.database.instance.clone()),
@@ -137,13 +143,18 @@ impl Both<'_> {
             self.numbers("Idle (%)", host(|cpu| cpu.idle_percent)),
             self.numbers("Waiting for I/O (%)", host(|cpu| cpu.wait_percent)),
         ];
-        DiffTable { title: "Host Configuration Comparison", unit: "", rows: rows.into_iter().flatten().collect() }
+        DiffTable {
+            title: "Host Configuration Comparison",
+            unit: "",
+            rows: rows.into_iter().flatten().collect(),
+        }
     }
 
     /// Lines of the load profile, which releases and formats name differently.
     fn load(&self) -> DiffTable {
         let of = |get: fn(&Report) -> Option<Figure>| move |report: &Report| Some(get(report)?.value);
-        let line = |name: &'static [&'static str]| move |report: &Report| Some(report.load(name)?.per_second?.value);
+        let line =
+            |name: &'static [&'static str]| move |report: &Report| Some(report.load(name)?.per_second?.value);
         let rows = [
             self.numbers("DB time (s)", of(crate::info::db_time_per_s)),
             self.numbers("DB CPU (s)", of(crate::info::db_cpu_per_s)),
@@ -161,7 +172,11 @@ impl Both<'_> {
             self.numbers("Executes", of(crate::info::executes_per_s)),
             self.numbers("Transactions", line(&["Transactions"])),
         ];
-        DiffTable { title: "Workload Comparison", unit: "per second", rows: rows.into_iter().flatten().collect() }
+        DiffTable {
+            title: "Workload Comparison",
+            unit: "per second",
+            rows: rows.into_iter().flatten().collect(),
+        }
     }
 
     fn by_name<T>(
@@ -175,7 +190,11 @@ impl Both<'_> {
         let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
         let index = |report| {
             let lines: &[T] = list(report);
-            lines.iter().rev().map(|line| (name(line), line)).collect::<std::collections::BTreeMap<&str, &T>>()
+            lines
+                .iter()
+                .rev()
+                .map(|line| (name(line), line))
+                .collect::<std::collections::BTreeMap<&str, &T>>()
         };
         let (first, second) = (index(self.first), index(self.second));
         let of = |wanted: &str, report: &Report| {
@@ -186,17 +205,35 @@ impl Both<'_> {
     }
 
     fn time_model(&self) -> DiffTable {
-        let rows = self.by_name(|report| &report.time_model, |line| &line.name, |line, _| line.seconds.map(|time| time.value));
+        let rows = self.by_name(
+            |report| &report.time_model,
+            |line| &line.name,
+            |line, _| line.seconds.map(|time| time.value),
+        );
         DiffTable { title: "Time Model Statistics", unit: "s", rows }
     }
 
-    fn classes(&self, title: &'static str, unit: &'static str, of: fn(&WaitEvent) -> Option<Figure>) -> DiffTable {
-        let rows = self.by_name(|report| &report.wait_classes, |line| &line.name, |line, _| of(line).map(|figure| figure.value));
+    fn classes(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&WaitEvent) -> Option<Figure>,
+    ) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.wait_classes,
+            |line| &line.name,
+            |line, _| of(line).map(|figure| figure.value),
+        );
         DiffTable { title, unit, rows }
     }
 
     /// Events of foreground and background; text and HTML cut names differently.
-    fn events(&self, title: &'static str, unit: &'static str, of: fn(&WaitEvent) -> Option<Figure>) -> DiffTable {
+    fn events(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&WaitEvent) -> Option<Figure>,
+    ) -> DiffTable {
         let all = |report: &Report| -> Vec<WaitEvent> {
             let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
                 true => [&report.all_events, &[]],
@@ -208,7 +245,10 @@ impl Both<'_> {
                     Some(known) => {
                         known.waits = sum(known.waits, event.waits);
                         known.total_s = sum(known.total_s, event.total_s);
-                        known.average_us = known.total_s.zip(known.waits).and_then(|(total, waits)| total.times(1e6).per(waits.value));
+                        known.average_us = known
+                            .total_s
+                            .zip(known.waits)
+                            .and_then(|(total, waits)| total.times(1e6).per(waits.value));
                     }
                     None => events.push(event),
                 }
@@ -218,7 +258,8 @@ impl Both<'_> {
         let (first, second) = (all(self.first), all(self.second));
         let mut names: Vec<&str> = first.iter().map(|event| event.name.as_str()).collect();
         let unknown = second.iter().map(|event| event.name.as_str());
-        let unknown: Vec<&str> = unknown.filter(|name| !names.iter().any(|known| is_same_event(known, name))).collect();
+        let unknown: Vec<&str> =
+            unknown.filter(|name| !names.iter().any(|known| is_same_event(known, name))).collect();
         names.extend(unknown);
         let value = |name: &str, report: &Report| {
             let events = if std::ptr::eq(report, self.first) { &first } else { &second };
@@ -227,17 +268,26 @@ impl Both<'_> {
             // Waits are compared by the second: intervals differ.
             if unit == "1/s" { Some(figure.per(report.elapsed_s()?)?.value) } else { Some(figure.value) }
         };
-        let rows = names.iter().filter_map(|name| self.numbers(*name, |report| value(name, report))).collect();
+        let rows =
+            names.iter().filter_map(|name| self.numbers(*name, |report| value(name, report))).collect();
         DiffTable { title, unit, rows }
     }
 
     fn os(&self) -> DiffTable {
-        let rows = self.by_name(|report| &report.os_statistics, |line| &line.name, |line, _| line.value.map(|value| value.value));
+        let rows = self.by_name(
+            |report| &report.os_statistics,
+            |line| &line.name,
+            |line, _| line.value.map(|value| value.value),
+        );
         DiffTable { title: "Operating System Statistics", unit: "", rows }
     }
 
     fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {
-        let rows = self.by_name(|report| &report.io_by_function, |line| &line.name, |line, _| of(line).map(|figure| figure.value));
+        let rows = self.by_name(
+            |report| &report.io_by_function,
+            |line| &line.name,
+            |line, _| of(line).map(|figure| figure.value),
+        );
         DiffTable { title, unit: "1/s", rows }
     }
 
@@ -251,14 +301,23 @@ impl Both<'_> {
     }
 
     fn caches(&self) -> DiffTable {
-        let rows = self.by_name(|report| &report.cache_sizes, |line| &line.name, |line, _| line.begin_bytes.map(|size| size.value));
+        let rows = self.by_name(
+            |report| &report.cache_sizes,
+            |line| &line.name,
+            |line, _| line.begin_bytes.map(|size| size.value),
+        );
         DiffTable { title: "Cache Sizes", unit: "bytes", rows }
     }
 
     /// Only those that differ.
     fn parameters(&self) -> DiffTable {
-        let names: BTreeSet<&str> =
-            self.first.parameters.iter().chain(&self.second.parameters).map(|parameter| parameter.name.as_str()).collect();
+        let names: BTreeSet<&str> = self
+            .first
+            .parameters
+            .iter()
+            .chain(&self.second.parameters)
+            .map(|parameter| parameter.name.as_str())
+            .collect();
         let value = |report: &Report, name: &str| report.parameter(name).map(str::to_owned);
         let rows = names
             .into_iter()

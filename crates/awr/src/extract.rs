@@ -60,8 +60,9 @@ const WANTED: [&str; 38] = [
 /// Whether a section is read.
 pub(crate) fn is_wanted(title: &str) -> bool {
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
-    // Samples of the load, and figures by file within a function, add nothing.
-    let is_detail = start.contains("- detail") || start.contains("function/file");
+    // Samples of the load, figures by file within a function, and parts of parameters add nothing.
+    let is_detail =
+        start.contains("- detail") || start.contains("function/file") || start.contains("multi-valued");
     !is_detail && WANTED.iter().any(|wanted| start.starts_with(wanted))
 }
 

@@ -21,6 +21,7 @@ pub mod info;
 mod kind;
 mod lookup;
 mod report;
+pub mod series;
 mod table;
 mod text;
 

@@ -13,5 +13,7 @@ mod charts;
 mod escape;
 mod page;
 mod raw;
+mod series;
 
 pub use self::page::run_page;
+pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesPage, series_page};

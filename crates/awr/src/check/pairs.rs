@@ -61,7 +61,11 @@ fn io_against_activity(report: &Report) -> Vec<Pair> {
     let bytes = |of: Option<Figure>, per_s: Option<Figure>| Figure::finer(rate(of), per_s);
     [
         sides("read requests/s", total.and_then(|line| line.reads_per_s), "physical read total IO requests"),
-        sides("write requests/s", total.and_then(|line| line.writes_per_s), "physical write total IO requests"),
+        sides(
+            "write requests/s",
+            total.and_then(|line| line.writes_per_s),
+            "physical write total IO requests",
+        ),
         sides(
             "bytes read/s",
             total.and_then(|line| bytes(line.read_bytes, line.read_bytes_per_s)),
@@ -79,7 +83,9 @@ fn io_against_activity(report: &Report) -> Vec<Pair> {
 }
 
 fn function_against_file_type(report: &Report) -> Vec<Pair> {
-    let (Some(function), Some(file_type)) = (report.io_total(), report.file_type_total()) else { return Vec::new() };
+    let (Some(function), Some(file_type)) = (report.io_total(), report.file_type_total()) else {
+        return Vec::new();
+    };
     let sides = |what, first, second| Sides {
         what,
         sources: [FUNCTION, "IOStat by Filetype"],
@@ -124,7 +130,10 @@ fn load_against_activity(report: &Report) -> Vec<Pair> {
     let application = Sides {
         what: "bytes read/s by the application",
         sources: ["physical reads x block size", "physical read bytes"],
-        figures: [blocks.map(|(blocks, size)| blocks.times(size)), report.statistic_per_s("physical read bytes")],
+        figures: [
+            blocks.map(|(blocks, size)| blocks.times(size)),
+            report.statistic_per_s("physical read bytes"),
+        ],
         note: Some("tablespaces of another block size, or direct reads, are counted apart"),
     };
     pairs.extend(application.pair());
@@ -132,7 +141,8 @@ fn load_against_activity(report: &Report) -> Vec<Pair> {
 }
 
 fn times(report: &Report) -> Vec<Pair> {
-    let top_cpu = report.top_events.iter().find(|event| event.name == "DB CPU").and_then(|event| event.total_s);
+    let top_cpu =
+        report.top_events.iter().find(|event| event.name == "DB CPU").and_then(|event| event.total_s);
     let clock = report.interval.begin.as_ref().and_then(|snapshot| snapshot.time);
     let clock = clock.zip(report.interval.end.as_ref().and_then(|snapshot| snapshot.time));
     let clock = clock.map(|(begin, end)| end.duration_since(begin).as_secs_f64());
@@ -207,12 +217,17 @@ fn host(report: &Report) -> Vec<Pair> {
     };
     let busy_and_idle = centiseconds("BUSY_TIME").zip(centiseconds("IDLE_TIME"));
     let all = busy_and_idle.map(|(busy, idle)| Figure { value: busy.value + idle.value, resolution: 1.0 });
-    let possible = report.cpus().zip(report.elapsed_s()).map(|(cpus, seconds)| Figure { value: cpus * seconds, resolution: 1.0 });
+    let possible = report
+        .cpus()
+        .zip(report.elapsed_s())
+        .map(|(cpus, seconds)| Figure { value: cpus * seconds, resolution: 1.0 });
     let host = Sides {
         what: "CPU seconds of the host",
         sources: ["CPUs x elapsed time", "BUSY_TIME + IDLE_TIME"],
         figures: [possible, all],
-        note: Some("the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another"),
+        note: Some(
+            "the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another",
+        ),
     };
     host.pair().into_iter().collect()
 }
@@ -230,7 +245,9 @@ fn tablespaces_against_files(report: &Report) -> Vec<Pair> {
         what,
         sources: ["Tablespace IO Stats", "File IO Stats"],
         figures: [sum(&report.tablespaces, of), sum(&report.files, of)],
-        note: Some("in some releases the columns of Tablespace IO Stats are printed under each other's headings: use the files"),
+        note: Some(
+            "in some releases the columns of Tablespace IO Stats are printed under each other's headings: use the files",
+        ),
     };
     [sides("reads of files", |file| file.reads), sides("writes of files", |file| file.writes)]
         .into_iter()

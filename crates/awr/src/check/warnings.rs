@@ -80,9 +80,10 @@ fn cpu(report: &Report) -> Vec<Warning> {
         let percent = 100.0 * used / possible;
         // Ten percent more than there is can't be rounding, nor snapshots taken one after the other.
         if percent > 110.0 {
-            warnings.push(warning(Weight::Impossible, format!(
-                "the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"
-            )));
+            warnings.push(warning(
+                Weight::Impossible,
+                format!("the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"),
+            ));
         } else if percent > CPU_BOUND_PERCENT {
             warnings.push(warning(Weight::Doubt, format!(
                 "the database kept {percent:.0} % of the host's CPUs busy: CPU was the limit, and waits are longer for it"
@@ -99,7 +100,10 @@ fn cpu(report: &Report) -> Vec<Warning> {
     }
     let busy = report.host_cpu.as_ref().and_then(|cpu| cpu.idle_percent).map(|idle| 100.0 - idle.value);
     if let Some(busy) = busy.filter(|busy| *busy > 90.0) {
-        warnings.push(warning(Weight::Doubt, format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU")));
+        warnings.push(warning(
+            Weight::Doubt,
+            format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"),
+        ));
     }
     warnings
 }
@@ -145,14 +149,22 @@ fn impossible(report: &Report) -> Vec<Warning> {
         ("physical write bytes", "physical write total bytes"),
     ] {
         let both = report.statistic_total(application).zip(report.statistic_total(all));
-        if let Some((part, whole)) = both.filter(|(part, whole)| part.value > whole.value * 1.01 + whole.resolution) {
-            warnings.push(warning(Weight::Impossible, format!(
-                "'{application}' ({:.0}) is more than '{all}' ({:.0}), which it is a part of", part.value, whole.value
-            )));
+        if let Some((part, whole)) =
+            both.filter(|(part, whole)| part.value > whole.value * 1.01 + whole.resolution)
+        {
+            warnings.push(warning(
+                Weight::Impossible,
+                format!(
+                    "'{application}' ({:.0}) is more than '{all}' ({:.0}), which it is a part of",
+                    part.value, whole.value
+                ),
+            ));
         }
     }
     let reads = physical_reads_per_s(report).zip(logical_reads_per_s(report));
-    if let Some((physical, logical)) = reads.filter(|(physical, logical)| physical.value > logical.value * 1.05 + 1.0) {
+    if let Some((physical, logical)) =
+        reads.filter(|(physical, logical)| physical.value > logical.value * 1.05 + 1.0)
+    {
         warnings.push(warning(Weight::Doubt, format!(
             "more blocks were read physically ({:.0}/s) than logically ({:.0}/s): direct reads of temporary segments or LOBs",
             physical.value, logical.value
@@ -160,19 +172,31 @@ fn impossible(report: &Report) -> Vec<Warning> {
     }
     for line in &report.efficiency {
         if let Some(percent) = line.percent.filter(|percent| percent.value > 100.0 || percent.value < 0.0) {
-            warnings.push(warning(Weight::Note, format!("'{}' is {} %, which no share can be", line.name, percent.value)));
+            warnings.push(warning(
+                Weight::Note,
+                format!("'{}' is {} %, which no share can be", line.name, percent.value),
+            ));
         }
     }
-    for histogram in report.histograms.iter().filter(|own| own.waits.is_some_and(|waits| waits.value >= 100.0)) {
+    for histogram in
+        report.histograms.iter().filter(|own| own.waits.is_some_and(|waits| waits.value >= 100.0))
+    {
         let sum: f64 = histogram.buckets.iter().map(|bucket| bucket.percent.value).sum();
         if (sum - 100.0).abs() > 2.0 {
-            warnings.push(warning(Weight::Doubt, format!("the histogram of '{}' adds up to {sum:.1} %", histogram.event)));
+            warnings.push(warning(
+                Weight::Doubt,
+                format!("the histogram of '{}' adds up to {sum:.1} %", histogram.event),
+            ));
         }
     }
     warnings.extend(report.histograms.iter().filter(|own| own.waits_were_cut).take(1).map(|own| {
-        warning(Weight::Note, format!(
-            "total waits of histograms have lost their unit, such as those of '{}': K was assumed", own.event
-        ))
+        warning(
+            Weight::Note,
+            format!(
+                "total waits of histograms have lost their unit, such as those of '{}': K was assumed",
+                own.event
+            ),
+        )
     }));
     warnings
 }
@@ -180,6 +204,9 @@ fn impossible(report: &Report) -> Vec<Warning> {
 fn length(report: &Report) -> Option<Warning> {
     let hours = report.elapsed_s()? / 3600.0;
     (hours > LONG_HOURS).then(|| {
-        warning(Weight::Doubt, format!("an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"))
+        warning(
+            Weight::Doubt,
+            format!("an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"),
+        )
     })
 }
