@@ -1,6 +1,7 @@
 //! Reading many reports at once.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use slob_awr::info::Named;
-use slob_awr::{ReadError, read};
+use slob_awr::{ReadError, is_report, read};
 
 use crate::failure::{Failure, PARTLY};
 use crate::output;
@@ -97,6 +98,23 @@ fn one<T>(path: &Path, keep: &impl Fn(Named) -> T) -> One<T> {
     drop(bytes);
     let kept = reports.into_iter().map(|report| keep(Named { file: name.clone(), report })).collect();
     One { kept, error }
+}
+
+/// Whether a path is a report, or a folder whose files are: one of the first of them.
+pub(super) fn are_reports(path: &Path) -> bool {
+    let is_one = |path: &PathBuf| begins(path).is_some_and(|bytes| is_report(&bytes));
+    let looked_at = 5;
+    match files_of([&path.to_owned()]) {
+        Ok(files) => files.iter().take(looked_at).any(is_one),
+        Err(_) => false,
+    }
+}
+
+/// The first bytes of a file.
+fn begins(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(128 * 1024).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The files that arguments stand for: a folder stands for those in it, by name; hidden ones are left out.

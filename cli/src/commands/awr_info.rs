@@ -51,7 +51,7 @@ fn plain(cell: &Option<Value>) -> String {
 }
 
 /// The form of `awr_info`: cells that each end with a pipe.
-fn pipes(rows: &[Row]) -> String {
+pub(super) fn pipes(rows: &[Row]) -> String {
     let line = |cells: &mut dyn Iterator<Item = String>| {
         cells.map(|cell| format!("{}|", cell.replace(['|', '\n', '\r'], "/"))).collect::<String>() + "\n"
     };

@@ -1,10 +1,17 @@
 //! A page of consecutive reports: heat maps of waits, rates and means over time.
 
+use std::path::Path;
+use std::process::ExitCode;
+
 use jiff::civil::DateTime;
 use slob_awr::info::{AWR_INFO, Named, Value};
 use slob_awr::series::Point;
 use slob_report::format::{ABSENT, significant};
 use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesPage, series_page};
+
+use super::awr_files::Files;
+use super::awr_histogram::DEFAULT;
+use crate::failure::Failure;
 
 /// What the page shows of a report beside its histograms.
 #[derive(Clone)]
@@ -28,6 +35,17 @@ impl Summary {
         let at = AWR_INFO.iter().position(|own| *own == head)?;
         self.row.get(at)?.as_ref()?.as_number()
     }
+}
+
+/// The page of the reports at a path, and the exit code that they come to.
+pub(super) fn page_of(path: &Path) -> Result<(String, ExitCode), Failure> {
+    const LIMIT_US: f64 = 8.0 * 1024.0;
+    let read = Files::read([&path.to_owned()], |named| {
+        let points = DEFAULT.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
+        (Summary::of(&named), points)
+    })?;
+    let code = read.exit_code()?;
+    Ok((page(read.kept, &DEFAULT), code))
 }
 
 /// The page of reports, in the order of their first snapshots, with a heat map for each event that they have.

@@ -89,8 +89,10 @@ impl Side<'_> {
             self.time_model(report);
         } else if is("operating system") {
             self.os_statistics(report);
-        } else if is("wait classes") || is("foreground wait class") {
+        } else if is("foreground wait class") {
             report.wait_classes.extend(self.events());
+        } else if is("wait classes") {
+            report.all_wait_classes.extend(self.events());
         } else if is("wait events") || is("foreground wait events") {
             report.all_events.extend(self.events());
         } else if is("background wait events") {

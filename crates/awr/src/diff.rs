@@ -52,8 +52,8 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.facts(),
         both.load(),
         both.time_model(),
-        both.classes("Wait Classes: total wait", "s", |event| event.total_s),
-        both.events("Wait Events: total wait", "s", |event| event.total_s),
+        both.classes("Wait Classes: total wait", "s", WaitEvent::time_s),
+        both.events("Wait Events: total wait", "s", WaitEvent::time_s),
         both.events("Wait Events: average wait", "us", |event| {
             event.mean_us().filter(|mean| !mean.is_below_resolution())
         }),

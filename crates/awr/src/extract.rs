@@ -83,6 +83,7 @@ pub(crate) fn empty(kind: Kind, format: Format) -> Report {
         os_statistics: Vec::new(),
         host_cpu: None,
         wait_classes: Vec::new(),
+        all_wait_classes: Vec::new(),
         foreground_events: Vec::new(),
         background_events: Vec::new(),
         all_events: Vec::new(),
@@ -119,7 +120,9 @@ pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report 
     if kind == Kind::AwrGlobal {
         global::finish(&mut report);
     }
-    events::repair_classes(&mut report);
+    for classes in [&mut report.wait_classes, &mut report.all_wait_classes] {
+        report.notes.extend(events::repair_classes(classes));
+    }
     report
 }
 
@@ -143,11 +146,9 @@ fn fill(report: &mut Report, table: &Table, title: &str) {
     } else if is("top 5 ") || is("top 10 ") || is("top timed") {
         report.top_events.extend(events::events(table));
     } else if is("wait classes by") {
-        report.wait_classes = events::events(table);
+        report.all_wait_classes.extend(events::events(table));
     } else if is("foreground wait class") {
-        if report.wait_classes.is_empty() {
-            report.wait_classes = events::events(table);
-        }
+        report.wait_classes.extend(events::events(table));
     } else if is("foreground wait events") {
         report.foreground_events.extend(events::events(table));
     } else if is("background wait events") {
@@ -155,7 +156,7 @@ fn fill(report: &mut Report, table: &Table, title: &str) {
     } else if is("wait events") {
         report.all_events.extend(events::events(table));
     } else if is("wait class") {
-        report.wait_classes.extend(events::events(table));
+        report.all_wait_classes.extend(events::events(table));
     } else if is("time model") {
         report.time_model.extend(profile::time_model(table));
     } else if is("operating system statistics") || is("os statistics") {

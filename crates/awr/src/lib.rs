@@ -137,3 +137,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
     }
     Ok(reports)
 }
+
+/// Whether bytes are those of a report that [`read`] reads, by what they call themselves.
+#[must_use]
+pub fn is_report(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(128 * 1024)];
+    kind::kind_of(&text::decode(head)).is_some_and(|(kind, ..)| kind.is_read())
+}

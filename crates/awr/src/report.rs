@@ -38,8 +38,10 @@ pub struct Report {
     pub os_statistics: Vec<OsStatistic>,
     /// Load and CPU of the host.
     pub host_cpu: Option<HostCpu>,
-    /// Wait classes of all sessions, or of foreground sessions where there are no others.
+    /// Wait classes of foreground sessions.
     pub wait_classes: Vec<WaitEvent>,
+    /// Wait classes of foreground and background together.
+    pub all_wait_classes: Vec<WaitEvent>,
     /// Wait events of foreground sessions.
     pub foreground_events: Vec<WaitEvent>,
     /// Wait events of background processes.
@@ -220,6 +222,16 @@ impl WaitEvent {
         let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
         let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
         Figure::finer(self.average_us, divided)
+    }
+}
+
+impl WaitEvent {
+    /// Time of all waits in seconds: as printed, or waits times their mean, whichever is more precise. A total of whole
+    /// seconds that reads 0 is not 0.
+    #[must_use]
+    pub fn time_s(&self) -> Option<Figure> {
+        let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
+        Figure::finer(self.total_s, product)
     }
 }
 

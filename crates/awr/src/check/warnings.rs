@@ -20,6 +20,10 @@ pub(super) fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(cpu(report));
     warnings.extend(blocks_and_requests(report));
     warnings.extend(two_peaks(report));
+    if !report.io_by_function.is_empty() && !super::pairs::has_all_writes(report) {
+        let text = "IOStat by Function has no line of DBWR and no total here: its writes are not all writes, and are not compared";
+        warnings.push(warning(Weight::Note, text));
+    }
     warnings.extend(impossible(report));
     warnings.extend(length(report));
     warnings.extend(report.notes.iter().map(|text| warning(Weight::Doubt, text.clone())));
@@ -113,13 +117,20 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
     let requests = report.statistic_per_s("physical read IO requests")?.value;
     let all = report.statistic_per_s("physical read total IO requests").map(|figure| figure.value);
     (requests > 0.0 && blocks > 0.0).then(|| {
-        let all = all.map(|all| format!(", and {all:.1}/s with those of the instance itself")).unwrap_or_default();
+        let all = all.map(|all| format!(", and {}/s with those of the instance itself", rate(all))).unwrap_or_default();
         let text = format!(
-            "'Physical reads' are blocks, not requests: {blocks:.1} blocks/s were read in {requests:.1} requests/s{all} ({:.2} blocks each)",
+            "'Physical reads' are blocks, not requests: {} blocks/s were read in {} requests/s{all} ({:.2} blocks each)",
+            rate(blocks),
+            rate(requests),
             blocks / requests
         );
         warning(Weight::Note, text)
     })
+}
+
+/// With decimals where it is small.
+fn rate(per_second: f64) -> String {
+    if per_second < 1.0 { format!("{per_second:.3}") } else { format!("{per_second:.1}") }
 }
 
 fn two_peaks(report: &Report) -> Option<Warning> {

@@ -1,7 +1,7 @@
 //! Tables of wait events and wait classes.
 
 use crate::figure::{TimeUnit, duration_us};
-use crate::report::{Report, ShareOf, WaitEvent};
+use crate::report::{ShareOf, WaitEvent};
 use crate::table::{Row, Table};
 
 use super::profile::cell;
@@ -91,7 +91,7 @@ pub(super) fn events(table: &Table) -> Vec<WaitEvent> {
 
 /// In one release the headings of wait classes stand over each other's columns. Total, average and waits must fit each
 /// other; where they do not and would the other way round, they are exchanged, and the report says so.
-pub(super) fn repair_classes(report: &mut Report) {
+pub(super) fn repair_classes(classes: &mut Vec<WaitEvent>) -> Option<String> {
     let fits = |event: &WaitEvent| -> Option<bool> {
         let (waits, total, average) = (event.waits?.value, event.total_s?, event.average_us?);
         let expected = total.times(1e6).per(waits)?;
@@ -99,25 +99,22 @@ pub(super) fn repair_classes(report: &mut Report) {
         Some((expected.value - average.value).abs() <= slack.max(0.02 * expected.value))
     };
     let score = |events: &[WaitEvent]| events.iter().filter_map(fits).filter(|fit| *fit).count();
-    let count = report.wait_classes.iter().filter_map(fits).count();
-    if count < 3 || score(&report.wait_classes) * 2 > count {
-        return;
+    let count = classes.iter().filter_map(fits).count();
+    if count < 3 || score(classes) * 2 > count {
+        return None;
     }
-    let mut exchanged = report.wait_classes.clone();
+    let mut exchanged = classes.clone();
     for event in &mut exchanged {
         let (total, average) = (event.total_s, event.average_us);
         event.total_s = average.map(|average| average.times(1e-3));
         event.average_us = total.map(|total| total.times(1e3));
     }
     if score(&exchanged) * 2 > count {
-        report.wait_classes = exchanged;
-        report.notes.push(
+        *classes = exchanged;
+        return Some(
             "the headings of the wait classes are shifted: total and average were told apart by arithmetic"
                 .into(),
         );
-    } else {
-        report
-            .notes
-            .push("in the wait classes, total time, waits and average wait do not fit each other".into());
     }
+    Some("in the wait classes, total time, waits and average wait do not fit each other".into())
 }

@@ -218,7 +218,7 @@ fn waits(
     let number = |figure: Option<Figure>| figure.map(|figure| Value::Number(figure.value));
     [
         column(format!("{title} Waits"), move |named| number(of(&named.report)?.waits)),
-        column(format!("{title} Time (s)"), move |named| number(of(&named.report)?.total_s)),
+        column(format!("{title} Time (s)"), move |named| number(of(&named.report)?.time_s())),
         column(format!("{title} {mean} (ms)"), move |named| {
             Some(Value::Number(of(&named.report)?.mean_us()?.known()? / 1e3))
         }),
@@ -227,7 +227,7 @@ fn waits(
             match event.percent_of {
                 Some(ShareOf::BackgroundTime) => {
                     let db_time = named.report.db_time_s()?.known()?;
-                    Some(Value::Number(100.0 * event.total_s?.known()? / db_time))
+                    Some(Value::Number(100.0 * event.time_s()?.known()? / db_time))
                 }
                 _ => number(event.percent),
             }
@@ -237,7 +237,9 @@ fn waits(
 
 fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
     let own = |name: &str| class == name || (name.len() >= 8 && class.starts_with(name));
-    report.wait_classes.iter().find(|event| own(&event.name)).cloned()
+    let classes =
+        if report.wait_classes.is_empty() { &report.all_wait_classes } else { &report.wait_classes };
+    classes.iter().find(|event| own(&event.name)).cloned()
 }
 
 /// Whether a standby is there: the role, or a destination of redo that is a service.
