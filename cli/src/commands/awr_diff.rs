@@ -61,7 +61,7 @@ fn one(table: &DiffTable, all: bool) -> String {
     let mut view = Table::new();
     view.load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["", "First", "Second", "Change"]);
+        .set_header(["", "First", "Second", "Change %"]);
     for row in &shown {
         let change = row.change_percent.map_or_else(String::new, signed_percent);
         view.add_row([row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]);

@@ -46,9 +46,15 @@ pub struct Over {
 }
 
 impl EventHistogram {
-    /// The share of waits that took longer than a limit. It is exact where the limit is the border of a bucket.
+    /// The share of waits that took longer than a limit. It is exact where the limit is the border of a bucket; borders
+    /// are powers of two, so that one within 3 % is meant: 8 ms is 8,192 us.
     #[must_use]
     pub fn over(&self, limit_us: f64) -> Over {
+        let borders = self.buckets.iter().map(|bucket| bucket.from_us);
+        let limit_us = borders
+            .into_iter()
+            .find(|border| (border - limit_us).abs() <= 0.03 * limit_us)
+            .unwrap_or(limit_us);
         let mut over = Over { least_percent: 0.0, most_percent: 0.0 };
         for bucket in &self.buckets {
             let percent = bucket.percent.value;

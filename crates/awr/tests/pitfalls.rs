@@ -24,10 +24,10 @@ fn pitfall_1_histograms_of_microseconds_are_read_by_their_heads() {
         assert_eq!(percent_between(&real, "SQL*Net message to client", 1.0, 2.0), 89.5);
     }
     if let Some(real) = real("11204") {
-        assert_eq!(percent_between(&real, "log file parallel write", 64_000.0, 128_000.0), 0.0);
-        assert_eq!(percent_between(&real, "log file parallel write", 32_000.0, 64_000.0), 2.2);
+        assert_eq!(percent_between(&real, "log file parallel write", 65_536.0, 131_072.0), 0.0);
+        assert_eq!(percent_between(&real, "log file parallel write", 32_768.0, 65_536.0), 2.2);
         assert_eq!(
-            percent_between(&real, "enq: FU - contention", 8.0 * 1_024_000.0, 16.0 * 1_024_000.0),
+            percent_between(&real, "enq: FU - contention", 8.0 * 1_048_576.0, 16.0 * 1_048_576.0),
             100.0
         );
     }

@@ -26,14 +26,10 @@ pub(crate) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
         .iter()
         .filter(|table| table.title.to_lowercase().starts_with("wait event histogram"))
         .collect();
-    // Since the columns are microseconds, a millisecond is 1,024 of them.
-    let is_binary = tables
-        .iter()
-        .any(|table| table.heads.iter().any(|head| head.name.ends_with("us") || head.name.ends_with('u')));
     let mut order: Vec<String> = Vec::new();
     let mut parts: BTreeMap<String, Parts> = BTreeMap::new();
     for table in tables {
-        let Some((first, edges)) = edges(table, is_binary) else { continue };
+        let Some((first, edges)) = edges(table) else { continue };
         let is_main = !table.title.contains('(');
         let total = table.column(|head| head.contains("waits")).filter(|column| *column < first);
         for row in table.rows.iter().filter(|row| !row.name().is_empty()) {
@@ -73,12 +69,12 @@ fn total_waits(text: &str) -> Option<(Figure, bool)> {
 }
 
 /// The first column of shares, and the upper edges of all but the last.
-fn edges(table: &Table, is_binary: bool) -> Option<(usize, Vec<f64>)> {
+fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     let first = table.column(|head| head.starts_with('<'))?;
     let heads: Vec<&str> = table.heads[first..].iter().map(|head| head.name.as_str()).collect();
     let below = heads.iter().take_while(|head| head.starts_with('<')).count();
     heads.get(below).filter(|head| head.starts_with('>'))?;
-    let choices: Vec<Vec<f64>> = heads[..below].iter().map(|head| readings(head, is_binary)).collect();
+    let choices: Vec<Vec<f64>> = heads[..below].iter().map(|head| readings(head)).collect();
     // Edges grow, and each at most 64-fold: that decides what a cut unit was.
     let mut edges: Vec<f64> = Vec::with_capacity(below);
     for (at, own) in choices.iter().enumerate() {
@@ -96,7 +92,7 @@ fn edges(table: &Table, is_binary: bool) -> Option<(usize, Vec<f64>)> {
 }
 
 /// What a heading such as `<512`, `<1/8s`, `<=1s` or `<2m` may mean, in microseconds.
-fn readings(head: &str, is_binary: bool) -> Vec<f64> {
+fn readings(head: &str) -> Vec<f64> {
     let body = head.trim_start_matches(['<', '=']);
     let end = body.find(|symbol: char| !(symbol.is_ascii_digit() || symbol == '/')).unwrap_or(body.len());
     let (digits, unit) = body.split_at(end);
@@ -107,7 +103,8 @@ fn readings(head: &str, is_binary: bool) -> Vec<f64> {
         None => digits.parse::<f64>().ok(),
     };
     let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) else { return Vec::new() };
-    let ms = if is_binary { 1024.0 } else { 1000.0 };
+    // On one scale: since the columns are microseconds a millisecond is 1,024 of them, and before that 2.4 % less.
+    let ms = 1024.0;
     let s = 1024.0 * ms;
     let m = 64.0 * s;
     let units: &[f64] = match unit {
@@ -182,15 +179,15 @@ mod tests {
     #[test]
     fn cut_units_are_found_again() {
         let main = table("Wait Event Histogram", &MAIN, &[]);
-        assert_eq!(edges(&main, true).unwrap().1, [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+        assert_eq!(edges(&main).unwrap().1, [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
         let ms = table("Wait Event Histogram (up to 32 ms)", &MS, &[]);
-        assert_eq!(edges(&ms, true).unwrap().1, [512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0]);
+        assert_eq!(edges(&ms).unwrap().1, [512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0]);
         let minutes = table("", &["<2s", "<4s", "<8s", "<16s", "<32s", "< 1m", "< 2m", ">=2m"], &[]);
-        assert_eq!(edges(&minutes, false).unwrap().1[5..], [64.0 * 1_024_000.0, 128.0 * 1_024_000.0]);
+        assert_eq!(edges(&minutes).unwrap().1[5..], [64.0 * 1_048_576.0, 128.0 * 1_048_576.0]);
         let older = table("", &["<1ms", "<2ms", "<4ms", "<8ms", "<16ms", "<32ms", "<=1s", ">1s"], &[]);
-        assert_eq!(edges(&older, false).unwrap().1[5..], [32_000.0, 1_024_000.0]);
+        assert_eq!(edges(&older).unwrap().1[5..], [32_768.0, 1_048_576.0]);
         let eighths = table("", &["<32ms", "<64ms", "<1/8s", "<1/4s", "<1/2s", "<1s", "<2s", ">=2s"], &[]);
-        assert_eq!(edges(&eighths, false).unwrap().1[1..3], [64_000.0, 128_000.0]);
+        assert_eq!(edges(&eighths).unwrap().1[1..3], [65_536.0, 131_072.0]);
     }
 
     #[test]
