@@ -95,7 +95,7 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
     assert!((0.98..=1.0).contains(&(redo / log)), "{redo} bytes of redo, the log grew by {log}");
     // The sessions are gone, so that the server has waited for them: their CPU is in its children's. The run's part of
     // that is what lies between its snapshots; connecting and looking around come on top.
-    let db = number(&record, "/db_cpu/total/user_s") + number(&record, "/db_cpu/total/system_s");
+    let db = number(&record, "/db_cpu/cpu/user_s") + number(&record, "/db_cpu/cpu/system_s");
     let all = after.cpu_s - before.cpu_s;
     assert!(db <= all + 0.05 && db >= 0.5 * all, "{db} s of DB CPU, the kernel says {all} s");
 }
