@@ -9,6 +9,7 @@ mod process;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -134,8 +135,16 @@ impl MariaDb {
         self.folder.path().join("s")
     }
 
+    /// A program of the server. Temporary files are its own, because each server that starts removes those that others
+    /// have in the same folder.
+    fn command(&self, name: &str) -> Result<Command, String> {
+        let mut command = self.account.command(&program(name)?);
+        command.env("TMPDIR", self.folder.path());
+        Ok(command)
+    }
+
     fn init(&self) -> Result<(), String> {
-        let mut command = self.account.command(&program("mariadb-install-db")?);
+        let mut command = self.command("mariadb-install-db")?;
         command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
         command.arg(format!("--datadir={}", self.data_folder().display()));
         // The size of pages is decided here.
@@ -175,7 +184,7 @@ impl MariaDb {
 
     fn begin_on(&self, port: u16) -> Result<Process, String> {
         let log = self.folder.path().join("log");
-        let mut command = self.account.command(&program("mariadbd")?);
+        let mut command = self.command("mariadbd")?;
         command.arg("--no-defaults").arg(format!("--datadir={}", self.data_folder().display()));
         command
             .arg(format!("--socket={}", self.socket().display()))
