@@ -194,7 +194,9 @@ fn direct_reads_are_called_physical() {
     assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
     let report = bench.folder.slob(["report"]).success().stdout;
     let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
-    assert!(verdict.contains("GOOD"), "{verdict}");
+    // Others' reads of the same device make it harder to tell.
+    let crowded = device * 100 > database * 103;
+    assert!(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), "{verdict}");
 }
 
 #[rstest]

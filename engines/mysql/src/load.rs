@@ -15,8 +15,10 @@ use crate::layout::{RowLayout, sentinels};
 use crate::names::{COMMENT, INDEX, MARKER, SLICES, columns, database, loaded_columns, plain, table};
 use crate::rows::Rows;
 
-/// What prepares the connections of loaders.
+/// What prepares the connections of loaders. Texts arrive in the character set of their columns, so that the server need not
+/// convert them.
 pub(crate) const SETTINGS: &[&str] = &[
+    "SET SESSION character_set_client = ascii, collation_connection = ascii_bin",
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60, net_read_timeout = 600",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
