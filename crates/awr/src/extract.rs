@@ -23,7 +23,7 @@ const WANTED: [&str; 38] = [
     "top 10 foreground",
     "top 10 timed",
     "top timed",
-    "wait classes",
+    "wait class",
     "wait events",
     "foreground wait",
     "background wait events",
