@@ -84,7 +84,7 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
     let folder = Folder::new();
     folder.write("slob.conf", "TARGET=null:?latency_us=1000\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
     let near = |_: &i32| {
-        let curve = saturate(&folder, &["--by", "rate", "-t", "2"]);
+        let curve = saturate(&folder, &["--by", "rate", "-t", "2", "--limit", "response-p99=60s"]);
         assert!(curve["knee_sessions"].is_null(), "{curve}");
         let points = curve["points"].as_array().unwrap();
         assert!(points[0]["rate_per_s"].is_null() && points[1]["rate_per_s"].is_u64(), "{curve}");

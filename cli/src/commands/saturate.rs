@@ -157,7 +157,8 @@ impl Work {
     /// Finds what a closed loop does, which the steps of the rate are a part of.
     fn find_step(&mut self) -> Result<(), Failure> {
         let record = self.measure(&[("RATE", "0".to_owned())], "closed")?;
-        let point = CurvePoint { over_limit: false, ..self.point(&record)? };
+        // A limit may be one of response times, which a closed loop has not.
+        let point = judged(&record, false)?;
         let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
         output::say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
         // A float becomes an integer by saturation.
@@ -170,8 +171,7 @@ impl Work {
     /// The point of a run; over the limit is also a rate that was not kept.
     fn point(&self, record: &Record) -> Result<CurvePoint, Failure> {
         let passed = self.passed(record)?;
-        let mut point = CurvePoint::of(record, passed)
-            .ok_or_else(|| Failure::failed(format!("run {} has no throughput to judge by", record.id)))?;
+        let mut point = judged(record, passed)?;
         let missed = |rate: u32| point.operations_per_s < (1.0 - self.tolerance) * f64::from(rate);
         point.over_limit |= point.rate_per_s.is_some_and(missed);
         Ok(point)
@@ -245,4 +245,9 @@ impl Work {
             tolerance_percent: percent,
         }
     }
+}
+
+fn judged(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {
+    CurvePoint::of(record, over_limit)
+        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to judge by", record.id)))
 }
