@@ -1,5 +1,6 @@
 //! The command line. The flags of parameters come from the parameter table.
 
+mod awr;
 mod campaigns;
 mod records;
 
@@ -36,6 +37,7 @@ pub(crate) fn command() -> Command {
         .subcommand(report())
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
+        .subcommand(awr::command())
         .subcommand(probe())
         .subcommand(conf())
         .subcommand(verify())
@@ -123,7 +125,7 @@ fn report() -> Command {
             .arg(switch("html").help("Write the report with its charts as one HTML file, beside the record").conflicts_with("compare-probe"))
             .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` is stdout"))
             .arg(switch("compare-probe").help("Only how the run compares with the device without a database: what the buffer cache costs"))
-            .after_help("Examples:\n  slob report                                the last run, as text\n  slob report 20261120T231840Z-demo --html   write its report.html again\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe"),
+            .after_help("Examples:\n  slob report                                the last run, as text\n  slob report 20261120T231840Z-demo --html   write its report.html again\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
         is_results_dir,
     )
 }

@@ -3,9 +3,8 @@
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
 use crate::live;
 
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
@@ -20,16 +19,15 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a page to a file, which is said, or to stdout for `-`.
-pub(crate) fn write_page(page: &str, path: &Path) -> Outcome {
+pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        print(page)?;
-        return Ok(ExitCode::SUCCESS);
+        return print(page);
     }
     fs::write(path, page).map_err(|error| {
         Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
     })?;
     say(&format!("wrote {}", path.display()));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// `1 schema`, `2 schemas`.

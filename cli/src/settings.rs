@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use slob_record::ConfigEntry;
-use slob_spec::{ConfFile, Settings, Warning};
+use slob_spec::{ConfFile, Entry, Origin, Settings, Value, Warning};
 
 use crate::failure::Failure;
 use crate::{args, output, registry};
@@ -46,9 +46,23 @@ fn resolve_with(
     let mut flags = extra.to_vec();
     flags.extend(args::flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &flags)?;
+    refuse_visible_password(&resolved.settings)?;
     warn(file.map(ConfFile::warnings).unwrap_or_default());
     warn(&resolved.warnings);
     Ok(resolved.settings)
+}
+
+/// A password on the command line is read by everybody who lists processes.
+fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
+    let target = settings.entry("TARGET").filter(|entry| *entry.origin() == Origin::Flag);
+    match target.and_then(Entry::value) {
+        Some(Value::Target(target)) if target.password().is_some() => Err(Failure::usage(format!(
+            "--target {target} came with a password (not shown), which everybody on this host can read in the list of \
+             processes; change it, and give it in the database's own password file, in the environment (SLOB_TARGET may hold the \
+             whole address), or in a slob.conf that only you can read"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Says warnings.

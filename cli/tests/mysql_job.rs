@@ -137,7 +137,8 @@ fn counts_equal_the_plan(#[case] place: &str) {
             );
         }
         // The server's own counts, of conflicts that were repeated too.
-        let retries = record["retries"].as_u64().unwrap_or(0);
+        let conflicts = record["conflicts"].as_object();
+        let retries: u64 = conflicts.map_or(0, |codes| codes.values().filter_map(Value::as_u64).sum());
         let changed = status("Handler_update") - before.0;
         assert!(
             (40 * updates * 5..=(40 * updates + retries) * 5).contains(&changed),
@@ -194,6 +195,36 @@ fn direct_reads_are_called_physical() {
     let report = bench.folder.slob(["report"]).success().stdout;
     let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
     assert!(verdict.contains("GOOD"), "{verdict}");
+}
+
+#[rstest]
+#[case("8k", 8192)]
+#[case("32k", 32_768)]
+fn pages_of_other_sizes_hold_a_row_each(#[case] size: &str, #[case] bytes: u64) {
+    let page_size = format!("innodb-page-size={size}");
+    let settings = [&page_size, "innodb-buffer-pool-size=16M", "innodb-flush-log-at-trx-commit=2"];
+    let Some(bench) = bench(&settings) else { return };
+    bench.setup("1", "16M");
+    let flags = ["--work-loop", "500", "--update-pct", "20", "--work-unit", "16"];
+    let record = bench.run(&flags);
+    assert_eq!(record["server"]["block_bytes"], bytes);
+    assert_eq!((rows(&record, "select"), rows(&record, "update")), (400 * 16, 100 * 16));
+    let schema = &record["load"]["schemas"][0];
+    assert_eq!(schema["rows"], (16 << 20) / bytes);
+    assert_eq!(schema["rows"], schema["row_blocks"]);
+    let reads = record["counters"]["physical_reads"].as_u64().unwrap();
+    assert_eq!(record["counters"]["physical_read_bytes"], reads * bytes);
+    bench.folder.slob(["verify"]).success();
+}
+
+#[test]
+fn pages_that_hold_no_row_of_the_method_are_refused() {
+    let Some(bench) = bench(&["innodb-page-size=4k"]) else { return };
+    let refused = bench.folder.slob(["setup", "--target", &bench.target, "--scale", "8M", "1"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("innodb_page_size=16k"), "what to do is said: {}", refused.stderr);
+    let sql = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'slob%'";
+    assert_eq!(bench.server.ask(sql), 0, "nothing is left behind");
 }
 
 #[test]

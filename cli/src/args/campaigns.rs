@@ -126,6 +126,7 @@ Examples:
   slob analyze campaigns/fs --scale raw             figures relative to a variant's
   slob analyze awr_info.txt --variants XFS,EXT3     what awr_info printed; variants are parts of FILE
   slob analyze campaigns/fs --html -o fs.html       a page with charts
+  slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
 Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
     let command = Command::new("analyze")
@@ -136,7 +137,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .required(true)
                 .num_args(1..)
                 .value_name("DIR|FILE")
-                .help("A campaign, a folder of runs, a run, or a file in the form of awr_info (older or newer)"),
+                .help("A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports"),
         )
         .arg(
             Arg::new("variants")

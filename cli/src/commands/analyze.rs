@@ -1,4 +1,5 @@
-//! `slob analyze`: repeated runs of several variants, from a campaign, from records, or from what `awr_info` printed.
+//! `slob analyze`: repeated runs of several variants, from a campaign, from records, from what `awr_info` printed, or from
+//! AWR reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,6 +15,8 @@ use slob_report::analysis::{
 use slob_report::html::analysis_page;
 use slob_report::info::{self, Row, Value};
 
+use super::awr_files::{self, Files};
+use super::awr_info::pipes as awr_info_text;
 use super::campaign::known_column;
 use crate::failure::{Failure, Outcome};
 use crate::tables::Records;
@@ -82,6 +85,9 @@ impl Inputs {
             return self.add_campaign(path, &schedule, &state);
         }
         self.others = true;
+        if awr_files::are_reports(path) {
+            return self.add_reports(path);
+        }
         if path.is_file() {
             let text = fs::read(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
             let text = String::from_utf8_lossy(&text);
@@ -93,6 +99,20 @@ impl Inputs {
             }
         }
         self.add_records(results, input, by)
+    }
+
+    /// AWR and Statspack reports, by SLOB.R's rules: what `awr_info` would print of them.
+    fn add_reports(&mut self, path: &Path) -> Result<(), Failure> {
+        let read = Files::read([&path.to_owned()], |named| named.awr_info())?;
+        self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
+        let text = awr_info_text(&read.kept);
+        let mut runs = awr_info::parse(&text).map_err(Failure::usage)?;
+        // Their megabytes are 2^20 bytes.
+        for redo in runs.iter_mut().filter_map(|run| run.figures.get_mut("redo_bytes_per_s")) {
+            *redo *= 1_048_576.0 / 1e6;
+        }
+        self.runs.extend(runs);
+        Ok(())
     }
 
     fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {

@@ -32,7 +32,8 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
     let diff = Diff::of(&first, &second, percent / 100.0).map_err(Failure::usage)?;
     if html {
         let page = diff_page(&diff, &first, &second);
-        return write_page(&page, matches.get_one("output").map_or(Path::new(HTML), PathBuf::as_path));
+        write_page(&page, matches.get_one("output").map_or(Path::new(HTML), PathBuf::as_path))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let text = if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&diff);

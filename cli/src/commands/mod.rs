@@ -1,6 +1,13 @@
 //! One file per command.
 
 mod analyze;
+mod awr;
+mod awr_check;
+mod awr_diff;
+mod awr_files;
+mod awr_histogram;
+mod awr_info;
+mod awr_page;
 mod campaign;
 mod completions;
 mod conf;
@@ -40,6 +47,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("campaign", matches)) => campaign::campaign(matches),
         Some(("saturate", matches)) => saturate::saturate(matches),
         Some(("analyze", matches)) => analyze::analyze(matches),
+        Some(("awr", matches)) => awr::awr(matches),
         Some(("probe", matches)) => probe::probe(matches),
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),

@@ -9,12 +9,16 @@ use slob_report::html::run_page;
 use slob_report::{compact_summary, compare_probe_text, text_report};
 
 use super::run::HTML_REPORT;
+use super::{awr_files, awr_page};
 use crate::failure::{Failure, Outcome};
 use crate::output::write_page;
 use crate::{output, settings};
 
 pub(crate) fn report(matches: &ArgMatches) -> Outcome {
     let name = matches.get_one::<String>("run").map_or("latest", String::as_str);
+    if awr_files::are_reports(Path::new(name)) {
+        return awr_html(Path::new(name), matches);
+    }
     let path = find_run(&settings::results_dir(&settings::resolve(matches, &[])?), name)?;
     let record = read_record(&path)?;
     if matches.get_flag("html") {
@@ -31,9 +35,26 @@ pub(crate) fn report(matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// AWR and Statspack reports over time, as one page.
+fn awr_html(path: &Path, matches: &ArgMatches) -> Outcome {
+    if !matches.get_flag("html") {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "{path}: these are reports already; say --html for a page of them over time, or use `slob awr info {path}`"
+        )));
+    }
+    let (page, code) = awr_page::page_of(path)?;
+    let beside =
+        || PathBuf::from(format!("{}.over-time.html", path.display().to_string().trim_end_matches('/')));
+    let output = matches.get_one::<PathBuf>("output").cloned().unwrap_or_else(beside);
+    write_page(&page, &output)?;
+    Ok(code)
+}
+
 /// Writes the page to a file, beside the record if none is named, or to stdout for `-`.
 fn html(record: &Record, run: &Path, output: Option<&PathBuf>) -> Outcome {
     let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
     let path = output.cloned().unwrap_or_else(|| folder.join(HTML_REPORT));
-    write_page(&run_page(record), &path)
+    write_page(&run_page(record), &path)?;
+    Ok(ExitCode::SUCCESS)
 }

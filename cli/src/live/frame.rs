@@ -204,17 +204,17 @@ fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String,
     }
 }
 
-/// Mean and extremes over the window; before it, over the warm-up.
+/// Mean and extremes over the window; before it, over the warm-up, which is said.
 fn foot(state: &RunState, figure: Figure, show: fn(f64) -> String) -> String {
     let measured: Vec<f64> = state.measured().filter_map(figure).collect();
     let (what, values) = match measured.is_empty() {
-        true => ("warm-up", state.history.iter().filter_map(figure).collect()),
-        false => ("window", measured),
+        true => ("warm-up: ", state.history.iter().filter_map(figure).collect()),
+        false => ("", measured),
     };
     let [mean, least, most] = [summary::mean, summary::minimum, summary::maximum].map(|of| of(&values));
     match (mean, least, most) {
         (Some(mean), Some(least), Some(most)) => {
-            format!("{what}: mean {}, {} to {}", show(mean), show(least), show(most))
+            format!("{what}mean {}, {} to {}", show(mean), show(least), show(most))
         }
         _ => "not known".to_owned(),
     }

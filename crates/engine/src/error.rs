@@ -53,6 +53,13 @@ impl EngineError {
         self
     }
 
+    /// The same as another sort of failure, where the place it happened in says more than the server's code.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

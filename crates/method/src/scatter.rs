@@ -71,6 +71,13 @@ impl Scatter {
         self.walk(key, Self::decrypt)
     }
 
+    /// As [`Scatter::position_of`], of a key that was read back and may be damaged: 0, which is no position, if it is
+    /// no key.
+    #[must_use]
+    pub fn position_of_any(&self, key: u64) -> u64 {
+        if (1..=self.n).contains(&key) { self.position_of(key) } else { 0 }
+    }
+
     fn walk(&self, from: u64, step: impl Fn(&Self, u64) -> u64) -> u64 {
         assert!((1..=self.n).contains(&from), "{from} is outside 1..={}", self.n);
         // The domain is less than twice n (four points at least), so this takes two steps on average at worst.

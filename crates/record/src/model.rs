@@ -46,6 +46,9 @@ pub struct Record {
     /// their mean gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<u64>,
+    /// Operations of the whole run that were repeated after a conflict with other sessions, by the database's code.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conflicts: BTreeMap<String, u64>,
     /// Every time that a session was without its database and the run went on, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,

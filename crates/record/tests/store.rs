@@ -31,6 +31,7 @@ fn record(id: &str) -> Record {
         window: None,
         operations: Default::default(),
         backlog: None,
+        conflicts: Default::default(),
         losses: Vec::new(),
         marks: Vec::new(),
         until_steady: None,

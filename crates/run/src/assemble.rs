@@ -90,7 +90,8 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     let endpoints = endpoints(&context.engine.endpoints(), &parts, snapshots);
-    let mut notes = notes(&parts);
+    let conflicts = conflicts(&parts);
+    let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
     Record {
@@ -111,6 +112,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
             .arrivals
             .zip(window)
             .map(|(arrivals, window)| backlog(arrivals, window, &parts.tally)),
+        conflicts,
         losses: losses(&parts),
         marks: parts.marks.0.clone(),
         until_steady: parts.settling.as_ref().map(Settling::settled),
@@ -140,10 +142,15 @@ fn window(parts: &Parts) -> Option<Window> {
         .then(|| Window { begin_s: begin.taken.saturating_duration_since(start).as_secs_f64(), seconds })
 }
 
-fn notes(parts: &Parts) -> Vec<String> {
+/// By the database's code, of all sessions.
+fn conflicts(parts: &Parts) -> BTreeMap<String, u64> {
+    let mut sum = BTreeMap::new();
+    parts.sessions.iter().for_each(|(_, end)| end.conflicts.add_to(&mut sum));
+    sum
+}
+
+fn notes(parts: &Parts, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
     let mut notes = parts.notes.clone();
-    let mut conflicts = BTreeMap::new();
-    parts.sessions.iter().for_each(|(_, end)| end.conflicts.add_to(&mut conflicts));
     for (code, count) in conflicts {
         notes
             .push(format!("{count} operations were repeated after a conflict with other sessions ({code})."));

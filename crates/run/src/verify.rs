@@ -1,12 +1,12 @@
 //! Reading rows back and checking every byte of them.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState};
-use slob_method::{RowState, SchemaNo, Table};
+use slob_method::{RowState, Table};
 use slob_record::Verification;
 
 use crate::RunError;
@@ -18,6 +18,9 @@ const SAMPLED_ROWS: u64 = 100;
 const PIECE: u64 = 4096;
 /// Faults that are named; the rest are counted.
 const NAMED_FAULTS: usize = 100;
+/// How long a server that died while it was read from may take to be back, and how often it is asked.
+const RECOVERY: Duration = Duration::from_secs(30);
+const RETRY: Duration = Duration::from_millis(100);
 
 /// What a full verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +66,8 @@ pub fn verify(
 ) -> Result<VerifySummary, RunError> {
     let states = complete(engine)?;
     let pieces = pieces(&states);
-    let total: u64 = pieces.iter().map(|piece| piece.end - piece.first).sum();
+    let total: u64 = pieces.iter().map(Piece::rows).sum();
+    let reader = Reader::new(engine, stop);
     let next = Mutex::new(pieces.into_iter());
     let (read, found) = (AtomicU64::new(0), Mutex::new(Ok(VerifySummary::default())));
     thread::scope(|scope| {
@@ -73,9 +77,8 @@ pub fn verify(
                     let Some(piece) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else {
                         break;
                     };
-                    let result = check_piece(engine, piece.state, piece.table, piece.first..piece.end);
-                    let rows = piece.end - piece.first;
-                    on_rows(read.fetch_add(rows, Ordering::Relaxed) + rows, total);
+                    let result = reader.check(piece);
+                    on_rows(read.fetch_add(piece.rows(), Ordering::Relaxed) + piece.rows(), total);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     match (found.as_mut(), result) {
                         (Ok(found), Ok(part)) => found.add(part),
@@ -109,12 +112,30 @@ fn complete(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     }
 }
 
+/// Rows of a table, from one position up to another.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     state: &'a SchemaState,
     table: Table,
     first: u64,
     end: u64,
+}
+
+impl Piece<'_> {
+    fn rows(&self) -> u64 {
+        self.end - self.first
+    }
+
+    /// Both halves; `None` of a single row.
+    fn halves(self) -> Option<Vec<Self>> {
+        let middle = self.first.midpoint(self.end);
+        (self.rows() > 1).then(|| vec![Self { end: middle, ..self }, Self { first: middle, ..self }])
+    }
+
+    /// A row in words.
+    fn place(&self, position: u64) -> String {
+        format!("schema {}, {}, row {position}", self.state.schema, self.table.name())
+    }
 }
 
 fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
@@ -133,40 +154,113 @@ fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn check_piece(
-    engine: &dyn Engine,
-    state: &SchemaState,
-    table: Table,
-    positions: std::ops::Range<u64>,
-) -> Result<VerifySummary, EngineError> {
-    let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
-    let mut found = VerifySummary::default();
-    let mut seen = vec![false; (positions.end - positions.start) as usize];
-    let place = |position: u64| place(state.schema, table, position);
-    let result = engine.read_rows(state.schema, table, positions.clone(), &mut |row| {
-        found.rows += 1;
-        if let Some(seen) = row.position.checked_sub(positions.start).and_then(|i| seen.get_mut(i as usize)) {
-            *seen = true;
-        }
-        match verifier.check(row) {
-            Ok(RowState::Loaded) => {}
-            Ok(RowState::Updated(_)) => found.updated += 1,
-            Err(fault) => found.fault(format!("{}: {fault}", place(row.position))),
-        }
-    });
-    match result {
-        // Damage is what is looked for: the rows that it hides are missing, and the others go on being read.
-        Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
-        other => other?,
-    }
-    for (position, _) in positions.zip(&seen).filter(|(_, seen)| !**seen) {
-        found.fault(format!("{} is missing", place(position)));
-    }
-    Ok(found)
+/// Reads pieces, and finds the rows within them that can't be read.
+struct Reader<'a> {
+    engine: &'a dyn Engine,
+    stop: &'a AtomicBool,
+    /// Held by all that read, and by one alone once a server has died: damage can make it die of reading a row, and with it
+    /// go the reads of all others, whose rows are not to be suspected.
+    turn: RwLock<()>,
 }
 
-fn place(schema: SchemaNo, table: Table, position: u64) -> String {
-    format!("schema {schema}, {}, row {position}", table.name())
+impl<'a> Reader<'a> {
+    fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
+        Self { engine, stop, turn: RwLock::new(()) }
+    }
+
+    fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
+        let together = self.turn.read().unwrap_or_else(PoisonError::into_inner);
+        let result = self.read(piece);
+        drop(together);
+        match result {
+            Err(error) if may_be_damage(&error) => {
+                let _alone = self.turn.write().unwrap_or_else(PoisonError::into_inner);
+                self.check_alone(piece, error)
+            }
+            other => other,
+        }
+    }
+
+    /// Reads what failed with `error` again, in ever smaller parts, so that what hides a row hides no others.
+    fn check_alone(&self, piece: Piece<'_>, error: EngineError) -> Result<VerifySummary, EngineError> {
+        let parts = piece.halves().unwrap_or_else(|| vec![piece]);
+        let mut found = VerifySummary::default();
+        for part in parts {
+            // What the server needs to get up again is not the next row's fault.
+            if !self.is_back() {
+                return Err(error);
+            }
+            match self.read(part) {
+                Err(error) if may_be_damage(&error) && part.rows() > 1 => {
+                    found.add(self.check_alone(part, error)?);
+                }
+                Err(error) if may_be_damage(&error) => {
+                    found.fault(format!("{} can't be read: {error}", part.place(part.first)));
+                }
+                other => found.add(other?),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the server answers, now or after its recovery.
+    fn is_back(&self) -> bool {
+        let limit = Instant::now() + RECOVERY;
+        while !self.stop.load(Ordering::Relaxed) {
+            match self.engine.schemas() {
+                Err(error) if error.kind() == ErrorKind::Connection && Instant::now() < limit => {
+                    thread::sleep(RETRY);
+                }
+                answer => return answer.is_ok(),
+            }
+        }
+        false
+    }
+
+    fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
+        let Piece { state, table, first, end } = piece;
+        let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
+        let mut rows = vec![None; piece.rows() as usize];
+        let (mut visited, mut strays) = (0, 0);
+        self.engine.read_rows(state.schema, table, first..end, &mut |row| {
+            visited += 1;
+            let place = row.position.checked_sub(first).and_then(|i| rows.get_mut(i as usize));
+            let checked = verifier.check(row).map_err(|fault| fault.to_string());
+            match place {
+                Some(place @ None) => *place = Some(checked),
+                // A damaged key makes a row look like another: the sound one of both is the one.
+                Some(Some(known)) => {
+                    strays += 1;
+                    if known.is_err() {
+                        *known = checked;
+                    }
+                }
+                None => strays += 1,
+            }
+        })?;
+        let mut found = VerifySummary { rows: visited, ..VerifySummary::default() };
+        let mut missing = 0_u64;
+        for (position, row) in (first..end).zip(rows) {
+            match row {
+                Some(Ok(RowState::Loaded)) => {}
+                Some(Ok(RowState::Updated(_))) => found.updated += 1,
+                Some(Err(fault)) => found.fault(format!("{}: {fault}", piece.place(position))),
+                None => {
+                    missing += 1;
+                    found.fault(format!("{} is missing", piece.place(position)));
+                }
+            }
+        }
+        for _ in missing..strays {
+            found.fault(format!("a row that nobody loaded is among those from {}", piece.place(first)));
+        }
+        Ok(found)
+    }
+}
+
+/// Damage is what is looked for. A server can also die of it.
+fn may_be_damage(error: &EngineError) -> bool {
+    matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
 /// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored.
@@ -176,13 +270,17 @@ pub(crate) fn sample(engine: &dyn Engine, states: &[SchemaState]) -> Option<Veri
     }
     let mut found = VerifySummary::default();
     let mut random = fresh_seed();
+    let stop = AtomicBool::new(false);
+    let reader = Reader::new(engine, &stop);
     for i in 0..SAMPLED_ROWS {
         let state = &states[i as usize % states.len()];
         // A permutation of a random number is as good a draw as any.
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let position = (random >> 16) % state.load.scale + 1;
-        match check_piece(engine, state, Table::Main, position..position + 1) {
+        let first = (random >> 16) % state.load.scale + 1;
+        match reader.read(Piece { state, table: Table::Main, first, end: first + 1 }) {
             Ok(part) => found.add(part),
+            // One that is damaged may be alone, and the server there again for the next.
+            Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
             Err(error) => {
                 found.fault(error.to_string());
                 break;

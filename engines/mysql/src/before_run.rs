@@ -21,13 +21,15 @@ use crate::{capacity, catalog, flush, plans, procedure};
 pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
     check_capacity(inner, run)?;
     let mut notes = Vec::new();
-    inner.look.with(&inner.connector, |conn| {
-        if inner.loop_place == LoopPlace::Server {
-            check_clock(conn)?;
-        }
-        run.schemas.iter().try_for_each(|schema| check_schema(inner, conn, *schema))
-    })?;
     for server in inner.servers.iter().filter(|server| server.is_first()) {
+        let name = inner.connector.endpoint(server.endpoint());
+        server.with(&inner.connector, |conn| {
+            catch_up(conn, &name)?;
+            if inner.loop_place == LoopPlace::Server {
+                check_clock(conn, &name)?;
+            }
+            run.schemas.iter().try_for_each(|schema| check_schema(inner, conn, *schema, &name))
+        })?;
         let (quiet, changed) =
             server.with(&inner.connector, |conn| Quiet::make(conn, &inner.connector, server.endpoint()))?;
         inner.quiet.lock().unwrap_or_else(PoisonError::into_inner).push(quiet);
@@ -54,8 +56,21 @@ fn check_capacity(inner: &Inner, run: &RunPlan<'_>) -> Result<(), EngineError> {
     Ok(())
 }
 
-fn check_schema(inner: &Inner, conn: &mut Conn, schema: SchemaNo) -> Result<(), EngineError> {
-    let step = format!("checking {}", plain(schema));
+/// Waits until a node of a Galera cluster has applied what was committed on the others, such as a load just now.
+fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
+    let step = format!("waiting until {endpoint} has what its cluster has");
+    let fail = |error: mysql::Error| failed(step.as_str(), &error);
+    let waits: Option<(String, String)> =
+        conn.query_first("SHOW VARIABLES LIKE 'wsrep_sync_wait'").map_err(fail)?;
+    let Some((_, before)) = waits else { return Ok(()) };
+    conn.query_drop("SET SESSION wsrep_sync_wait = 1").map_err(fail)?;
+    // Any SELECT waits, and only a SELECT: a CALL does not.
+    conn.query_drop("SELECT COUNT(*) FROM information_schema.SCHEMATA").map_err(fail)?;
+    conn.query_drop(format!("SET SESSION wsrep_sync_wait = {before}")).map_err(fail)
+}
+
+fn check_schema(inner: &Inner, conn: &mut Conn, schema: SchemaNo, endpoint: &str) -> Result<(), EngineError> {
+    let step = format!("checking {} on {endpoint}", plain(schema));
     let load = catalog::schema(conn, schema, &step)?.load;
     if inner.loop_place == LoopPlace::Server {
         procedure::install(conn, &load, schema, &step)?;
@@ -64,8 +79,8 @@ fn check_schema(inner: &Inner, conn: &mut Conn, schema: SchemaNo) -> Result<(), 
 }
 
 /// Durations are differences of SYSDATE, which a server can be told to hold still within a statement.
-fn check_clock(conn: &mut Conn) -> Result<(), EngineError> {
-    let step = "looking at the server's clock";
+fn check_clock(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
+    let step = &format!("looking at the clock of {endpoint}");
     let sql = "SELECT SLEEP(0.002), SYSDATE(6) > NOW(6)";
     let moves: Option<(i64, bool)> = conn.query_first(sql).map_err(|error| failed(step, &error))?;
     if moves.is_some_and(|(_, moves)| moves) {

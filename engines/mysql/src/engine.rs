@@ -30,7 +30,7 @@ pub const KIND: EngineKind = EngineKind {
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
     let connector = Arc::new(Connector::from_target(&spec.target)?);
-    let look = Links::new(session::SETTINGS, 0);
+    let look = Links::to_any(session::SETTINGS);
     let product = look.with(&connector, Product::ask)?;
     Ok(Box::new(MysqlEngine(Arc::new(Inner {
         servers: servers::watch(&connector)?,
@@ -87,7 +87,7 @@ pub(crate) struct Inner {
     pub(crate) loop_place: LoopPlace,
     /// Connections of loaders.
     load: Links,
-    /// Connections for looking at data and plans.
+    /// Connections for looking at data and plans; they outlive the node of a cluster that dies.
     pub(crate) look: Links,
     /// The servers behind the endpoints.
     pub(crate) servers: Vec<Watched>,

@@ -48,10 +48,14 @@ pub(crate) fn kind_of(code: u16) -> ErrorKind {
     match code {
         // KILL QUERY, and the time limits of statements of both products.
         1317 | 1969 | 3024 => ErrorKind::Cancelled,
-        // Lock wait and deadlock; Galera says the latter of a COMMIT that lost against another node.
-        1205 | 1213 | 3572 => ErrorKind::Retryable,
-        // Shutdown, KILL CONNECTION, gone away, and a Galera node that left its cluster.
-        1053 | 1047 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorKind::Connection,
+        // Lock wait and deadlock; Galera says the latter of a COMMIT that lost against another node, MySQL's group
+        // replication the last.
+        1205 | 1213 | 3101 | 3572 => ErrorKind::Retryable,
+        // Shutdown, KILL CONNECTION, gone away.
+        1053 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorKind::Connection,
+        // A server that answers and can't serve: a Galera node that left its cluster, at a COMMIT and after it, and a
+        // primary that became a replica. Another endpoint may.
+        1047 | 1180 | 1290 | 1792 | 1836 => ErrorKind::Connection,
         1021 | 1114 | 1041 => ErrorKind::Space,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1410 | 1698 => ErrorKind::Privilege,
         1007 | 1008 | 1040 | 1046 | 1049 | 1050 | 1051 | 1146 | 1203 | 1226 | 1305 => ErrorKind::Usage,
@@ -74,6 +78,9 @@ fn advice(code: u16) -> Option<&'static str> {
         }
         1053 | 1927 | 2013 => "see the server's log: it was stopped, or ended this session",
         1047 => "this node has left its cluster: see its log and wsrep_cluster_status",
+        1180 => {
+            "this node lost its cluster, or can't write its log: see the server's log and wsrep_cluster_status"
+        }
         1153 => "raise max_allowed_packet on the server",
         1290 | 1792 | 1836 => "this server is read-only: name the primary",
         1712 | 1815 | 1877 => "the data are damaged: drop the schema with `slob drop` and load it again",
@@ -90,6 +97,14 @@ mod tests {
     #[case(1317, ErrorKind::Cancelled)]
     #[case(1213, ErrorKind::Retryable)]
     #[case(1205, ErrorKind::Retryable)]
+    #[case(3101, ErrorKind::Retryable)]
+    #[case(1047, ErrorKind::Connection)]
+    #[case(1180, ErrorKind::Connection)]
+    #[case(1290, ErrorKind::Connection)]
+    #[case(1792, ErrorKind::Connection)]
+    #[case(1836, ErrorKind::Connection)]
+    #[case(1927, ErrorKind::Connection)]
+    #[case(2006, ErrorKind::Connection)]
     #[case(2013, ErrorKind::Connection)]
     #[case(1053, ErrorKind::Connection)]
     #[case(1114, ErrorKind::Space)]
@@ -100,5 +115,29 @@ mod tests {
     #[case(1064, ErrorKind::Fatal)]
     fn codes_have_their_kinds(#[case] code: u16, #[case] kind: ErrorKind) {
         assert_eq!(kind_of(code), kind);
+    }
+
+    /// A node of a cluster that does not serve must send a session to the next one, and say what to look at.
+    #[rstest]
+    #[case(1047, "wsrep_cluster_status")]
+    #[case(1180, "wsrep_cluster_status")]
+    #[case(1290, "name the primary")]
+    fn a_node_that_does_not_serve_is_a_lost_one(#[case] code: u16, #[case] advice: &str) {
+        let server = mysql::MySqlError {
+            state: "08S01".into(),
+            message: "WSREP has not yet prepared node".into(),
+            code,
+        };
+        let error = failed("session 3", &Error::MySqlError(server));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Connection, Some(&*format!("error {code}"))));
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+
+    #[test]
+    fn a_broken_connection_is_a_lost_one() {
+        for kind in [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::UnexpectedEof] {
+            let error = failed("session 3", &Error::IoError(kind.into()));
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        }
     }
 }

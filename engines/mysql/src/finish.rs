@@ -7,6 +7,7 @@ use slob_method::{SchemaNo, Table};
 
 use crate::catalog::{self, get};
 use crate::error::{code_of, failed, is_denied};
+use crate::layout::PAGES_WITHOUT_ROWS;
 use crate::load::TABLES;
 use crate::names::{INDEX, database, plain, table};
 use crate::procedure::{self, BATCH, SELECTS};
@@ -65,7 +66,7 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
     Ok(Layout { rows, row_blocks, all_blocks })
 }
 
-/// Leaf pages of the main table, and all pages of the schema, by the server's persistent statistics: these two figures
+/// Leaf pages of the main table that hold rows, and all pages of the schema, by the server's persistent statistics: these two figures
 /// are counted, not estimated.
 fn pages(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<(u64, u64), EngineError> {
     let sql = "SELECT CAST(SUM(IF(table_name = 'cf1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages', stat_value, 0)) AS UNSIGNED),
@@ -85,7 +86,7 @@ fn pages(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<(u64, u64), En
     let row = row.ok_or_else(|| EngineError::new(ErrorKind::Data, step, "there are no statistics"))?;
     let value = |column| get::<Option<u64>>(&row, column, step);
     match (value(0)?, value(1)?) {
-        (Some(leaves), Some(all)) if leaves > 0 => Ok((leaves, all)),
+        (Some(leaves), Some(all)) if leaves > 0 => Ok((leaves.saturating_sub(PAGES_WITHOUT_ROWS), all)),
         _ => Err(EngineError::new(ErrorKind::Data, step, "the server has made no statistics of the tables")
             .with_advice(
                 "the role needs SELECT and INSERT on its tables for ANALYZE TABLE; see the server's log",

@@ -53,6 +53,10 @@ fn refused(step: &str, bytes: u32, what: &str) -> EngineError {
         .with_advice("use a server with innodb_page_size=16k (the default), 8k or 32k")
 }
 
+/// Pages of a table that hold no row: the one of the first sentinel, from which the second one and the first row split
+/// off. All other sentinels lie beside a row.
+pub(crate) const PAGES_WITHOUT_ROWS: u64 = 1;
+
 /// The primary key of the row at a position: between two of them lie two places for sentinels.
 pub(crate) fn pos(position: u64) -> u64 {
     3 * position

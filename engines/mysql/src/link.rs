@@ -12,14 +12,28 @@ use crate::error::failed;
 /// Connections of one purpose, each prepared with the same statements and used again when it comes back sound.
 pub(crate) struct Links {
     settings: &'static [&'static str],
-    endpoint: usize,
+    place: Place,
     idle: Mutex<Vec<Conn>>,
+}
+
+/// Where connections go.
+#[derive(Clone, Copy)]
+enum Place {
+    /// To this endpoint.
+    Only(usize),
+    /// To the first endpoint that takes them: all have the same data.
+    First,
 }
 
 impl Links {
     /// No connections yet; each that is made goes to an endpoint and is prepared with `settings`.
     pub(crate) fn new(settings: &'static [&'static str], endpoint: usize) -> Self {
-        Self { settings, endpoint, idle: Mutex::default() }
+        Self { settings, place: Place::Only(endpoint), idle: Mutex::default() }
+    }
+
+    /// As [`Links::new`], to the first endpoint, or the next one that can be reached.
+    pub(crate) fn to_any(settings: &'static [&'static str]) -> Self {
+        Self { settings, place: Place::First, idle: Mutex::default() }
     }
 
     /// Lends a connection. After an error it is closed, and with it any transaction that it had open.
@@ -41,7 +55,10 @@ impl Links {
     }
 
     fn connect(&self, connector: &Connector) -> Result<Conn, EngineError> {
-        let mut conn = connector.connect(self.endpoint)?;
+        let mut conn = match self.place {
+            Place::Only(endpoint) => connector.connect(endpoint)?,
+            Place::First => first_reached(connector)?,
+        };
         prepare(&mut conn, self.settings).map_err(|error| failed("preparing a connection", &error))?;
         Ok(conn)
     }
@@ -49,6 +66,19 @@ impl Links {
     fn lock(&self) -> MutexGuard<'_, Vec<Conn>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// # Errors
+/// Of the last endpoint, if none lets us in.
+fn first_reached(connector: &Connector) -> Result<Conn, EngineError> {
+    let mut tried = connector.connect(0);
+    for endpoint in 1..connector.endpoints() {
+        if tried.is_ok() {
+            break;
+        }
+        tried = connector.connect(endpoint);
+    }
+    tried
 }
 
 /// Sends statements that answer nothing.

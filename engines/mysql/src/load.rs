@@ -74,6 +74,7 @@ fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result
             Table::Main => format!(",\n    UNIQUE KEY {INDEX} (custid)"),
             Table::Scan => String::new(),
         };
+        // Of a table with fewer pages than it would sample, the server does not tell the number: one is enough.
         let sql = include_str!("../sql/create_table.sql")
             .replace("{table}", &table(schema, name))
             .replace("{columns}", &columns.join("\n"))

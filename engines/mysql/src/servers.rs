@@ -11,7 +11,7 @@ use crate::engine::Product;
 use crate::error::failed;
 use crate::link::Links;
 use crate::sampler::Sampler;
-use crate::{counters, processes, waits};
+use crate::{counters, processes, session, waits};
 
 /// What an endpoint leads to.
 pub(crate) struct Watched {
@@ -30,7 +30,7 @@ pub(crate) fn watch(connector: &Connector) -> Result<Vec<Watched>, EngineError> 
     let mut known = Vec::new();
     (0..connector.endpoints())
         .map(|endpoint| {
-            let links = Links::new(&[], endpoint);
+            let links = Links::new(session::SETTINGS, endpoint);
             let same_as = if connector.endpoints() == 1 {
                 None
             } else {

@@ -10,7 +10,7 @@ use common::{FIRST, LOAD, batch, load_schema, open, options, session};
 use mysql::prelude::Queryable;
 use rstest::rstest;
 use server::MariaDb;
-use slob_engine::{Counter, Engine, ErrorKind, Outcome, RunPlan};
+use slob_engine::{Counter, Engine, ErrorKind, Load, LoadState, Outcome, RunPlan};
 use slob_method::{Batch, Op};
 use slob_spec::RedoStress;
 
@@ -176,8 +176,9 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
         loaded
             .server
             .admin()
-            .query_first::<(f64, f64), _>(
-                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm",
+            .query_first::<(f64, f64, u64, u64), _>(
+                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm,
+                        @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max",
             )
             .expect("an answer")
     };
@@ -227,6 +228,25 @@ fn a_creation_that_was_cut_off_is_done_again() {
     assert!(loaded.engine.schemas().expect("readable").is_empty());
     let engine = open(&loaded.target, &options(&[])).expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);
+}
+
+#[rstest]
+#[case(16, 16)]
+#[case(64, 64)]
+#[case(200, 48)]
+fn pages_of_the_smallest_tables_are_counted_too(#[case] scale: u64, #[case] slice_rows: u64) {
+    // With so many samples the server does not tell how many pages a small table has.
+    let settings = ["innodb-stats-persistent-sample-pages=1000"];
+    let Some(server) = MariaDb::start_or_skip(&settings) else { return };
+    let engine = open(&server.plain_target(), &options(&[])).expect("it opens");
+    let load = Load { scale, slice_rows, ..LOAD };
+    load_schema(engine.as_ref(), &load, FIRST);
+    let states = engine.schemas().expect("readable");
+    let LoadState::Complete(layout) = &states[0].state else { panic!("{:?}", states[0]) };
+    assert_eq!((layout.rows, layout.row_blocks), (scale, scale));
+    // What lies in the pool: the root, which holds no row since the first split, and the page of the first sentinel.
+    let pages = server.ask("SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE WHERE TABLE_NAME = '`slob1`.`cf1`' AND INDEX_NAME = 'PRIMARY' AND PAGE_TYPE = 'INDEX'");
+    assert_eq!(pages, scale + 2);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Reading rows back.
 
+use std::error::Error;
 use std::ops::Range;
 
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::ToSql;
+use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
-use slob_engine::EngineError;
+use slob_engine::{EngineError, ErrorKind};
 use slob_method::{COLUMNS, RowView, SchemaNo, Table};
 
 use crate::catalog::{self, get};
@@ -45,7 +46,7 @@ pub(crate) fn read_rows(
                 let end = positions.end.min(start + CHUNK);
                 let keys: Vec<i64> =
                     (start..end).map(|position| scatter.key_at(position).cast_signed()).collect();
-                let position_of = |custid| scatter.position_of(custid);
+                let position_of = |custid| scatter.position_of_any(custid);
                 visit_rows(client, &sql, &[&keys], &step, position_of, visit)?;
                 start = end;
             }
@@ -62,7 +63,13 @@ fn visit_rows(
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
-    let fail = |error: postgres::Error| failed(step, &error);
+    // What the server can't make sense of is damaged, however it puts it: a length that is none ends in an "invalid
+    // memory alloc request size", a letter that is none in an error of the encoding.
+    let fail = |error: postgres::Error| {
+        let said = failed(step, &error);
+        let unclear = said.kind() == ErrorKind::Fatal && error.as_db_error().is_some();
+        if unclear { said.with_kind(ErrorKind::Data) } else { said }
+    };
     let mut rows = client.query_raw(sql, parameters.iter().copied()).map_err(fail)?;
     while let Some(row) = rows.next().map_err(fail)? {
         let custid = get::<i64>(&row, 0, step)?.cast_unsigned();
@@ -72,10 +79,24 @@ fn visit_rows(
     Ok(())
 }
 
+/// The bytes of a text as they are stored: those of a damaged one need not be letters. An absent text is an empty one, which
+/// no verification takes for sound.
+struct Raw<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(raw))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <&str as FromSql<'_>>::accepts(kind)
+    }
+}
+
 fn texts<'a>(row: &'a Row, step: &str) -> Result<[&'a [u8]; COLUMNS], EngineError> {
     let mut columns = [&[][..]; COLUMNS];
     for (i, column) in columns.iter_mut().enumerate() {
-        *column = get::<&str>(row, i + 1, step)?.as_bytes();
+        *column = get::<Option<Raw<'_>>>(row, i + 1, step)?.map_or(&[][..], |text| text.0);
     }
     Ok(columns)
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part of it")]
 
 mod account;
+pub(crate) mod galera;
 mod process;
 
 use std::fs;

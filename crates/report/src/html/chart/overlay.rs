@@ -14,7 +14,12 @@ impl Chart {
     /// one alone where the other is absent, with the reason.
     pub(crate) fn overlay(first: &Self, second: &Self) -> Vec<Self> {
         match (&first.body, &second.body) {
-            (Ok(a), Ok(b)) if fit(a, b) => vec![Self { body: Ok(laid_over(a, b)), ..first.clone() }],
+            (Ok(a), Ok(b)) if fit(a, b) => {
+                let unstacked =
+                    if is_stacked(a) { " Here each line is for itself, none stands on another." } else { "" };
+                let about = format!("{}{unstacked}", first.about);
+                vec![Self { about, body: Ok(laid_over(a, b)), ..first.clone() }]
+            }
             (Err(a), Err(b)) if a == b => vec![first.clone()],
             _ => [first, second].into_iter().zip(RUNS).map(|(chart, (run, _))| chart.of_run(run)).collect(),
         }
@@ -58,6 +63,10 @@ fn fit(a: &Drawing, b: &Drawing) -> bool {
         Trace::Heat(_) | Trace::Measured(_) => false,
     };
     axes(a) == axes(b) && a.traces.iter().chain(&b.traces).all(is_free)
+}
+
+fn is_stacked(drawing: &Drawing) -> bool {
+    drawing.traces.iter().any(|trace| matches!(trace, Trace::Line(line) if line.fill == Fill::Stacked))
 }
 
 fn laid_over(a: &Drawing, b: &Drawing) -> Drawing {

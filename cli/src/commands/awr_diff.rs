@@ -1,0 +1,98 @@
+//! `slob awr diff`: two reports side by side.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::json;
+use slob_awr::info::Named;
+use slob_awr::{DiffRow, DiffTable, Side, diff as tables};
+use slob_report::format::{ABSENT, signed_percent, significant};
+
+use super::awr_files::Files;
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// Rows of a table, unless all are asked for.
+const MOST_ROWS: usize = 30;
+
+pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
+    let paths: Vec<&PathBuf> =
+        ["first", "second"].iter().filter_map(|name| matches.get_one::<PathBuf>(name)).collect();
+    let asked = paths.len();
+    let read = Files::read(paths, |named| named)?;
+    let [first, second] = &read.kept[..] else {
+        let error = match (asked, read.kept.len()) {
+            (_, 0) => "no report could be read".to_owned(),
+            (1, _) => {
+                "one report has nothing to be compared with: name a second one, or a compare-period report"
+                    .to_owned()
+            }
+            (_, found) => format!(
+                "{found} periods were read, and two can be compared: name two reports of one period, or one compare-period report"
+            ),
+        };
+        return Err(Failure::usage(error));
+    };
+    let tables = tables(&first.report, &second.report);
+    if matches.get_flag("json") {
+        let json = json!({ "first": first.label(), "second": second.label(), "tables": tables });
+        output::print(&format!("{json:#}\n"))?;
+    } else {
+        output::print(&text(first, second, &tables, matches.get_flag("all")))?;
+    }
+    read.exit_code().or(Ok(ExitCode::from(crate::failure::PARTLY)))
+}
+
+fn text(first: &Named, second: &Named, tables: &[DiffTable], all: bool) -> String {
+    let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
+    tables.iter().fold(head, |text, table| text + &one(table, all))
+}
+
+fn one(table: &DiffTable, all: bool) -> String {
+    let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
+    let mut shown: Vec<&DiffRow> = table.rows.iter().collect();
+    // Long tables are ordered by what is large in either report.
+    if !all && shown.len() > MOST_ROWS {
+        shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        shown.truncate(MOST_ROWS);
+    }
+    let mut view = Table::new();
+    view.load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["", "First", "Second", "Change %"]);
+    for row in &shown {
+        let change = row.change_percent.map_or_else(String::new, signed_percent);
+        view.add_row([row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]);
+    }
+    for at in 1..4 {
+        if let Some(column) = view.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let rows: String = view.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let left = table.rows.len() - shown.len();
+    let more = if left > 0 {
+        format!("  {left} smaller ones are left out: --all shows them\n")
+    } else {
+        String::new()
+    };
+    format!("\n{}{unit}\n{rows}{more}", table.title)
+}
+
+fn size(row: &DiffRow) -> f64 {
+    let number = |side: &Side| match side {
+        Side::Number(number) => number.abs(),
+        _ => 0.0,
+    };
+    number(&row.first).max(number(&row.second))
+}
+
+fn shown_side(side: &Side) -> String {
+    match side {
+        Side::Absent => ABSENT.to_owned(),
+        Side::Number(number) => significant(*number),
+        Side::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,108 @@
+//! The program is killed at moments drawn by chance. What is then started must go on, nothing half may pass for whole, and
+//! nothing has to be removed by hand.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Version};
+use crate::common::{Folder, SLOB};
+use crate::random::Random;
+use crate::times;
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    Command::new(SLOB)
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Kills it with SIGKILL after a time below this, if it still runs.
+fn kill_within(mut child: Child, longest: Duration, random: &mut Random) {
+    thread::sleep(Duration::from_micros(random.below(longest.as_micros() as u64)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// How long a command takes when nobody kills it.
+fn took(folder: &Folder, arguments: &[&str]) -> Duration {
+    let begun = Instant::now();
+    folder.slob(arguments.iter().copied()).success();
+    begun.elapsed()
+}
+
+#[test]
+fn a_load_that_is_killed_at_any_moment_goes_on() {
+    let arguments = ["setup", "--target", "sqlite:./d", "--scale", "32M", "--scan-table-sz", "1M", "2"];
+    let whole = took(&Folder::new(), &arguments);
+    let folder = Folder::new();
+    let mut random = Random::new();
+    for _ in 0..times(8, 100) {
+        kill_within(start(&folder, &arguments), whole, &mut random);
+        // Whatever there is: it can be looked at, or what to do is said.
+        let looked = folder.slob(["verify", "--target", "sqlite:./d"]);
+        assert!([0, 2].contains(&looked.code), "{}{}", looked.stdout, looked.stderr);
+        folder.slob(arguments).success();
+        folder.slob(["verify", "--target", "sqlite:./d"]).success();
+        folder.slob(["drop", "--target", "sqlite:./d", "--yes"]).success();
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_leaves_whole_records_only() {
+    let folder = Folder::loaded(2, "8M");
+    let run = ["run", "2", "--run-time", "1", "--warmup", "1", "--update-pct", "50"];
+    let whole = took(&folder, &run);
+    let mut random = Random::new();
+    let mut kept = 1;
+    for _ in 0..times(8, 100) {
+        kill_within(start(&folder, &run), whole + whole / 10, &mut random);
+        let listed: Value = serde_json::from_str(&folder.slob(["list", "--json"]).success().stdout).unwrap();
+        let runs = listed.as_array().unwrap();
+        assert!(runs.iter().all(|run| run["status"] == "completed"), "{listed:#}");
+        assert!((kept..=kept + 1).contains(&runs.len()), "{} runs after {kept}", runs.len());
+        kept = runs.len();
+        folder.slob(["report", "latest"]).success();
+    }
+    folder.slob(run).success();
+    folder.slob(["verify"]).success();
+}
+
+#[test]
+fn sessions_on_a_server_end_with_the_program() {
+    let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
+    let target = cluster.target();
+    let folder = Folder::new();
+    folder.slob(["setup", "--target", &target, "--scale", "8M", "--scan-table-sz", "64", "2"]).success();
+    let mut random = Random::new();
+    let ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'slob'";
+    let count = || cluster.admin().query_one(ours, &[]).unwrap().get::<_, i64>(0);
+    let mut longest = Duration::ZERO;
+    for _ in 0..times(3, 100) {
+        let words = ["run", "--target", &target, "-s", "2", "-t", "4", "--scale", "8M", "--run-time", "60"];
+        let child = start(&folder, &words);
+        let limit = Instant::now() + Duration::from_secs(60);
+        while count() < 8 {
+            assert!(Instant::now() < limit, "eight sessions come");
+            thread::sleep(Duration::from_millis(10));
+        }
+        kill_within(child, Duration::from_secs(1), &mut random);
+        let killed = Instant::now();
+        while count() > 0 {
+            assert!(killed.elapsed() < Duration::from_secs(60), "{} sessions stay behind", count());
+            thread::sleep(Duration::from_millis(20));
+        }
+        longest = longest.max(killed.elapsed());
+    }
+    report(&format!("sessions were gone after {longest:?} at most"));
+}
+
+#[allow(clippy::print_stdout, reason = "for docs/trust.md")]
+fn report(line: &str) {
+    println!("{line}");
+}

@@ -1,0 +1,22 @@
+//! Drills: what must not happen is made to happen, and what came of it is checked against a witness of its own.
+//! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
+//! it each is short enough for every change. `DRILLS_SEED` repeats one that failed.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../../engines/postgres/tests/cluster/mod.rs"]
+mod cluster;
+#[path = "../common/mod.rs"]
+mod common;
+mod crash;
+mod data;
+mod limits;
+mod random;
+mod secrets;
+#[path = "../../../engines/mysql/tests/server/mod.rs"]
+mod server;
+mod truth;
+
+/// How often a drill is repeated: usually, and for docs/trust.md.
+fn times(usual: usize, full: usize) -> usize {
+    if std::env::var("DRILLS").as_deref() == Ok("full") { full } else { usual }
+}

@@ -1,0 +1,156 @@
+//! A password is given in every way there is, and looked for everywhere it must not be.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::cluster::{Cluster, Version};
+use crate::common::{Folder, SLOB};
+
+const PASSWORD: &str = "hunter2-4711-c0rrect";
+
+struct Locked {
+    cluster: Cluster,
+    folder: Folder,
+}
+
+/// A server that wants a password of the account `plain`.
+fn locked() -> Option<Locked> {
+    if crate::cluster::skip(Version::V15) {
+        return None;
+    }
+    let access = ["host all plain 127.0.0.1/32 scram-sha-256"];
+    let cluster = Cluster::start_with(Version::V15, &[], &access).unwrap();
+    cluster.sql(&format!("CREATE ROLE plain LOGIN PASSWORD '{PASSWORD}'"));
+    cluster.sql("CREATE DATABASE slob OWNER plain");
+    Some(Locked { cluster, folder: Folder::new() })
+}
+
+impl Locked {
+    fn target(&self) -> String {
+        format!("postgres://plain@127.0.0.1:{}/slob", self.cluster.port())
+    }
+
+    /// A file for passwords, readable by its owner only.
+    fn pass_file(&self, password: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        self.folder.write("passwords", &format!("*:*:*:plain:{password}\n"));
+        let path = self.folder.path().join("passwords");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path.display().to_string()
+    }
+}
+
+/// Every file below a folder that holds the password.
+fn holders(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holders(&path));
+        } else if fs::read(&path).is_ok_and(|bytes| contains(&bytes)) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+fn contains(bytes: &[u8]) -> bool {
+    bytes.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes())
+}
+
+#[test]
+fn a_password_is_nowhere_but_where_it_was_put() {
+    let Some(locked) = locked() else { return };
+    let (folder, target) = (&locked.folder, locked.target());
+    let environment = [("PGPASSWORD", PASSWORD)];
+    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
+    let run = [
+        "run",
+        "1",
+        "--target",
+        &target,
+        "--scale",
+        "2M",
+        "--run-time",
+        "3",
+        "--external-script",
+        "./script",
+    ];
+    folder.script("script", "#!/bin/sh\nenv > environment-$1\ncat /proc/$PPID/cmdline > command-line-$1\n");
+    let called = [
+        folder.slob_with_env(setup, &environment).success(),
+        folder.slob_with_env(run, &environment).success(),
+    ];
+    for called in called {
+        assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
+    }
+    // What the user put into the environment is the user's, and so is the script's.
+    let own: Vec<String> =
+        holders(folder.path()).into_iter().filter(|path| !path.contains("/environment-")).collect();
+    assert!(own.is_empty(), "{own:?}");
+    // From a file the script's environment does not have it either.
+    for moment in ["pre", "post", "end"] {
+        let _ = fs::remove_file(folder.path().join(format!("environment-{moment}")));
+    }
+    let file = locked.pass_file(PASSWORD);
+    folder.slob_with_env(run, &[("PGPASSFILE", &file)]).success();
+    let held = holders(folder.path());
+    assert_eq!(held, [file], "only in the file that it was put into");
+}
+
+#[test]
+fn a_wrong_password_is_refused_and_not_repeated() {
+    let Some(locked) = locked() else { return };
+    let wrong = format!("{PASSWORD}-but-wrong");
+    let called =
+        locked.folder.slob_with_env(["setup", "--target", &locked.target(), "1"], &[("PGPASSWORD", &wrong)]);
+    assert_ne!(called.code, 0);
+    assert!(called.stderr.contains("password") && !contains(called.stderr.as_bytes()), "{}", called.stderr);
+}
+
+#[test]
+fn a_password_in_the_address_is_refused_without_repeating_it() {
+    let folder = Folder::new();
+    for scheme in ["postgres", "mysql"] {
+        let target = format!("{scheme}://plain:{PASSWORD}@127.0.0.1:1/slob");
+        let called = folder.slob(["run", "1", "--target", &target]);
+        assert_eq!(called.code, 2, "{}", called.stderr);
+        assert!(!contains(called.stderr.as_bytes()), "{}", called.stderr);
+        assert!(called.stderr.to_lowercase().contains("password"), "{}", called.stderr);
+    }
+    assert!(holders(folder.path()).is_empty());
+}
+
+#[test]
+fn no_list_of_processes_shows_a_password() {
+    let Some(locked) = locked() else { return };
+    let file = locked.pass_file(PASSWORD);
+    let target = locked.target();
+    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
+    locked.folder.slob_with_env(setup, &[("PGPASSFILE", &file)]).success();
+    let mut child = Command::new(SLOB)
+        .args(["run", "1", "--target", &target, "--scale", "2M", "--run-time", "3"])
+        .env("PGPASSFILE", &file)
+        .current_dir(locked.folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while child.try_wait().unwrap().is_none() {
+        for process in fs::read_dir("/proc").unwrap().map(Result::unwrap) {
+            let path = process.path();
+            assert!(
+                !fs::read(path.join("cmdline")).is_ok_and(|bytes| contains(&bytes)),
+                "{}",
+                path.display()
+            );
+            let is_ours = process.file_name().to_string_lossy() == child.id().to_string();
+            assert!(!is_ours || !fs::read(path.join("environ")).is_ok_and(|bytes| contains(&bytes)));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(child.wait().unwrap().success());
+}

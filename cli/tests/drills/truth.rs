@@ -1,0 +1,101 @@
+//! Figures of a record against witnesses that know nothing of this program.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Version};
+use crate::common::Folder;
+
+fn number(record: &Value, path: &str) -> f64 {
+    record.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path}"))
+}
+
+#[test]
+fn the_series_and_the_histograms_add_up_to_the_totals() {
+    let folder = Folder::loaded(2, "8M");
+    let run = ["-s", "2", "-t", "2", "--work-loop", "400", "--update-pct", "30", "--scan-pct", "10"];
+    let record = folder.run_json(&run);
+    let kinds = ["select", "update", "scan"];
+    let totals: Vec<f64> =
+        kinds.iter().map(|kind| number(&record, &format!("/operations/{kind}/operations"))).collect();
+    let timed: Vec<f64> =
+        kinds.iter().map(|kind| number(&record, &format!("/operations/{kind}/latency/count"))).collect();
+    assert_eq!(totals, timed, "every operation was timed");
+    assert_eq!(totals.iter().sum::<f64>(), 4.0 * 400.0);
+    let points = record["series"]["points"].as_array().unwrap();
+    for (kind, total) in ["selects", "updates", "scans"].iter().zip(&totals) {
+        let of = |part: &Value| part["value"]["ops"][kind].as_f64().unwrap_or(0.0);
+        assert_eq!(points.iter().map(of).sum::<f64>(), *total, "{kind}");
+        let sessions = record["sessions"].as_array().unwrap();
+        assert_eq!(
+            sessions.iter().map(|session| session[kind].as_f64().unwrap()).sum::<f64>(),
+            *total,
+            "{kind}"
+        );
+    }
+}
+
+/// What the server says of itself, and the kernel of it.
+struct Witness {
+    updated: i64,
+    commits: i64,
+    log_at: f64,
+    cpu_s: f64,
+}
+
+impl Witness {
+    fn ask(cluster: &Cluster) -> Self {
+        let mut admin = cluster.admin();
+        admin.batch_execute("SELECT pg_stat_force_next_flush()").unwrap();
+        let row = admin
+            .query_one(
+                "SELECT (SELECT coalesce(sum(n_tup_upd), 0)::bigint FROM pg_stat_user_tables WHERE relname = 'cf1'), \
+                 (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()), \
+                 (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8",
+                &[],
+            )
+            .unwrap();
+        Self {
+            updated: row.get(0),
+            commits: row.get(1),
+            log_at: row.get(2),
+            cpu_s: cpu_s(cluster.pid().unwrap()),
+        }
+    }
+}
+
+/// CPU seconds of a process with all its children that have ended and been waited for: utime, stime, cutime and cstime
+/// of /proc/PID/stat (proc(5)), in ticks of 10 ms.
+fn cpu_s(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    fields[11..15].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / 100.0
+}
+
+#[test]
+fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
+    let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("autovacuum", "off")]) else { return };
+    let target = cluster.target();
+    let folder = Folder::new();
+    let scale = ["--target", &target, "--scale", "8M"];
+    folder.slob([&["setup"], &scale[..], &["--scan-table-sz", "64", "2"]].concat()).success();
+    let before = Witness::ask(&cluster);
+    let work = ["-s", "2", "-t", "2", "--work-loop", "1000", "--update-pct", "50", "--redo-stress", "HEAVY"];
+    let record = folder.run_json(&[&scale[..], &work, &["--warmup", "0", "--work-unit", "4"]].concat());
+    let after = Witness::ask(&cluster);
+    let updates = number(&record, "/operations/update/rows");
+    assert_eq!((after.updated - before.updated) as f64, updates, "rows that the server updated");
+    assert_eq!(updates, 4.0 * 500.0 * 4.0);
+    // Each UPDATE is one, and each batch. Looking around before and after the window is in the server's sum only.
+    let (commits, counted) = ((after.commits - before.commits) as f64, number(&record, "/counters/commits"));
+    assert!((2000.0..2200.0).contains(&counted) && counted <= commits, "{counted} of {commits} commits");
+    let log = after.log_at - before.log_at;
+    let redo = number(&record, "/counters/redo_bytes");
+    assert!((0.98..=1.0).contains(&(redo / log)), "{redo} bytes of redo, the log grew by {log}");
+    // The sessions are gone, so that the server has waited for them: their CPU is in its children's. The run's part of
+    // that is what lies between its snapshots; connecting and looking around come on top.
+    let db = number(&record, "/db_cpu/cpu/user_s") + number(&record, "/db_cpu/cpu/system_s");
+    let all = after.cpu_s - before.cpu_s;
+    assert!(db <= all + 0.05 && db >= 0.5 * all, "{db} s of DB CPU, the kernel says {all} s");
+}

@@ -1,0 +1,328 @@
+//! Two reports side by side, in the tables of a compare-period report.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::figure::Figure;
+use crate::report::{Report, WaitEvent, is_same_event};
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiffTable {
+    /// What it is about.
+    pub title: &'static str,
+    /// The unit of its figures.
+    pub unit: &'static str,
+    /// Its rows.
+    pub rows: Vec<DiffRow>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiffRow {
+    /// What it is about.
+    pub name: String,
+    /// The first report's value.
+    pub first: Side,
+    /// The second's.
+    pub second: Side,
+    /// The second relative to the first, in percent; absent if one is absent or the first is 0.
+    pub change_percent: Option<f64>,
+}
+
+/// A value of one report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Side {
+    /// It has none.
+    Absent,
+    /// A number.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+/// The tables of two reports. Rows that both lack are left out.
+#[must_use]
+pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
+    let both = Both { first, second };
+    let tables = [
+        both.test(),
+        both.facts(),
+        both.load(),
+        both.time_model(),
+        both.classes("Wait Classes: total wait", "s", WaitEvent::time_s),
+        both.events("Wait Events: total wait", "s", WaitEvent::time_s),
+        both.events("Wait Events: average wait", "us", |event| {
+            event.mean_us().filter(|mean| !mean.is_below_resolution())
+        }),
+        both.events("Wait Events: waits per second", "1/s", |event| event.waits),
+        both.os(),
+        both.io("IOStat by Function: requests per second", |line| sum(line.reads_per_s, line.writes_per_s)),
+        both.io("IOStat by Function: bytes per second", |line| {
+            sum(line.read_bytes_per_s, line.written_bytes_per_s)
+        }),
+        both.activity(),
+        both.caches(),
+        both.parameters(),
+    ];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            Some(Figure { value: one.value + other.value, resolution: one.resolution + other.resolution })
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+struct Both<'a> {
+    first: &'a Report,
+    second: &'a Report,
+}
+
+impl Both<'_> {
+    fn numbers(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<f64>) -> Option<DiffRow> {
+        let (first, second) = (of(self.first), of(self.second));
+        let change = first.zip(second).filter(|(first, _)| *first != 0.0);
+        let side = |value: Option<f64>| value.map_or(Side::Absent, Side::Number);
+        (first.is_some() || second.is_some()).then(|| DiffRow {
+            name: name.into(),
+            first: side(first),
+            second: side(second),
+            change_percent: change.map(|(first, second)| 100.0 * (second - first) / first),
+        })
+    }
+
+    fn texts(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<String>) -> Option<DiffRow> {
+        let (first, second) = (of(self.first), of(self.second));
+        let side = |value: Option<String>| value.map_or(Side::Absent, Side::Text);
+        (first.is_some() || second.is_some()).then(|| DiffRow {
+            name: name.into(),
+            first: side(first),
+            second: side(second),
+            change_percent: None,
+        })
+    }
+
+    fn test(&self) -> DiffTable {
+        let time = |of: fn(&Report) -> Option<jiff::civil::DateTime>| {
+            move |report: &Report| Some(of(report)?.to_string())
+        };
+        let rows = [
+            self.texts("Database", |report| report.database.name.clone()),
+            self.texts("Instance", |report| report.database.instance.clone()),
+            self.texts("Release", |report| report.database.release.clone()),
+            self.texts("Host", |report| report.host.name.clone()),
+            self.texts("Platform", |report| report.host.platform.clone()),
+            self.texts("Begin snapshot", time(|report| report.interval.begin.as_ref()?.time)),
+            self.texts("End snapshot", time(|report| report.interval.end.as_ref()?.time)),
+        ];
+        DiffTable { title: "Snapshots", unit: "", rows: rows.into_iter().flatten().collect() }
+    }
+
+    fn facts(&self) -> DiffTable {
+        let host = |of: fn(&crate::report::HostCpu) -> Option<Figure>| {
+            move |report: &Report| Some(of(report.host_cpu.as_ref()?)?.value)
+        };
+        let rows = [
+            self.numbers("Elapsed (s)", Report::elapsed_s),
+            self.numbers("DB time (s)", |report| report.db_time_s().map(|figure| figure.value)),
+            self.numbers("Average active sessions", |report| Some(crate::info::db_time_per_s(report)?.value)),
+            self.numbers("CPUs", Report::cpus),
+            self.numbers("Cores", |report| report.host.cores),
+            self.numbers("Sockets", |report| report.host.sockets),
+            self.numbers("Memory (GB)", |report| report.host.memory_gb),
+            self.numbers("Load at begin", host(|cpu| cpu.load_begin)),
+            self.numbers("Load at end", host(|cpu| cpu.load_end)),
+            self.numbers("User (%)", host(|cpu| cpu.user_percent)),
+            self.numbers("System (%)", host(|cpu| cpu.system_percent)),
+            self.numbers("Idle (%)", host(|cpu| cpu.idle_percent)),
+            self.numbers("Waiting for I/O (%)", host(|cpu| cpu.wait_percent)),
+        ];
+        DiffTable {
+            title: "Host Configuration Comparison",
+            unit: "",
+            rows: rows.into_iter().flatten().collect(),
+        }
+    }
+
+    /// Lines of the load profile, which releases and formats name differently.
+    fn load(&self) -> DiffTable {
+        let of = |get: fn(&Report) -> Option<Figure>| move |report: &Report| Some(get(report)?.value);
+        let line =
+            |name: &'static [&'static str]| move |report: &Report| Some(report.load(name)?.per_second?.value);
+        let rows = [
+            self.numbers("DB time (s)", of(crate::info::db_time_per_s)),
+            self.numbers("DB CPU (s)", of(crate::info::db_cpu_per_s)),
+            self.numbers("Redo size (bytes)", of(crate::info::redo_per_s)),
+            self.numbers("Logical reads (blocks)", of(crate::info::logical_reads_per_s)),
+            self.numbers("Block changes", line(&["Block changes"])),
+            self.numbers("Physical reads (blocks)", of(crate::info::physical_reads_per_s)),
+            self.numbers("Physical writes (blocks)", of(crate::info::physical_writes_per_s)),
+            self.numbers("Read requests", of(|report| report.statistic_per_s("physical read IO requests"))),
+            self.numbers("Write requests", of(|report| report.statistic_per_s("physical write IO requests"))),
+            self.numbers("User calls", line(&["User calls"])),
+            self.numbers("Parses", line(&["Parses (SQL)", "Parses"])),
+            self.numbers("Hard parses", line(&["Hard parses (SQL)", "Hard parses"])),
+            self.numbers("Logons", line(&["Logons"])),
+            self.numbers("Executes", of(crate::info::executes_per_s)),
+            self.numbers("Transactions", line(&["Transactions"])),
+        ];
+        DiffTable {
+            title: "Workload Comparison",
+            unit: "per second",
+            rows: rows.into_iter().flatten().collect(),
+        }
+    }
+
+    fn by_name<T>(
+        &self,
+        list: impl Fn(&Report) -> &[T],
+        name: impl Fn(&T) -> &str,
+        value: impl Fn(&T, &Report) -> Option<f64>,
+    ) -> Vec<DiffRow> {
+        let mut seen = BTreeSet::new();
+        let all = list(self.first).iter().chain(list(self.second)).map(&name);
+        let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
+        let index = |report| {
+            let lines: &[T] = list(report);
+            lines
+                .iter()
+                .rev()
+                .map(|line| (name(line), line))
+                .collect::<std::collections::BTreeMap<&str, &T>>()
+        };
+        let (first, second) = (index(self.first), index(self.second));
+        let of = |wanted: &str, report: &Report| {
+            let lines = if std::ptr::eq(report, self.first) { &first } else { &second };
+            value(lines.get(wanted)?, report)
+        };
+        names.iter().filter_map(|wanted| self.numbers(*wanted, |report| of(wanted, report))).collect()
+    }
+
+    fn time_model(&self) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.time_model,
+            |line| &line.name,
+            |line, _| line.seconds.map(|time| time.value),
+        );
+        DiffTable { title: "Time Model Statistics", unit: "s", rows }
+    }
+
+    fn classes(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&WaitEvent) -> Option<Figure>,
+    ) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.wait_classes,
+            |line| &line.name,
+            |line, _| of(line).map(|figure| figure.value),
+        );
+        DiffTable { title, unit, rows }
+    }
+
+    /// Events of foreground and background; text and HTML cut names differently.
+    fn events(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&WaitEvent) -> Option<Figure>,
+    ) -> DiffTable {
+        let all = |report: &Report| -> Vec<WaitEvent> {
+            let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
+                true => [&report.all_events, &[]],
+                false => [&report.foreground_events, &report.background_events],
+            };
+            let mut events: Vec<WaitEvent> = Vec::new();
+            for event in lists.concat() {
+                match events.iter_mut().find(|known| is_same_event(&known.name, &event.name)) {
+                    Some(known) => {
+                        known.waits = sum(known.waits, event.waits);
+                        known.total_s = sum(known.total_s, event.total_s);
+                        known.average_us = known
+                            .total_s
+                            .zip(known.waits)
+                            .and_then(|(total, waits)| total.times(1e6).per(waits.value));
+                    }
+                    None => events.push(event),
+                }
+            }
+            events
+        };
+        let (first, second) = (all(self.first), all(self.second));
+        let mut names: Vec<&str> = first.iter().map(|event| event.name.as_str()).collect();
+        let unknown = second.iter().map(|event| event.name.as_str());
+        let unknown: Vec<&str> =
+            unknown.filter(|name| !names.iter().any(|known| is_same_event(known, name))).collect();
+        names.extend(unknown);
+        let value = |name: &str, report: &Report| {
+            let events = if std::ptr::eq(report, self.first) { &first } else { &second };
+            let event = events.iter().find(|event| is_same_event(&event.name, name))?;
+            let figure = of(event)?;
+            // Waits are compared by the second: intervals differ.
+            if unit == "1/s" { Some(figure.per(report.elapsed_s()?)?.value) } else { Some(figure.value) }
+        };
+        let rows =
+            names.iter().filter_map(|name| self.numbers(*name, |report| value(name, report))).collect();
+        DiffTable { title, unit, rows }
+    }
+
+    fn os(&self) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.os_statistics,
+            |line| &line.name,
+            |line, _| line.value.map(|value| value.value),
+        );
+        DiffTable { title: "Operating System Statistics", unit: "", rows }
+    }
+
+    fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.io_by_function,
+            |line| &line.name,
+            |line, _| of(line).map(|figure| figure.value),
+        );
+        DiffTable { title, unit: "1/s", rows }
+    }
+
+    fn activity(&self) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.activity,
+            |line| &line.name,
+            |line, report| report.statistic_per_s(&line.name).map(|figure| figure.value),
+        );
+        DiffTable { title: "Instance Activity Stats", unit: "per second", rows }
+    }
+
+    fn caches(&self) -> DiffTable {
+        let rows = self.by_name(
+            |report| &report.cache_sizes,
+            |line| &line.name,
+            |line, _| line.begin_bytes.map(|size| size.value),
+        );
+        DiffTable { title: "Cache Sizes", unit: "bytes", rows }
+    }
+
+    /// Only those that differ.
+    fn parameters(&self) -> DiffTable {
+        let names: BTreeSet<&str> = self
+            .first
+            .parameters
+            .iter()
+            .chain(&self.second.parameters)
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        let value = |report: &Report, name: &str| report.parameter(name).map(str::to_owned);
+        let rows = names
+            .into_iter()
+            .filter(|name| value(self.first, name) != value(self.second, name))
+            .filter_map(|name| self.texts(name, |report| value(report, name)));
+        DiffTable { title: "init.ora Parameters that differ", unit: "", rows: rows.collect() }
+    }
+}

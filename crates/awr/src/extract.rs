@@ -1,0 +1,181 @@
+//! Tables to types: each section has a reader that finds its columns by their headings.
+
+mod activity;
+mod events;
+mod global;
+mod header;
+mod histograms;
+mod io;
+mod profile;
+
+use crate::kind::{Format, Kind};
+use crate::report::{Database, Host, Interval, Report, Section};
+use crate::table::{Document, Table};
+
+pub(crate) use header::moment;
+pub(crate) use histograms::histograms;
+
+/// How titles of sections that are read begin, in lower case.
+const WANTED: [&str; 38] = [
+    "load profile",
+    "instance efficiency",
+    "top 5 ",
+    "top 10 foreground",
+    "top 10 timed",
+    "top timed",
+    "wait classes",
+    "wait events",
+    "foreground wait",
+    "background wait events",
+    "wait event histogram",
+    "time model",
+    "operating system statistics",
+    "os statistics",
+    "instance activity",
+    "key instance activity",
+    "other instance activity",
+    "iostat by function",
+    "iostat by file",
+    "io stat by function - summary",
+    "io profile",
+    "tablespace io",
+    "file io",
+    "cache sizes",
+    "init.ora",
+    "modified parameters",
+    "parameters modified",
+    "initialization parameters",
+    "host cpu",
+    "host name",
+    "database",
+    "snapshot",
+    "system statistics",
+    "host configuration",
+    "workload comparison",
+    "sysstat and",
+    "global activity load",
+    "report summary",
+];
+
+/// Whether a section is read.
+pub(crate) fn is_wanted(title: &str) -> bool {
+    let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
+    // Samples of the load, figures by file within a function, and parts of parameters add nothing.
+    let is_detail =
+        start.contains("- detail") || start.contains("function/file") || start.contains("multi-valued");
+    !is_detail && WANTED.iter().any(|wanted| start.starts_with(wanted))
+}
+
+/// An empty report.
+pub(crate) fn empty(kind: Kind, format: Format) -> Report {
+    Report {
+        kind,
+        format,
+        period: None,
+        database: Database { started_to_the_minute: true, ..Database::default() },
+        host: Host::default(),
+        interval: Interval::default(),
+        instances: Vec::new(),
+        load_profile: Vec::new(),
+        efficiency: Vec::new(),
+        top_events: Vec::new(),
+        time_model: Vec::new(),
+        os_statistics: Vec::new(),
+        host_cpu: None,
+        wait_classes: Vec::new(),
+        all_wait_classes: Vec::new(),
+        foreground_events: Vec::new(),
+        background_events: Vec::new(),
+        all_events: Vec::new(),
+        histograms: Vec::new(),
+        activity: Vec::new(),
+        absolute_values: Vec::new(),
+        thread_activity: Vec::new(),
+        io_by_function: Vec::new(),
+        io_by_file_type: Vec::new(),
+        io_profile: Vec::new(),
+        tablespaces: Vec::new(),
+        files: Vec::new(),
+        cache_sizes: Vec::new(),
+        parameters: Vec::new(),
+        sections: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// The report of one period.
+pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
+    let mut report = empty(kind, format);
+    report.sections = sections(document);
+    header::fill(&mut report, document);
+    for table in &document.tables {
+        let title = table.title.to_lowercase();
+        match kind {
+            Kind::AwrGlobal => global::fill(&mut report, table, &title),
+            _ => fill(&mut report, table, &title),
+        }
+    }
+    profile::pairs(&mut report, document);
+    report.histograms = histograms(&document.tables);
+    if kind == Kind::AwrGlobal {
+        global::finish(&mut report);
+    }
+    for classes in [&mut report.wait_classes, &mut report.all_wait_classes] {
+        report.notes.extend(events::repair_classes(classes));
+    }
+    report
+}
+
+/// Every section once, with the line where it begins first.
+pub(crate) fn sections(document: &Document) -> Vec<Section> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut sections = Vec::new();
+    for (title, line) in &document.sections {
+        if seen.insert(title) {
+            sections.push(Section { title: title.clone(), line: *line });
+        }
+    }
+    sections
+}
+
+/// What a table adds to the report of one instance.
+fn fill(report: &mut Report, table: &Table, title: &str) {
+    let is = |start: &str| title.starts_with(start);
+    if is("load profile") {
+        report.load_profile.extend(profile::load(table));
+    } else if is("top 5 ") || is("top 10 ") || is("top timed") {
+        report.top_events.extend(events::events(table));
+    } else if is("wait classes by") {
+        report.all_wait_classes.extend(events::events(table));
+    } else if is("foreground wait class") {
+        report.wait_classes.extend(events::events(table));
+    } else if is("foreground wait events") {
+        report.foreground_events.extend(events::events(table));
+    } else if is("background wait events") {
+        report.background_events.extend(events::events(table));
+    } else if is("wait events") {
+        report.all_events.extend(events::events(table));
+    } else if is("wait class") {
+        report.all_wait_classes.extend(events::events(table));
+    } else if is("time model") {
+        report.time_model.extend(profile::time_model(table));
+    } else if is("operating system statistics") || is("os statistics") {
+        report.os_statistics.extend(profile::os_statistics(table));
+    } else if is("host cpu") {
+        report.host_cpu = report.host_cpu.take().or_else(|| profile::host_cpu(table));
+    } else if is("instance activity") || is("key instance") || is("other instance") {
+        activity::fill(report, table);
+    } else if is("iostat by function") || is("io stat by function") {
+        report.io_by_function.extend(io::lines(table));
+    } else if is("iostat by file") {
+        report.io_by_file_type.extend(io::lines(table));
+    } else if is("io profile") {
+        report.io_profile.extend(io::profile(table));
+    } else if is("tablespace io") {
+        report.tablespaces.extend(io::files(table));
+    } else if is("file io") {
+        report.files.extend(io::files(table));
+    } else if is("init.ora") || is("modified") || is("parameters modified") || is("initialization") {
+        activity::parameters(report, table);
+    }
+}

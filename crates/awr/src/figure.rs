@@ -1,0 +1,229 @@
+//! Numbers as reports print them, with what their print does not say.
+
+use serde::Serialize;
+
+/// A printed number and the step of its last digit: `9` under `(ms)` is somewhere within half a millisecond of 9,
+/// and a total of whole seconds that reads 0 is not 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What is printed, in the unit that the field's name says.
+    pub value: f64,
+    /// The step of the last printed digit, in the same unit.
+    pub resolution: f64,
+}
+
+impl Figure {
+    /// A number that is known as it is.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { value, resolution: 0.0 }
+    }
+
+    /// In a unit that is `factor` times smaller.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, resolution: self.resolution * factor }
+    }
+
+    /// Divided by a number that is taken as exact; `None` if that is not more than 0.
+    #[must_use]
+    pub fn per(self, divisor: f64) -> Option<Self> {
+        (divisor > 0.0).then(|| self.times(1.0 / divisor))
+    }
+
+    /// Whether it is printed as 0 though it may be more: it is below the resolution.
+    #[must_use]
+    pub fn is_below_resolution(self) -> bool {
+        self.value == 0.0 && self.resolution > 0.0
+    }
+
+    /// The value, unless its print is too coarse to tell it from 0.
+    #[must_use]
+    pub fn known(self) -> Option<f64> {
+        (!self.is_below_resolution()).then_some(self.value)
+    }
+
+    /// The one that says more: with the finer resolution.
+    #[must_use]
+    pub fn finer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) if other.resolution < one.resolution => Some(other),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// What K, M, G, T and P stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// Multiples of 1000: counts and requests.
+    Thousand,
+    /// Multiples of 1024: bytes.
+    Binary,
+}
+
+/// A number without a unit; K, M, G, T and P are multiples of 1000.
+///
+/// `None` for what is no number: blank, `N/A`, and `####`, which is a number that did not fit.
+#[must_use]
+pub fn number(text: &str) -> Option<Figure> {
+    scaled(text, Base::Thousand)
+}
+
+/// An amount of data in bytes. Without a letter it is bytes already.
+#[must_use]
+pub fn bytes(text: &str) -> Option<Figure> {
+    scaled(text, Base::Binary)
+}
+
+fn scaled(text: &str, base: Base) -> Option<Figure> {
+    let (figure, rest) = prefix(text)?;
+    let power = match rest.trim() {
+        "" | "%" | "B" => 0,
+        "K" | "k" | "KB" => 1,
+        "M" | "m" | "MB" => 2,
+        "G" | "g" | "GB" => 3,
+        "T" | "t" | "TB" => 4,
+        "P" | "p" | "PB" => 5,
+        _ => return None,
+    };
+    let step: f64 = match base {
+        Base::Thousand => 1e3,
+        Base::Binary => 1024.0,
+    };
+    Some(figure.times(step.powi(power)))
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Centiseconds, of which operating systems count their time.
+    Cs,
+    /// Seconds.
+    S,
+}
+
+impl TimeUnit {
+    /// How many microseconds it has.
+    #[must_use]
+    pub fn us(self) -> f64 {
+        match self {
+            Self::Us => 1.0,
+            Self::Ms => 1e3,
+            Self::Cs => 1e4,
+            Self::S => 1e6,
+        }
+    }
+}
+
+/// A duration in microseconds: `109.72us`, `.98ms`, `52.86 s`, `258.01ns`, or a bare number in the unit of its heading.
+/// A bare number under a heading without a unit is not known.
+#[must_use]
+pub fn duration_us(text: &str, heading: Option<TimeUnit>) -> Option<Figure> {
+    let (figure, rest) = prefix(text)?;
+    let factor = match rest.trim() {
+        "" => heading?.us(),
+        "ns" => 1e-3,
+        "us" => 1.0,
+        "ms" => 1e3,
+        "cs" => 1e4,
+        "s" | "sec" => 1e6,
+        "m" | "min" => 60e6,
+        "h" | "hr" => 3600e6,
+        _ => return None,
+    };
+    Some(figure.times(factor))
+}
+
+/// The number that a text begins with, and what follows it.
+#[must_use]
+pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
+    let text = text.trim();
+    let (sign, body) = match text.strip_prefix('-') {
+        Some(body) => (-1.0, body),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mantissa_end =
+        body.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b',')).unwrap_or(body.len());
+    let (mantissa, rest) = body.split_at(mantissa_end);
+    if !mantissa.bytes().any(|byte| byte.is_ascii_digit()) || mantissa.matches('.').count() > 1 {
+        return None;
+    }
+    let (exponent, rest) = exponent(rest);
+    let digits: String = mantissa.chars().filter(|digit| *digit != ',').collect();
+    let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len().min(300)) as i32;
+    let value: f64 = digits.strip_suffix('.').unwrap_or(&digits).parse().ok()?;
+    let figure =
+        Figure { value: sign * value * 10f64.powi(exponent), resolution: 10f64.powi(exponent - decimals) };
+    (figure.value.is_finite() && figure.resolution.is_finite()).then_some((figure, rest))
+}
+
+/// `E+05` and what follows it.
+fn exponent(rest: &str) -> (i32, &str) {
+    let Some(after) = rest.strip_prefix(['E', 'e']) else { return (0, rest) };
+    let signed = after.strip_prefix(['+', '-']).unwrap_or(after);
+    let end = signed.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(signed.len());
+    let sign = if after.starts_with('-') { -1 } else { 1 };
+    match signed.get(..end).and_then(|digits| digits.parse::<i32>().ok()) {
+        Some(digits) if digits <= 300 => (sign * digits, &signed[end..]),
+        _ => (0, rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> f64 {
+        number(text).unwrap().value
+    }
+
+    #[test]
+    fn numbers_of_all_forms() {
+        assert_eq!(value("59,441.1"), 59_441.1);
+        assert_eq!(value(".98"), 0.98);
+        assert_eq!(value("1.69E+05"), 169_000.0);
+        assert_eq!(value("1.E+03"), 1000.0);
+        assert_eq!(value("9.2233720368547758E+18"), 9.223_372_036_854_776e18);
+        assert_eq!(value("278.4K"), 278_400.0);
+        assert_eq!(value("-16.65"), -16.65);
+        assert_eq!(bytes("4.2G").unwrap().value, 4.2 * 1024.0 * 1024.0 * 1024.0);
+        for text in ["", " ", "####", "N/A", "12.3.4", "abc", ".", "-", "12 reads", "E+05"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_digit_says_how_precise() {
+        assert_eq!(number("9").unwrap().resolution, 1.0);
+        assert_eq!(number("1.E+03").unwrap().resolution, 1000.0);
+        assert!((number("1.69E+05").unwrap().resolution - 1000.0).abs() < 1e-6);
+        assert!((number("278.4K").unwrap().resolution - 100.0).abs() < 1e-9);
+        assert!(number("0").unwrap().is_below_resolution());
+        assert!(!Figure::exact(0.0).is_below_resolution());
+    }
+
+    #[test]
+    fn durations_of_all_units() {
+        let us = |text: &str| duration_us(text, None).map(|figure| figure.value);
+        assert_eq!(us("109.72us"), Some(109.72));
+        assert_eq!(us(".98ms"), Some(980.0));
+        assert_eq!(us("52.86 s"), Some(52_860_000.0));
+        assert!((us("258.01ns").unwrap() - 0.258_01).abs() < 1e-12);
+        assert_eq!(us("9"), None);
+        assert_eq!(duration_us("9", Some(TimeUnit::Ms)).unwrap().value, 9000.0);
+        assert_eq!(duration_us("9", Some(TimeUnit::Ms)).unwrap().resolution, 1000.0);
+    }
+
+    #[test]
+    fn the_finer_of_two_is_taken() {
+        let coarse = Figure { value: 0.0, resolution: 1000.0 };
+        let fine = Figure { value: 198.31, resolution: 0.01 };
+        assert_eq!(Figure::finer(Some(coarse), Some(fine)), Some(fine));
+        assert_eq!(Figure::finer(None, Some(coarse)), Some(coarse));
+    }
+}

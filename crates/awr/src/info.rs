@@ -1,0 +1,253 @@
+//! One row per report: the columns of `awr_info`, and those of `awr-parser` with what it lacks.
+
+mod parser;
+
+use crate::figure::Figure;
+use crate::report::{Period, Report, WaitEvent};
+
+pub use parser::{Column, columns};
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(f64),
+}
+
+impl Value {
+    /// As machines read it: no separators, no exponent, six significant digits at least.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) => plain(*number),
+        }
+    }
+
+    /// The number, if it is one.
+    #[must_use]
+    pub fn as_number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+fn plain(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 1e5 => 0,
+        size if size >= 1e3 => 2,
+        size if size >= 1.0 => 4,
+        _ => 7,
+    };
+    let text = format!("{number:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+/// The heads of `awr_info`, in its order.
+pub const AWR_INFO: [&str; 18] = [
+    "FILE",
+    "SESSIONS",
+    "ELAPSED",
+    "DB CPU",
+    "DB Tm",
+    "EXECUTES",
+    "LIO",
+    "PREADS",
+    "READ_MBS",
+    "PWRITES",
+    "WRITE_MBS",
+    "REDO_MBS",
+    "DFSR_LAT",
+    "DPR_LAT",
+    "DFPR_LAT",
+    "DFPW_LAT",
+    "LFPW_LAT",
+    "TOP WAIT",
+];
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// A report with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The file's name.
+    pub file: String,
+    /// What it holds.
+    pub report: Report,
+}
+
+impl Named {
+    /// The file's name, with the period if it holds two.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.report.period {
+            None => self.file.clone(),
+            Some(Period::First) => format!("{} (1st)", self.file),
+            Some(Period::Second) => format!("{} (2nd)", self.file),
+        }
+    }
+
+    /// Sessions from the file's name: the number after its last dot, as in `awr.txt.128`.
+    #[must_use]
+    pub fn sessions(&self) -> Option<u32> {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        name.rsplit_once('.')?.1.parse().ok()
+    }
+
+    /// The row of `awr_info`, in the order of [`AWR_INFO`].
+    ///
+    /// Its definitions are kept: PREADS and PWRITES are the application's requests, READ_MBS and WRITE_MBS are all I/O in
+    /// MiB, DB CPU has the background's where the load profile has it. Latencies are means in microseconds with the best
+    /// precision of the report; one that is printed as 0 because its unit is too coarse stays empty.
+    #[must_use]
+    pub fn awr_info(&self) -> Vec<Option<Value>> {
+        let report = &self.report;
+        let number = |figure: Option<f64>| figure.filter(|figure| figure.is_finite()).map(Value::Number);
+        let rate = |name: &str| report.statistic_per_s(name);
+        let value = |figure: Option<Figure>| number(figure.map(|figure| figure.value));
+        let mib = |figure: Option<Figure>| number(figure.map(|figure| figure.value / MIB));
+        let read =
+            rate("physical read total bytes").or_else(|| profile(report, "Total (MB)", |line| line.read));
+        let written =
+            rate("physical write total bytes").or_else(|| profile(report, "Total (MB)", |line| line.written));
+        vec![
+            Some(Value::Text(self.label())),
+            self.sessions().map(|sessions| Value::Number(f64::from(sessions))),
+            number(report.elapsed_s()),
+            value(db_cpu_per_s(report)),
+            value(db_time_per_s(report)),
+            value(executes_per_s(report)),
+            value(logical_reads_per_s(report)),
+            value(rate("physical read IO requests").or_else(|| load(report, &["Read IO requests"]))),
+            mib(read),
+            value(rate("physical write IO requests").or_else(|| load(report, &["Write IO requests"]))),
+            mib(written),
+            mib(redo_per_s(report)),
+            number(mean_us(single_block_read(report))),
+            number(mean_us(report.foreground("direct path read"))),
+            number(mean_us(report.foreground("db file parallel read"))),
+            number(mean_us(report.background("db file parallel write"))),
+            number(mean_us(report.background("log file parallel write"))),
+            report
+                .top_events
+                .first()
+                .or(report.foreground_events.first())
+                .map(|event| Value::Text(event.name.clone())),
+        ]
+    }
+}
+
+/// Megabytes per second of the I/O profile as bytes.
+fn profile(
+    report: &Report,
+    name: &str,
+    side: fn(&crate::report::IoProfileLine) -> Option<Figure>,
+) -> Option<Figure> {
+    report.io_profile_line(name).and_then(side).map(|figure| figure.times(MIB))
+}
+
+fn load(report: &Report, names: &[&str]) -> Option<Figure> {
+    report.load(names)?.per_second
+}
+
+/// A rate that both the load profile and instance activity have: the more precise of them.
+fn rate(report: &Report, names: &[&str], statistic: &str) -> Option<Figure> {
+    Figure::finer(load(report, names), report.statistic_per_s(statistic))
+}
+
+pub(crate) fn logical_reads_per_s(report: &Report) -> Option<Figure> {
+    rate(
+        report,
+        &["Logical read (blocks)", "Logical reads", "Logical reads (blocks)"],
+        "session logical reads",
+    )
+}
+
+pub(crate) fn executes_per_s(report: &Report) -> Option<Figure> {
+    rate(report, &["Executes (SQL)", "Executes"], "execute count")
+}
+
+pub(crate) fn redo_per_s(report: &Report) -> Option<Figure> {
+    rate(report, &["Redo size (bytes)", "Redo size"], "redo size")
+}
+
+/// Blocks, not requests.
+pub(crate) fn physical_reads_per_s(report: &Report) -> Option<Figure> {
+    rate(report, &["Physical read (blocks)", "Physical reads", "Physical reads (blocks)"], "physical reads")
+}
+
+/// Blocks, not requests.
+pub(crate) fn physical_writes_per_s(report: &Report) -> Option<Figure> {
+    rate(
+        report,
+        &["Physical write (blocks)", "Physical writes", "Physical writes (blocks)"],
+        "physical writes",
+    )
+}
+
+pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
+    let divided = report.db_time_s().zip(report.elapsed_s()).and_then(|(time, seconds)| time.per(seconds));
+    Figure::finer(load(report, &["DB Time(s)", "DB time"]), divided)
+}
+
+/// DB CPU, and background CPU where the load profile has it.
+pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
+    let names = ["DB CPU(s)", "CPU time"];
+    let seconds = report.elapsed_s();
+    let divided = |time: Option<Figure>| time.zip(seconds).and_then(|(time, seconds)| time.per(seconds));
+    let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
+    let background = report
+        .load(&["Background CPU(s)"])
+        .and_then(|line| Figure::finer(line.per_second, divided(report.background_cpu_s())));
+    Some(match background {
+        Some(background) => Figure {
+            value: foreground.value + background.value,
+            resolution: foreground.resolution + background.resolution,
+        },
+        None => foreground,
+    })
+}
+
+/// The wait for one block: Exadata has a name of its own for it, and may have both.
+pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
+    let names = ["db file sequential read", "cell single block physical read"];
+    let waits = |event: &WaitEvent| event.waits.map_or(0.0, |waits| waits.value);
+    names
+        .iter()
+        .filter_map(|name| report.foreground(name))
+        .max_by(|one, other| waits(one).total_cmp(&waits(other)))
+}
+
+/// The mean, unless the report prints it too coarsely to tell it from 0.
+fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
+    event?.mean_us()?.known()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::{Format, Kind};
+
+    fn named(file: &str) -> Named {
+        Named { file: file.into(), report: crate::extract::empty(Kind::Awr, Format::Text) }
+    }
+
+    #[test]
+    fn sessions_are_the_number_after_the_last_dot() {
+        assert_eq!(named("x.y/awr.txt.128").sessions(), Some(128));
+        assert_eq!(named("a b/awr report.txt").sessions(), None);
+        assert_eq!(named("v1.5/awr").sessions(), None);
+    }
+
+    #[test]
+    fn what_is_absent_is_empty_and_not_0() {
+        let row = named("awr.txt").awr_info();
+        assert_eq!(row.len(), AWR_INFO.len());
+        assert!(row[1..].iter().all(Option::is_none), "{row:?}");
+    }
+}

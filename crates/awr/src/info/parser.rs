@@ -1,0 +1,304 @@
+//! The columns of `awr-parser`, by its names, and what it lacks.
+//!
+//! A name never means two things: IOPS and throughput without more words are all I/O of the instance; what only the
+//! application asked for says so.
+
+use super::{
+    MIB, Named, Value, db_cpu_per_s, db_time_per_s, executes_per_s, load, logical_reads_per_s,
+    physical_reads_per_s, physical_writes_per_s, rate, redo_per_s, single_block_read,
+};
+use crate::figure::Figure;
+use crate::report::{Report, ShareOf, WaitEvent, is_same_event};
+
+/// A column.
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    get: Get,
+}
+
+type Get = Box<dyn Fn(&Named) -> Option<Value> + Send + Sync>;
+
+impl Column {
+    /// Its value; `None` is not in the report.
+    #[must_use]
+    pub fn value(&self, named: &Named) -> Option<Value> {
+        (self.get)(named).filter(|value| value.as_number().is_none_or(f64::is_finite))
+    }
+}
+
+fn column(name: impl Into<String>, get: impl Fn(&Named) -> Option<Value> + Send + Sync + 'static) -> Column {
+    Column { name: name.into(), get: Box::new(get) }
+}
+
+fn text(name: &str, get: fn(&Report) -> Option<String>) -> Column {
+    column(name, move |named| get(&named.report).map(Value::Text))
+}
+
+fn number(name: &str, get: fn(&Report) -> Option<f64>) -> Column {
+    column(name, move |named| get(&named.report).map(Value::Number))
+}
+
+fn figure(name: &str, get: fn(&Report) -> Option<Figure>) -> Column {
+    column(name, move |named| get(&named.report).map(|figure| Value::Number(figure.value)))
+}
+
+/// All of them, in their order.
+#[must_use]
+pub fn columns() -> Vec<Column> {
+    let mut all = identity();
+    all.extend(rates());
+    all.extend((0..5).flat_map(top_event));
+    for (name, is_background) in EVENTS {
+        all.extend(waits(
+            name,
+            move |report| match is_background {
+                false => report.foreground(name),
+                true => report.background(name),
+            },
+            "Latency",
+        ));
+    }
+    let os = [
+        ("OS busy time", "BUSY_TIME"),
+        ("OS idle time", "IDLE_TIME"),
+        ("OS iowait time", "IOWAIT_TIME"),
+        ("OS sys time", "SYS_TIME"),
+        ("OS user time", "USER_TIME"),
+        ("OS cpu wait time", "OS_CPU_WAIT_TIME"),
+        ("OS resource mgr wait time", "RSRC_MGR_CPU_WAIT_TIME"),
+    ];
+    all.extend(os.map(|(name, own)| column(name, move |named| named.report.os(own).map(Value::Number))));
+    all.push(text("Data Guard Flag", |report| data_guard(report).map(flag)));
+    all.push(text("Exadata Flag", |report| exadata(report).map(flag)));
+    for (short, class) in CLASSES {
+        all.extend(waits(&format!("Wait Class {short}"), move |report| wait_class(report, class), "Latency"));
+    }
+    all.extend(lacking());
+    all
+}
+
+/// Events, and whether they are the background's.
+const EVENTS: [(&str, bool); 10] = [
+    ("db file sequential read", false),
+    ("db file scattered read", false),
+    ("direct path read", false),
+    ("direct path write", false),
+    ("direct path read temp", false),
+    ("direct path write temp", false),
+    ("log file sync", false),
+    ("db file parallel write", true),
+    ("log file parallel write", true),
+    ("log file sequential read", true),
+];
+
+const CLASSES: [(&str, &str); 9] = [
+    ("Admin", "Administrative"),
+    ("Application", "Application"),
+    ("Cluster", "Cluster"),
+    ("Commit", "Commit"),
+    ("Concurrency", "Concurrency"),
+    ("Configuration", "Configuration"),
+    ("Network", "Network"),
+    ("Other", "Other"),
+    ("System I/O", "System I/O"),
+];
+
+fn flag(yes: bool) -> String {
+    (if yes { "Y" } else { "N" }).to_owned()
+}
+
+fn identity() -> Vec<Column> {
+    fn time(moment: Option<jiff::civil::DateTime>) -> Option<String> {
+        Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    }
+    vec![
+        column("Filename", |named| Some(Value::Text(named.label()))),
+        text("Database Name", |report| report.database.name.clone()),
+        number("Instance Number", |report| report.database.instance_number.map(f64::from)),
+        text("Instance Name", |report| report.database.instance.clone()),
+        text("Database Version", |report| report.database.release.clone()),
+        text("Cluster", |report| report.database.is_rac.map(flag)),
+        text("Hostname", |report| report.host.name.clone()),
+        text("Host OS", |report| report.host.platform.clone()),
+        number("Num CPUs", Report::cpus),
+        number("Server Memory (GB)", |report| report.host.memory_gb),
+        number("DB Block Size", Report::block_bytes),
+        number("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
+        text("Begin Time", |report| time(report.interval.begin.as_ref()?.time)),
+        number("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
+        text("End Time", |report| time(report.interval.end.as_ref()?.time)),
+        number("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
+        number("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
+        figure("Average Active Sessions", db_time_per_s),
+        text("Busy Flag", |report| Some(flag(db_time_per_s(report)?.value > report.cpus()?))),
+    ]
+}
+
+fn rates() -> Vec<Column> {
+    fn of(report: &Report, name: &str) -> Option<f64> {
+        Some(report.statistic_per_s(name)?.value)
+    }
+    const READS: &str = "physical read total IO requests";
+    const WRITES: &str = "physical write total IO requests";
+    const READ_BYTES: &str = "physical read total bytes";
+    const WRITTEN_BYTES: &str = "physical write total bytes";
+    vec![
+        figure("Logical Reads/sec", logical_reads_per_s),
+        figure("Block Changes/sec", |report| rate(report, &["Block changes"], "db block changes")),
+        number("Read IOPS", |report| of(report, READS)),
+        number("Write IOPS", |report| Some((of(report, WRITES)? - of(report, "redo writes")?).max(0.0))),
+        number("Redo IOPS", |report| of(report, "redo writes")),
+        number("All Write IOPS", |report| of(report, WRITES)),
+        number("Total IOPS", |report| Some(of(report, READS)? + of(report, WRITES)?)),
+        number("Read Throughput (MiB/sec)", |report| Some(of(report, READ_BYTES)? / MIB)),
+        number("Write Throughput (MiB/sec)", |report| {
+            Some((of(report, WRITTEN_BYTES)? - redo_per_s(report)?.value).max(0.0) / MIB)
+        }),
+        number("Redo Throughput (MiB/sec)", |report| Some(redo_per_s(report)?.value / MIB)),
+        number("All Write Throughput (MiB/sec)", |report| Some(of(report, WRITTEN_BYTES)? / MIB)),
+        number("Total Throughput (MiB/sec)", |report| {
+            Some((of(report, READ_BYTES)? + of(report, WRITTEN_BYTES)?) / MIB)
+        }),
+        figure("DB CPU Time (s)", Report::db_cpu_s),
+        number("DB CPU %DBTime", |report| {
+            let printed = report.time_model.iter().find(|line| line.name == "DB CPU");
+            let printed = printed.and_then(|line| line.percent_of_db_time).map(|figure| figure.value);
+            printed.or_else(|| Some(100.0 * report.db_cpu_s()?.value / report.db_time_s()?.known()?))
+        }),
+    ]
+    .into_iter()
+    .chain(waits("Wait Class User I/O", |report| wait_class(report, "User I/O"), "Latency"))
+    .chain([
+        figure("User Calls/sec", |report| rate(report, &["User calls"], "user calls")),
+        figure("Parses/sec", |report| rate(report, &["Parses (SQL)", "Parses"], "parse count (total)")),
+        figure("Hard Parses/sec", |report| {
+            rate(report, &["Hard parses (SQL)", "Hard parses"], "parse count (hard)")
+        }),
+        figure("Logons/sec", |report| rate(report, &["Logons"], "logons cumulative")),
+        figure("Executes/sec", executes_per_s),
+        figure("Transactions/sec", |report| load(report, &["Transactions"])),
+        number("Buffer Hit Ratio (%)", |report| percent(report, &["Buffer Hit %"])),
+        number("In-Memory Sort Ratio (%)", |report| {
+            percent(report, &["In-memory Sort %", "Optimal W/A Exec %"])
+        }),
+        number("Log Switches (Total)", |report| Some(log_switches(report)?.total?.value)),
+        number("Log Switches (Per Hour)", |report| Some(log_switches(report)?.per_hour?.value)),
+    ])
+    .collect()
+}
+
+fn percent(report: &Report, names: &[&str]) -> Option<f64> {
+    let line = report.efficiency.iter().find(|line| names.contains(&line.name.as_str()))?;
+    Some(line.percent?.value)
+}
+
+fn log_switches(report: &Report) -> Option<&crate::report::ThreadActivity> {
+    report.thread_activity.iter().find(|line| line.name.starts_with("log switches"))
+}
+
+fn top_event(at: usize) -> Vec<Column> {
+    let title = format!("Top5 Event{}", at + 1);
+    let of = move |report: &Report| report.top_events.get(at).cloned();
+    let mut columns = vec![
+        column(format!("{title} Name"), move |named| of(&named.report).map(|event| Value::Text(event.name))),
+        column(format!("{title} Class"), move |named| of(&named.report)?.class.map(Value::Text)),
+    ];
+    columns.extend(waits(&title, of, "Average Time"));
+    columns
+}
+
+/// Waits, time, mean and share of DB time. Reports print the share of background events of another time: theirs is
+/// computed.
+fn waits(
+    title: &str,
+    of: impl Fn(&Report) -> Option<WaitEvent> + Copy + Send + Sync + 'static,
+    mean: &str,
+) -> [Column; 4] {
+    let number = |figure: Option<Figure>| figure.map(|figure| Value::Number(figure.value));
+    [
+        column(format!("{title} Waits"), move |named| number(of(&named.report)?.waits)),
+        column(format!("{title} Time (s)"), move |named| number(of(&named.report)?.time_s())),
+        column(format!("{title} {mean} (ms)"), move |named| {
+            Some(Value::Number(of(&named.report)?.mean_us()?.known()? / 1e3))
+        }),
+        column(format!("{title} %DBTime"), move |named| {
+            let event = of(&named.report)?;
+            match event.percent_of {
+                Some(ShareOf::BackgroundTime) => {
+                    let db_time = named.report.db_time_s()?.known()?;
+                    Some(Value::Number(100.0 * event.time_s()?.known()? / db_time))
+                }
+                _ => number(event.percent),
+            }
+        }),
+    ]
+}
+
+fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
+    let own = |name: &str| class == name || (name.len() >= 8 && class.starts_with(name));
+    let classes =
+        if report.wait_classes.is_empty() { &report.all_wait_classes } else { &report.wait_classes };
+    classes.iter().find(|event| own(&event.name)).cloned()
+}
+
+/// Whether a standby is there: the role, or a destination of redo that is a service.
+fn data_guard(report: &Report) -> Option<bool> {
+    let is_standby = report.database.role.as_ref().map(|role| role != "PRIMARY");
+    let ships = report.parameters.iter().any(|parameter| {
+        parameter.name.starts_with("log_archive_dest_") && parameter.begin.to_lowercase().contains("service=")
+    });
+    (is_standby.is_some() || !report.parameters.is_empty()).then(|| is_standby.unwrap_or(false) || ships)
+}
+
+/// Whether storage cells serve the reads.
+fn exadata(report: &Report) -> Option<bool> {
+    let events = || report.top_events.iter().chain(&report.foreground_events).chain(&report.all_events);
+    let is_cell = |event: &WaitEvent| {
+        ["cell single block physical read", "cell smart table scan", "cell multiblock physical read"]
+            .iter()
+            .any(|cell| is_same_event(&event.name, cell))
+    };
+    events().next().map(|_| events().any(is_cell))
+}
+
+/// What `awr-parser` does not have.
+fn lacking() -> Vec<Column> {
+    fn of(report: &Report, name: &str) -> Option<Figure> {
+        report.statistic_per_s(name)
+    }
+    fn mib(figure: Option<Figure>) -> Option<f64> {
+        Some(figure?.value / MIB)
+    }
+    vec![
+        text("Kind", |report| Some(report.kind.to_string())),
+        text("Format", |report| Some(report.format.to_string())),
+        column("Sessions (file name)", |named| {
+            named.sessions().map(|sessions| Value::Number(f64::from(sessions)))
+        }),
+        text("Database Id", |report| report.database.id.clone()),
+        text("Unique Name", |report| report.database.unique_name.clone()),
+        text("Role", |report| report.database.role.clone()),
+        text("Edition", |report| report.database.edition.clone()),
+        text("CDB", |report| report.database.is_cdb.map(flag)),
+        text("Container", |report| report.database.container.clone()),
+        number("Cores", |report| report.host.cores),
+        number("Sockets", |report| report.host.sockets),
+        number("Instances", |report| (!report.instances.is_empty()).then_some(report.instances.len() as f64)),
+        number("Elapsed Time (s)", Report::elapsed_s),
+        figure("DB Time (s)", Report::db_time_s),
+        figure("CPUs used by the database", db_cpu_per_s),
+        figure("Background CPU Time (s)", Report::background_cpu_s),
+        figure("Physical Read Blocks/sec", physical_reads_per_s),
+        figure("Physical Write Blocks/sec", physical_writes_per_s),
+        figure("Read IOPS (application)", |report| of(report, "physical read IO requests")),
+        figure("Write IOPS (application)", |report| of(report, "physical write IO requests")),
+        number("Read Throughput (application, MiB/sec)", |report| mib(of(report, "physical read bytes"))),
+        number("Write Throughput (application, MiB/sec)", |report| mib(of(report, "physical write bytes"))),
+        number("Single Block Read Latency (us)", |report| single_block_read(report)?.mean_us()?.known()),
+        number("Single Block Read Latency resolution (us)", |report| {
+            Some(single_block_read(report)?.mean_us()?.resolution)
+        }),
+        text("Notes", |report| (!report.notes.is_empty()).then(|| report.notes.join("; "))),
+    ]
+}
