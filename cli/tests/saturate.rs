@@ -76,3 +76,27 @@ fn a_curve_that_keeps_growing_ends_at_the_most() {
     assert_eq!(curve["knee_sessions"], 8, "{curve}");
     assert!(curve["why"].as_str().unwrap().contains("still growing"), "{curve}");
 }
+
+/// Two sessions of an engine that takes a millisecond for an operation: what they do in a closed loop, they keep in an open
+/// one, but for what the machine takes away; twice of it they can't. Other work may take away more: hence three tries.
+#[test]
+fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
+    let folder = Folder::new();
+    folder.write("slob.conf", "TARGET=null:?latency_us=1000\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
+    let near = |_: &i32| {
+        let curve = saturate(&folder, &["--by", "rate", "-t", "2", "--limit", "response-p99=60s"]);
+        assert!(curve["knee_sessions"].is_null(), "{curve}");
+        let points = curve["points"].as_array().unwrap();
+        assert!(points[0]["rate_per_s"].is_null() && points[1]["rate_per_s"].is_u64(), "{curve}");
+        let closed = points[0]["operations_per_s"].as_f64().unwrap();
+        let Some(knee) = curve["knee_rate_per_s"].as_f64() else { return false };
+        // The knee was measured again, and response times are there.
+        assert_eq!(points.iter().filter(|point| point["rate_per_s"].as_f64() == Some(knee)).count(), 2);
+        assert!(points[1]["response_p99_us"].is_f64(), "{curve}");
+        knee / closed > 0.5 && knee / closed < 1.4 && points.iter().any(|point| point["over_limit"] == true)
+    };
+    assert!((0..3).any(|attempt| near(&attempt)));
+    let refused = folder.slob(["saturate", "-t", "2"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("say --by rate"), "{}", refused.stderr);
+}

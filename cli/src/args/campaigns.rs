@@ -71,6 +71,7 @@ Examples:
   slob saturate -s 4 --run-time 20                      how many sessions on four schemas get the most
   slob saturate -s 1 --run-time 20 --limit p99=2ms      and stay within a latency
   slob saturate --max-sessions 64 --json
+  slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that is kept within a response time
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
 schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, each of which is an ordinary record.";
     let command = Command::new("saturate")
@@ -80,7 +81,15 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
             Arg::new("limit")
                 .long("limit")
                 .value_name("WHAT=TIME")
-                .help("A latency not to be passed: mean, p50, p90, p95, p99, p99.9, max, read-mean, read-p50 or read-p99, such as p99=2ms"),
+                .help("A latency not to be passed: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50 or read-p99, such as p99=2ms"),
+        )
+        .arg(
+            Arg::new("by")
+                .long("by")
+                .value_name("WHAT")
+                .value_parser(["sessions", "rate"])
+                .default_value("sessions")
+                .help("What is raised: the sessions, or the rate (RATE) of an open loop of the sessions that are configured"),
         )
         .arg(
             Arg::new("max-sessions")
@@ -107,7 +116,7 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
                 .help("How often the point found is measured, in all"),
         )
         .arg(switch("json").help("Print the curve as JSON"));
-    with_params(command, |param| !LOAD_ONLY.contains(&param.key) && param.key != "THREADS_PER_SCHEMA")
+    with_params(command, |param| !LOAD_ONLY.contains(&param.key))
 }
 
 fn analyze() -> Command {

@@ -17,6 +17,10 @@ use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::{interrupt, output, registry, settings};
 
+/// A step of the rate is this part of what a closed loop does, and twice of that is the most that is tried.
+const STEPS_OF_CAPACITY: u32 = 16;
+const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
+
 pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let checked = RunSpec::from_settings(&settings)?;
@@ -36,20 +40,25 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     };
     let repeats =
         matches.get_one::<u32>("repeats").copied().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-    let rules = SearchRules { most, tolerance, repeats };
-    let name = checked.spec.run_name.to_string();
-    let stop = interrupt::flag()?;
+    let by_rate = matches.get_one::<String>("by").is_some_and(|by| by == "rate");
+    if !by_rate && matches.get_one::<String>("THREADS_PER_SCHEMA").is_some() {
+        return Err(Failure::usage(
+            "the threads are what the search raises: leave them out, or say --by rate",
+        ));
+    }
+    let most = if by_rate { MOST_STEPS } else { most };
     let mut work = Work {
         settings,
-        schemas,
-        name,
+        raised: Raised::Threads { schemas },
+        tolerance,
+        name: checked.spec.run_name.to_string(),
         limit,
-        stop,
-        search: Search::new(rules),
+        stop: interrupt::flag()?,
+        search: Search::new(SearchRules { most, tolerance, repeats }),
         points: Vec::new(),
         cut: None,
     };
-    let ended = work.search();
+    let ended = if by_rate { work.find_step().and_then(|()| work.search()) } else { work.search() };
     let curve = work.curve(ended.as_ref().ok().copied(), tolerance);
     if !curve.points.is_empty() {
         let text = match matches.get_flag("json") {
@@ -68,9 +77,45 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     }
 }
 
+/// What a search raises.
+#[derive(Clone, Copy)]
+enum Raised {
+    /// The threads of each schema.
+    Threads { schemas: NonZeroU32 },
+    /// The rate of an open loop, in steps of so many operations per second.
+    Rate { step: NonZeroU32 },
+}
+
+impl Raised {
+    /// The parameters of a level, and what it is called in a run's name.
+    fn parameters(self, level: NonZeroU32) -> (Vec<(&'static str, String)>, String) {
+        let count = self.count(level);
+        match self {
+            Self::Threads { .. } => (vec![("THREADS_PER_SCHEMA", level.to_string())], format!("s{count}")),
+            Self::Rate { .. } => (vec![("RATE", count.to_string())], format!("r{count}")),
+        }
+    }
+
+    /// Sessions, or operations per second.
+    fn count(self, level: NonZeroU32) -> u32 {
+        match self {
+            Self::Threads { schemas: each } | Self::Rate { step: each } => level.saturating_mul(each).get(),
+        }
+    }
+
+    fn said(self, level: NonZeroU32) -> String {
+        match self {
+            Self::Threads { .. } => format!("{:>5} sessions", self.count(level)),
+            Self::Rate { .. } => format!("a rate of {:>7}/s", self.count(level)),
+        }
+    }
+}
+
 struct Work {
     settings: Settings,
-    schemas: NonZeroU32,
+    raised: Raised,
+    /// The share of a rate that may be missing.
+    tolerance: f64,
     name: String,
     limit: Option<Limit>,
     stop: Arc<AtomicBool>,
@@ -87,39 +132,55 @@ impl Work {
                 Next::Found(found) => return Ok(found),
                 Next::Measure(threads) => threads,
             };
-            let sessions = threads.get() * self.schemas.get();
-            let record = match self.measure(threads) {
+            let (parameters, part) = self.raised.parameters(threads);
+            let said = self.raised.said(threads);
+            let record = match self.measure(&parameters, &part) {
                 Ok(record) => record,
                 // A server that takes no more sessions ends the search, not the answer.
                 Err(failure) if !failure.is_interruption() && self.search.has_fewer_than(threads) => {
-                    output::say(&format!("{sessions} sessions: {}; going on with fewer", failure.text()));
+                    output::say(&format!("{}: {}; going on with fewer", said.trim(), failure.text()));
                     self.cut = Some(failure.text());
                     self.search.end_below(threads);
                     continue;
                 }
                 Err(failure) => return Err(failure),
             };
-            let over_limit = self.passed(&record)?;
-            let Some(point) = CurvePoint::of(&record, over_limit) else {
-                return Err(Failure::failed(format!("run {} has no throughput to judge by", record.id)));
-            };
-            output::say(&format!(
-                "{sessions:>5} sessions  {:>10.1} op/s  {}{}",
-                point.operations_per_s,
-                point.reason,
-                if over_limit { " Over the limit." } else { "" }
-            ));
+            let point = self.point(&record)?;
+            let over_limit = point.over_limit;
+            let over = if over_limit { " Over the limit." } else { "" };
+            output::say(&format!("{said}  {:>10.1} op/s  {}{over}", point.operations_per_s, point.reason));
             self.search.add(Point { threads, throughput: point.operations_per_s, over_limit });
             self.points.push(point);
         }
     }
 
-    fn measure(&self, threads: NonZeroU32) -> Result<Record, Failure> {
-        let sessions = threads.get() * self.schemas.get();
-        let pairs = [
-            ("THREADS_PER_SCHEMA".to_owned(), threads.to_string()),
-            ("RUN_NAME".to_owned(), format!("{}-s{sessions}", self.name)),
-        ];
+    /// Finds what a closed loop does, which the steps of the rate are a part of.
+    fn find_step(&mut self) -> Result<(), Failure> {
+        let record = self.measure(&[("RATE", "0".to_owned())], "closed")?;
+        // A limit may be one of response times, which a closed loop has not.
+        let point = judged(&record, false)?;
+        let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
+        output::say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
+        // A float becomes an integer by saturation.
+        let step = NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN);
+        self.raised = Raised::Rate { step };
+        self.points.push(point);
+        Ok(())
+    }
+
+    /// The point of a run; over the limit is also a rate that was not kept.
+    fn point(&self, record: &Record) -> Result<CurvePoint, Failure> {
+        let passed = self.passed(record)?;
+        let mut point = judged(record, passed)?;
+        let missed = |rate: u32| point.operations_per_s < (1.0 - self.tolerance) * f64::from(rate);
+        point.over_limit |= point.rate_per_s.is_some_and(missed);
+        Ok(point)
+    }
+
+    fn measure(&self, parameters: &[(&str, String)], part: &str) -> Result<Record, Failure> {
+        let mut pairs: Vec<(String, String)> =
+            parameters.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        pairs.push(("RUN_NAME".to_owned(), format!("{}-{part}", self.name)));
         let settings = self.settings.overridden(&registry::table(), &pairs, "saturate")?.settings;
         let spec = RunSpec::from_settings(&settings)?.spec;
         let kept = run::measure_spec(&settings, &spec, &self.stop, &mut Quiet::new())?;
@@ -147,12 +208,23 @@ impl Work {
 
     fn curve(&self, found: Option<Found>, tolerance: f64) -> Curve {
         let percent = 100.0 * tolerance;
+        let by_rate = matches!(self.raised, Raised::Rate { .. });
+        let count = found.and_then(|found| found.threads).map(|level| self.raised.count(level));
+        let higher = || format!("Higher rates are not kept within {percent} %, or pass the latency limit.");
         let why = match found.map(|found| (found.why, found.threads)) {
             None => {
                 "The search was ended before it found anything; the curve is what was measured.".to_owned()
             }
-            Some((Why::Saturated, _)) => {
+            Some((Why::Saturated, _)) if !by_rate => {
                 format!("More sessions gain less than {percent} %: that is the knee.")
+            }
+            Some((Why::Limit, None)) if by_rate => {
+                "Even the lowest rate is not kept, or passes the latency limit.".to_owned()
+            }
+            Some((Why::Saturated, _)) => higher(),
+            Some((Why::Limit, _)) if by_rate => higher(),
+            Some((Why::Most, _)) if by_rate => {
+                "Twice of what a closed loop does was kept: give it more sessions to begin with.".to_owned()
             }
             Some((Why::Limit, None)) => "Even the fewest sessions pass the latency limit.".to_owned(),
             Some((Why::Limit, _)) => "More sessions pass the latency limit.".to_owned(),
@@ -166,12 +238,16 @@ impl Work {
         };
         Curve {
             points: self.points.clone(),
-            knee_sessions: found
-                .and_then(|found| found.threads)
-                .map(|threads| threads.get() * self.schemas.get()),
+            knee_sessions: count.filter(|_| !by_rate),
+            knee_rate_per_s: count.filter(|_| by_rate),
             why,
             limit: self.limit.map(|limit| limit.to_string()),
             tolerance_percent: percent,
         }
     }
+}
+
+fn judged(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {
+    CurvePoint::of(record, over_limit)
+        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to judge by", record.id)))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct LossRecord {
     /// The session.
     pub session: u32,
-    /// The endpoint that it lost, as an index of [`Record::endpoints`], or 0.
+    /// The endpoint that it lost, as an index of [`Record::endpoints`](crate::Record::endpoints), or 0.
     pub endpoint: u32,
     /// When, in seconds after the start of the sessions.
     pub at_s: f64,

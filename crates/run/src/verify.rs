@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
             }
             match self.read(part) {
                 Err(error) if may_be_damage(&error) && part.rows() > 1 => {
-                    found.add(self.check_alone(part, error)?)
+                    found.add(self.check_alone(part, error)?);
                 }
                 Err(error) if may_be_damage(&error) => {
                     found.fault(format!("{} can't be read: {error}", part.place(part.first)));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Names and the columns of `slob info` that they mean.
-const METRICS: [(&str, &str); 10] = [
+const METRICS: [(&str, &str); 12] = [
     ("mean", "operation_mean_us"),
     ("p50", "operation_p50_us"),
     ("p90", "operation_p90_us"),
@@ -12,6 +12,8 @@ const METRICS: [(&str, &str); 10] = [
     ("p99", "operation_p99_us"),
     ("p99.9", "operation_p999_us"),
     ("max", "operation_max_us"),
+    ("response-mean", "response_mean_us"),
+    ("response-p99", "response_p99_us"),
     ("read-mean", "physical_read_mean_us"),
     ("read-p50", "physical_read_p50_us"),
     ("read-p99", "physical_read_p99_us"),
@@ -83,6 +85,7 @@ mod tests {
             ("p99=2ms", "operation_p99_us", 2000.0),
             ("mean=500us", "operation_mean_us", 500.0),
             ("read-p99=1.5ms", "physical_read_p99_us", 1500.0),
+            ("response-p99=20ms", "response_p99_us", 20e3),
             ("p99.9=1s", "operation_p999_us", 1e6),
         ] {
             let limit: Limit = text.parse().unwrap();

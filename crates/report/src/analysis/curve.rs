@@ -4,7 +4,7 @@ use serde::Serialize;
 use slob_record::Record;
 
 use super::bottleneck::{Bottleneck, bottleneck};
-use crate::figures::Figures;
+use crate::figures::{Figures, all_responses, percentile_us};
 use crate::format::{ABSENT, duration_us, fixed, or_absent, percent};
 use crate::text::{Column, Page, Table};
 
@@ -18,6 +18,9 @@ pub struct CurvePoint {
     pub run: String,
     /// Its sessions.
     pub sessions: u32,
+    /// The rate at which operations were to start, in an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u32>,
     /// Operations per second.
     pub operations_per_s: f64,
     /// Physical reads per second: IOPS.
@@ -26,8 +29,11 @@ pub struct CurvePoint {
     pub operation_mean_us: Option<f64>,
     /// p99 of an operation in microseconds.
     pub operation_p99_us: Option<f64>,
+    /// p99 of response times in microseconds, in an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_p99_us: Option<f64>,
     /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W",
-    /// *Operations Research* 9 (1961) 383): 100 where every session was always inside an operation.
+    /// *Operations Research* 9 (1961) 383): 100 where every session was always inside an operation. Absent in an open loop, whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
     /// Whether it passed the latency limit.
     pub over_limit: bool,
@@ -49,11 +55,14 @@ impl CurvePoint {
         Some(Self {
             run: record.id.clone(),
             sessions,
+            rate_per_s: record.workload.rate_per_s,
             operations_per_s,
             physical_reads_per_s: figures.load.physical_reads_per_s,
             operation_mean_us,
             operation_p99_us: figures.latency.operation_p99_us,
+            response_p99_us: percentile_us(&all_responses(record), 99.0),
             little_percent: operation_mean_us
+                .filter(|_| record.workload.rate_per_s.is_none())
                 .map(|us| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions)),
             over_limit,
             bottleneck,
@@ -69,6 +78,9 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
     /// Sessions at the knee; absent if even the fewest passed the limit.
     pub knee_sessions: Option<u32>,
+    /// The highest rate that was kept, where the rate was raised and not the sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knee_rate_per_s: Option<u32>,
     /// Why there is no more beyond, in a sentence.
     pub why: String,
     /// The latency limit, if there was one.
@@ -80,7 +92,14 @@ pub struct Curve {
 impl Curve {
     /// The runs at the knee.
     pub fn at_knee(&self) -> impl Iterator<Item = &CurvePoint> {
-        self.points.iter().filter(|point| Some(point.sessions) == self.knee_sessions)
+        self.points.iter().filter(|point| self.is_knee(point))
+    }
+
+    fn is_knee(&self, point: &CurvePoint) -> bool {
+        match self.knee_rate_per_s {
+            Some(rate) => point.rate_per_s == Some(rate),
+            None => Some(point.sessions) == self.knee_sessions && point.rate_per_s.is_none(),
+        }
     }
 
     /// The curve as text.
@@ -98,7 +117,11 @@ impl Curve {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let Some(sessions) = self.knee_sessions else { return vec![self.why.clone()] };
+        let place = match (self.knee_rate_per_s, self.knee_sessions) {
+            (Some(rate), _) => format!("A rate of {rate}/s"),
+            (None, Some(sessions)) => format!("{sessions} sessions"),
+            (None, None) => return vec![self.why.clone()],
+        };
         let runs: Vec<&CurvePoint> = self.at_knee().collect();
         let over = |of: fn(&CurvePoint) -> Option<f64>| -> Option<(f64, f64, f64)> {
             let values: Option<Vec<f64>> = runs.iter().map(|point| of(point)).collect();
@@ -116,7 +139,7 @@ impl Curve {
         };
         let whole: fn(f64) -> String = |rate| fixed(rate, 0);
         let mut sentences = vec![format!(
-            "{sessions} sessions: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} run{} there.",
+            "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} run{} there.",
             range(over(|point| Some(point.operations_per_s)), whole),
             range(over(|point| point.physical_reads_per_s), whole),
             range(over(|point| point.operation_mean_us), duration_us),
@@ -124,41 +147,57 @@ impl Curve {
             runs.len(),
             if runs.len() == 1 { "" } else { "s" },
         )];
+        if let Some((_, low, high)) = over(|point| point.response_p99_us) {
+            sentences.push(format!(
+                "p99 of response times there: {} to {}.",
+                duration_us(low),
+                duration_us(high)
+            ));
+        }
         sentences.push(self.why.clone());
         // What holds back shows best where there is most of it: at the largest number of sessions.
-        if let Some(last) = self.points.iter().max_by_key(|point| point.sessions) {
+        if let Some(last) = self.points.iter().max_by_key(|point| (point.sessions, point.rate_per_s)) {
             let words = last.bottleneck.words();
-            sentences
-                .push(format!("What held it back at {} sessions: {words}. {}", last.sessions, last.reason));
+            let most = last.rate_per_s.map(|rate| format!(" and {rate} operations/s")).unwrap_or_default();
+            sentences.push(format!(
+                "What held it back at {} sessions{most}: {words}. {}",
+                last.sessions, last.reason
+            ));
         }
         sentences
     }
 
     fn table(&self) -> Table {
+        let open = self.points.iter().any(|point| point.rate_per_s.is_some());
         let mut table = Table::new([
-            Column::right("Sessions"),
+            Column::right(if open { "Rate/s" } else { "Sessions" }),
             Column::right("Op/s"),
             Column::right("Reads/s"),
             Column::right("Mean"),
             Column::right("p99"),
-            Column::right("Little %"),
+            Column::right(if open { "p99 response" } else { "Little %" }),
             Column::left("Held back by"),
             Column::left(""),
         ]);
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();
-        points.sort_by_key(|point| point.sessions);
+        points.sort_by_key(|point| (point.sessions, point.rate_per_s));
         for point in points {
-            let marks = [
-                (Some(point.sessions) == self.knee_sessions).then_some("<- knee"),
-                point.over_limit.then_some("over the limit"),
-            ];
+            let marks =
+                [self.is_knee(point).then_some("<- knee"), point.over_limit.then_some("over the limit")];
             table.row([
-                point.sessions.to_string(),
+                match point.rate_per_s {
+                    Some(rate) => rate.to_string(),
+                    None if open => "closed loop".to_owned(),
+                    None => point.sessions.to_string(),
+                },
                 fixed(point.operations_per_s, 1),
                 or_absent(point.physical_reads_per_s, |rate| fixed(rate, 0)),
                 or_absent(point.operation_mean_us, duration_us),
                 or_absent(point.operation_p99_us, duration_us),
-                or_absent(point.little_percent, percent),
+                match open {
+                    true => or_absent(point.response_p99_us, duration_us),
+                    false => or_absent(point.little_percent, percent),
+                },
                 point.bottleneck.words().to_owned(),
                 marks.into_iter().flatten().collect::<Vec<_>>().join(", "),
             ]);
@@ -168,6 +207,10 @@ impl Curve {
 
     /// Whether Little's law holds, in a sentence.
     fn little(&self) -> String {
+        if self.points.iter().any(|point| point.rate_per_s.is_some()) {
+            return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
+                .to_owned();
+        }
         let off: Vec<String> = self
             .points
             .iter()

@@ -60,6 +60,13 @@ pub(crate) fn all_operations(record: &Record) -> Histogram {
     all
 }
 
+/// In an open loop, response times of all operations of the window: from the intended start to the end. Else empty.
+pub(crate) fn all_responses(record: &Record) -> Histogram {
+    let mut all = Histogram::new();
+    record.operations.values().for_each(|kind| all.merge(&kind.response));
+    all
+}
+
 /// Mean in microseconds.
 pub(crate) fn mean_us(histogram: &Histogram) -> Option<f64> {
     histogram.mean().map(|ns| ns / 1e3)

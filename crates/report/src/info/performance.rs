@@ -2,11 +2,12 @@
 
 use super::column::{Column, Columns};
 use crate::counters::{PHYSICAL_WRITE, latency};
-use crate::figures::{all_operations, mean_us, percentile_us};
+use crate::figures::{all_operations, all_responses, mean_us, percentile_us};
 
 const OURS: &str = "operations that ended in the window, counted by this program";
 const COUNTED: &str = "the database's counters between two snapshots";
 const TIMED: &str = "the duration of every operation of the window";
+const RESPONSE: &str = "with RATE: from the moment at which an operation was due to its end";
 const READS: &str = "physical reads, as the database timed them";
 const SYNCS: &str = "forced writes of the log, as the database timed them";
 
@@ -53,6 +54,16 @@ pub(super) const LATENCY: Columns = &[
     figure!(operation_p99_us, "us", TIMED, latency),
     figure!(operation_p999_us, "us", TIMED, latency),
     figure!(operation_max_us, "us", TIMED, latency),
+    Column::number("response_mean_us", "us", RESPONSE, |row| mean_us(&all_responses(row.record))),
+    Column::number("response_p50_us", "us", RESPONSE, |row| percentile_us(&all_responses(row.record), 50.0)),
+    Column::number("response_p99_us", "us", RESPONSE, |row| percentile_us(&all_responses(row.record), 99.0)),
+    Column::number("response_max_us", "us", RESPONSE, |row| percentile_us(&all_responses(row.record), 100.0)),
+    Column::count(
+        "backlog",
+        "",
+        "with RATE: operations that were due at the end of the window and not done",
+        |row| row.record.backlog,
+    ),
     figure!(
         physical_read_mean_us,
         "us",

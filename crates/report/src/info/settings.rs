@@ -54,6 +54,9 @@ pub(super) const COLUMNS: Columns = &[
     }),
     Column::text("redo_stress", "REDO_STRESS", |row| Some(row.record.workload.redo_stress.clone())),
     Column::count("seed", "", "seed of the plan", |row| Some(row.record.workload.seed)),
+    Column::count("rate_per_s", "1/s", "RATE, in an open loop", |row| {
+        row.record.workload.rate_per_s.map(u64::from)
+    }),
     Column::number("window_s", "s", "length of the measured window, by which rates are divided", |row| {
         row.figures.window_s
     }),

@@ -6,7 +6,7 @@ use slob_stats::Histogram;
 use super::Page;
 use super::table::{Column, Table};
 use crate::counters::ratio;
-use crate::figures::{all_operations, mean_us, percentile_us};
+use crate::figures::{all_operations, all_responses, mean_us, percentile_us};
 use crate::format::{count, duration_us, fixed, micros, or_absent};
 
 /// Seconds of arrivals that may be under way without being a backlog.
@@ -41,8 +41,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
 /// In an open loop: how long a user would have waited.
 fn response(page: &mut Page, record: &Record) {
     let (Some(rate), Some(window)) = (record.workload.rate_per_s, record.window) else { return };
-    let mut response = Histogram::new();
-    record.operations.values().for_each(|kind| response.merge(&kind.response));
+    let response = all_responses(record);
     let heads = ["Count", "Mean", "p50", "p90", "p95", "p99", "p99.9", "Max"].map(Column::right);
     let mut table = Table::new([vec![Column::left("Open loop")], heads.into()].concat());
     table.row(row("service", &all_operations(record)));
