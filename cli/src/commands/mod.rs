@@ -10,6 +10,7 @@ mod drop;
 mod export;
 mod info;
 mod list;
+mod print_sql;
 mod probe;
 mod report;
 mod run;
@@ -44,6 +45,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("selftest", matches)) => selftest::selftest(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
-        _ => Err(Failure::usage("no such command")),
+        Some((engine, matches)) => print_sql::init(engine, matches),
+        None => Err(Failure::usage("no such command")),
     }
 }
