@@ -168,6 +168,26 @@ pub(crate) mod tests {
     pub(crate) const LOAD: Load =
         Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
 
+    /// What only looks, besides what a load and a run do.
+    const LOOKS: &[&str] = &[
+        include_str!("../sql/autotasks.sql"),
+        include_str!("../sql/cache.sql"),
+        include_str!("../sql/container.sql"),
+        include_str!("../sql/data_files.sql"),
+        include_str!("../sql/database.sql"),
+        include_str!("../sql/histogram_milli.sql"),
+        include_str!("../sql/instances.sql"),
+        include_str!("../sql/kit.sql"),
+        include_str!("../sql/marked.sql"),
+        include_str!("../sql/parameters.sql"),
+        include_str!("../sql/read_rows.sql"),
+        include_str!("../sql/redo_logs.sql"),
+        include_str!("../sql/slices.sql"),
+        include_str!("../sql/state.sql"),
+        include_str!("../sql/tablespace.sql"),
+        include_str!("../sql/version.sql"),
+    ];
+
     /// Everything that this engine may send, as one text for other parsers.
     pub(crate) fn everything() -> String {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
@@ -176,7 +196,13 @@ pub(crate) mod tests {
             let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true };
             all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), true).unwrap();
         }
-        all
+        let mut looks = Script::default();
+        LOOKS.iter().for_each(|sql| looks.add(sql));
+        for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
+            looks.0 = looks.0.replace(placeholder.0, placeholder.1);
+        }
+        looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");
+        all + &looks.text()
     }
 
     #[test]

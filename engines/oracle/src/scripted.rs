@@ -213,4 +213,5 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
 }
 
 mod loading;
+mod parsed;
 mod working;

@@ -60,7 +60,7 @@ impl Tables {
 
     /// Inserts rows by direct path: behind all that is there, into blocks of their own.
     pub(crate) fn insert_rows(&self, table: Table) -> String {
-        let values: Vec<String> = (0..COLUMNS).map(|column| format!(":{}", column + 2)).collect();
+        let values: Vec<String> = (0..COLUMNS).map(|column| format!(":c{}", column + 2)).collect();
         self.fill(include_str!("../sql/insert_rows.sql"))
             .replace("{table}", table.name())
             .replace("{names}", &column_names())
