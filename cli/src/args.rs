@@ -3,6 +3,7 @@
 mod awr;
 mod campaigns;
 mod records;
+mod scripts;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ pub(crate) fn command() -> Command {
         .subcommand(verify())
         .subcommand(drop_command())
         .subcommand(selftest())
+        .subcommands(scripts::commands())
         .subcommand(completions())
 }
 
@@ -71,6 +73,7 @@ fn setup() -> Command {
             .about("Load the schemas of a test; goes on where an earlier load was stopped")
             .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
             .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, with a tablespace before it where the database has them"))
+            .arg(scripts::print_sql())
             .arg(plain()),
         |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
     )
@@ -84,6 +87,7 @@ fn run() -> Command {
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
             .arg(switch("json").help("Print the record as JSON instead of the report"))
+            .arg(scripts::print_sql())
             .arg(plain())
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),

@@ -4,8 +4,14 @@ use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose,
 use slob_spec::{EngineOptions, Param, Table, Target};
 
 /// Every engine of this build.
-pub(crate) const ENGINES: &[EngineKind] =
-    &[slob_engine_sqlite::KIND, slob_engine_postgres::KIND, slob_engine_mysql::KIND, null::KIND];
+pub(crate) const ENGINES: &[EngineKind] = &[
+    slob_engine_sqlite::KIND,
+    slob_engine_postgres::KIND,
+    slob_engine_mysql::KIND,
+    #[cfg(feature = "oracle")]
+    slob_engine_oracle::KIND,
+    null::KIND,
+];
 
 /// Where tests go that were not told where to go.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
@@ -37,10 +43,18 @@ pub(crate) fn open_for_load(
     tablespace: Option<String>,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let engine = engine_of(target)?;
-    (engine.open)(&OpenSpec {
-        tablespace,
-        ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme))
-    })
+    (engine.open)(&open_spec(engine, target, options, purpose, tablespace))
+}
+
+/// What an engine is opened with, or writes its statements down for.
+pub(crate) fn open_spec(
+    engine: &EngineKind,
+    target: &Target,
+    options: &EngineOptions,
+    purpose: Purpose,
+    tablespace: Option<String>,
+) -> OpenSpec {
+    OpenSpec { tablespace, ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme)) }
 }
 
 /// The engine that a target's scheme names.

@@ -18,6 +18,7 @@ mod export;
 mod info;
 mod list;
 mod mark;
+mod print_sql;
 mod probe;
 mod report;
 mod run;
@@ -54,6 +55,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("selftest", matches)) => selftest::selftest(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
-        _ => Err(Failure::usage("no such command")),
+        Some((engine, matches)) => print_sql::init(engine, matches),
+        None => Err(Failure::usage("no such command")),
     }
 }

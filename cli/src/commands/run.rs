@@ -14,6 +14,7 @@ use slob_report::{Answer, compact_summary, text_report, verdicts};
 use slob_run::{ExternalScript, RunContext, RunObserver, ScriptMoment, prepare};
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
+use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
 use crate::{interrupt, output, registry, settings};
@@ -25,6 +26,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let schemas = matches.get_one::<String>("schemas-in-place");
     let in_place: Vec<_> = schemas.map(|count| ("SCHEMAS".to_owned(), count.clone())).into_iter().collect();
     let settings = settings::resolve(matches, &in_place)?;
+    if matches.get_flag("print-sql") {
+        return print_sql::of_run(&settings);
+    }
     let server =
         matches.get_one::<String>("metrics").map(|address| MetricsServer::start(address)).transpose()?;
     let stop = interrupt::flag()?;

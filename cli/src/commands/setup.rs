@@ -8,6 +8,7 @@ use slob_engine::Purpose;
 use slob_run::{LoadSummary, load, plan_load};
 use slob_spec::{LoadSpec, Settings};
 
+use crate::commands::print_sql;
 use crate::failure::{Failure, Outcome};
 use crate::live::LoadDisplay;
 use crate::progress::LoadTalk;
@@ -15,6 +16,9 @@ use crate::{interrupt, output, registry, settings};
 
 pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &in_place(matches)?)?;
+    if matches.get_flag("print-sql") {
+        return print_sql::of_setup(&settings);
+    }
     let stop = interrupt::flag()?;
     let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
     load_all(&settings, display, &stop)?;

@@ -217,4 +217,24 @@ pub struct EngineKind {
     pub params: &'static [Param],
     /// Opens a target: checks it as far as possible without changing anything.
     pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
+    /// What it can write down without a connection; `None` if it can't.
+    pub scripts: Option<&'static Scripts>,
 }
+
+/// What an engine would execute, written down for somebody's review before it may connect; nothing is connected to.
+#[derive(Debug)]
+pub struct Scripts {
+    /// All statements of a load of these schemas.
+    pub load: ScriptOfLoad,
+    /// All statements of a run: those before it, and those of a session like this one.
+    pub run: ScriptOfRun,
+    /// What prepares a server for tests: parameters, room, and the server's own calibration.
+    pub init: ScriptOfServer,
+}
+
+/// See [`Scripts::load`].
+pub type ScriptOfLoad = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;
+/// See [`Scripts::run`]. The last one says whether sessions pause between operations.
+pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, bool) -> Result<String, EngineError>;
+/// See [`Scripts::init`]. The load is the one that is planned.
+pub type ScriptOfServer = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;

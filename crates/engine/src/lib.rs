@@ -23,7 +23,10 @@ pub mod suite;
 
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
-pub use contract::{Cancel, Engine, EngineKind, OpenSpec, Purpose, RunPlan, Session, SessionPlan};
+pub use contract::{
+    Cancel, Engine, EngineKind, OpenSpec, Purpose, RunPlan, ScriptOfLoad, ScriptOfRun, ScriptOfServer,
+    Scripts, Session, SessionPlan,
+};
 pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
 pub use load::{Layout, Load, LoadProgress, LoadState, SchemaState, Slice};

@@ -24,6 +24,7 @@ pub const KIND: EngineKind = EngineKind {
     summary: "no database: shows what the tool itself costs",
     params: &[],
     open,
+    scripts: None,
 };
 
 const BLOCK_BYTES: u32 = 8192;

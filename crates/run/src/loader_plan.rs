@@ -126,7 +126,8 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
     Ok(plan)
 }
 
-fn wanted(spec: &LoadSpec, block_bytes: u32) -> Load {
+/// The decisions of a new load, but for the size of its slices.
+pub(crate) fn wanted(spec: &LoadSpec, block_bytes: u32) -> Load {
     Load {
         seed: spec.seed.unwrap_or_else(fresh_seed),
         scale: spec.scale.blocks(block_bytes),

@@ -26,6 +26,7 @@ pub const KIND: EngineKind = EngineKind {
     summary: "MySQL 8 and MariaDB 10.6 or later, InnoDB: batches run inside the server",
     params: &[LoopPlace::PARAM],
     open,
+    scripts: None,
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {

@@ -28,6 +28,7 @@ pub const KIND: EngineKind = EngineKind {
     summary: "PostgreSQL 13 to 18: batches run inside the server",
     params: PARAMS,
     open,
+    scripts: None,
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {

@@ -26,6 +26,7 @@ pub const KIND: EngineKind = EngineKind {
     summary: "SQLite, embedded, with direct I/O: needs no server",
     params: PARAMS,
     open,
+    scripts: None,
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {

@@ -129,6 +129,12 @@ impl Settings {
         })
     }
 
+    /// Services and accounts, as far as they are set.
+    pub(crate) fn access_options(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        let access = self.entries.iter().filter(|entry| entry.param.group == Group::Access);
+        access.filter_map(|entry| Some((entry.param.key, entry.value.as_ref()?)))
+    }
+
     /// A value that can't be left out.
     pub(crate) fn required<T: FromValue>(&self, key: &'static str) -> Result<T, SpecError> {
         self.optional(key).ok_or(SpecError::Missing { key })

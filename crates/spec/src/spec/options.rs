@@ -10,12 +10,14 @@ use crate::settings::Settings;
 use crate::value::{Percent, Secret, Size};
 use crate::values::{FromValue, Value};
 
-/// The values of the engines' own options, by key. Those that are unset are not there.
+/// The values of the engines' own options, by key, and beside them the services and accounts that some engines take
+/// too. Those that are unset are not there.
 ///
-/// Serialisation writes each value as `slob.conf` would, and leaves out secrets.
+/// Serialisation writes each option as `slob.conf` would, and leaves out secrets, services and accounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineOptions {
     values: BTreeMap<&'static str, (&'static str, Value)>,
+    access: BTreeMap<&'static str, Value>,
 }
 
 impl EngineOptions {
@@ -24,17 +26,24 @@ impl EngineOptions {
 
     pub(crate) fn from_settings(settings: &Settings) -> Self {
         let options = settings.engine_options();
-        Self { values: options.map(|(engine, key, value)| (key, (engine, value.clone()))).collect() }
+        let access = settings.access_options();
+        Self {
+            values: options.map(|(engine, key, value)| (key, (engine, value.clone()))).collect(),
+            access: access.map(|(key, value)| (key, value.clone())).collect(),
+        }
     }
 
-    /// Only the options of one engine, those that it shares with others among them.
+    /// Only the options of one engine, those that it shares with others among them, and services and accounts.
     #[must_use]
     pub fn of(&self, engine: &str) -> Self {
         let values = self.values.iter().filter(|(_, (owner, _))| [engine, Self::SHARED].contains(owner));
-        Self { values: values.map(|(key, value)| (*key, value.clone())).collect() }
+        Self {
+            values: values.map(|(key, value)| (*key, value.clone())).collect(),
+            access: self.access.clone(),
+        }
     }
 
-    /// All keys and values, in the order of the keys.
+    /// All options' keys and values, in the order of the keys; not those of services and accounts.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(key, (_, value))| (*key, value))
     }
@@ -42,7 +51,7 @@ impl EngineOptions {
     /// A value; `None` if the option is unset or unknown.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.values.get(key).map(|(_, value)| value)
+        self.values.get(key).map(|(_, value)| value).or_else(|| self.access.get(key))
     }
 
     /// A whole number; this and the following give `None` if the option is unset or of another kind.

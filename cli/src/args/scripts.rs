@@ -1,0 +1,28 @@
+//! What prints statements instead of executing them.
+
+use clap::{Arg, Command};
+
+use super::{LOAD_GROUPS, is_common, switch, with_params};
+use crate::registry;
+
+/// Of the commands whose statements can be printed.
+pub(super) fn print_sql() -> Arg {
+    switch("print-sql")
+        .help("Print the statements that would be executed, where the engine can, and connect to nothing")
+}
+
+/// One command for each engine that can prepare a server: `slob ENGINE init`.
+pub(super) fn commands() -> Vec<Command> {
+    let engines = registry::ENGINES.iter().filter(|engine| engine.scripts.is_some());
+    engines
+        .map(|engine| {
+            let init = Command::new("init")
+                .about("Print a parameter file, a tablespace for the planned load, and a calibration for a test database")
+                .after_help("Nothing is connected to. Read it before you use it: it is for databases that are there for tests alone.");
+            Command::new(engine.scheme)
+                .about("Prepare a server of this engine")
+                .subcommand_required(true)
+                .subcommand(with_params(init, |param| LOAD_GROUPS.contains(&param.group) || is_common(param)))
+        })
+        .collect()
+}

@@ -1,0 +1,1 @@
+COMMENT ON TABLE {user}.slob_load IS '{comment}'

@@ -1,0 +1,1 @@
+SELECT SYS_CONTEXT('USERENV', 'CON_NAME') AS container FROM dual

@@ -1,0 +1,2 @@
+CREATE TABLE {user}.{table} (custid NUMBER(12) NOT NULL, {columns})
+PCTFREE 99 NOCOMPRESS NOLOGGING CACHE NOPARALLEL{tablespace}

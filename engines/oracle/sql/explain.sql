@@ -1,0 +1,1 @@
+EXPLAIN PLAN SET STATEMENT_ID = '{id}' FOR {statement}

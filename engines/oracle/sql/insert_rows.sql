@@ -1,0 +1,1 @@
+INSERT /*+ APPEND_VALUES */ INTO {user}.{table} (custid, {names}) VALUES (:custid, {values})

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS instances FROM gv$instance

@@ -1,0 +1,1 @@
+SELECT name, display_value FROM v$parameter WHERE name IN ({names})

@@ -1,0 +1,1 @@
+SELECT operation, options FROM plan_table WHERE statement_id = :id ORDER BY id

@@ -1,0 +1,1 @@
+SELECT custid, {names} FROM {user}.{table} WHERE custid IN ({keys})

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS logs, MIN(bytes) AS smallest FROM v$log

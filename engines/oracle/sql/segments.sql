@@ -1,0 +1,1 @@
+SELECT SUM(blocks) AS all_blocks FROM user_segments

@@ -1,0 +1,9 @@
+BEGIN
+    DBMS_STATS.GATHER_TABLE_STATS(
+        ownname => '{user}',
+        tabname => '{table}',
+        estimate_percent => 1,
+        method_opt => 'FOR COLUMNS SIZE 1 custid',
+        cascade => TRUE
+    );
+END;

@@ -1,0 +1,1 @@
+SELECT block_size FROM dba_tablespaces WHERE tablespace_name = :name

@@ -1,0 +1,1 @@
+SELECT version FROM product_component_version WHERE product LIKE 'Oracle%'

@@ -1,0 +1,152 @@
+//! A connection, as far as this engine needs one.
+//!
+//! The one implementation that ships is [`crate::native`]; tests put a script behind the same trait.
+
+use std::sync::Arc;
+
+/// A value that goes into a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bind {
+    /// A whole number.
+    Number(i64),
+    /// Text.
+    Text(String),
+}
+
+impl Bind {
+    /// A count; none of ours comes near the limit.
+    pub(crate) fn count(value: u64) -> Self {
+        Self::Number(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+/// A row of an answer: each value as text, `None` for NULL.
+pub(crate) type Row = Vec<Option<String>>;
+
+/// What a server, or the client library, says of a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The number of an ORA- error; `None` if it has another origin.
+    pub(crate) code: Option<i32>,
+    /// The words.
+    pub(crate) message: String,
+}
+
+/// One row for an insert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewRow<'a> {
+    pub(crate) custid: i64,
+    /// c2 to c20.
+    pub(crate) columns: Vec<&'a str>,
+}
+
+/// Gives out the rows of an insert one by one; false ends it.
+pub(crate) trait NewRows {
+    /// Calls `take` with the next row.
+    ///
+    /// # Errors
+    /// Of `take`.
+    fn next(&mut self, take: &mut dyn FnMut(&NewRow<'_>) -> Result<(), Fault>) -> Result<bool, Fault>;
+
+    /// How many there are in all.
+    fn count(&self) -> usize;
+}
+
+/// The arrays and numbers that the block of a batch takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrays {
+    pub(crate) kinds: Vec<i64>,
+    pub(crate) firsts: Vec<i64>,
+    pub(crate) ends: Vec<i64>,
+    /// 16 hexadecimal digits each, empty for operations that are not UPDATEs; `None` if the block takes no stamps.
+    pub(crate) stamps: Option<Vec<String>>,
+    /// In microseconds; `None` if the block takes no pauses.
+    pub(crate) pauses: Option<Vec<i64>>,
+    /// How long operations may begin, in microseconds.
+    pub(crate) run_us: Option<i64>,
+}
+
+/// What the block of a batch answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// For each operation its start and end in microseconds after the block began, and the rows.
+    pub(crate) moments: Vec<i64>,
+    /// How long the block ran, in microseconds.
+    pub(crate) took_us: i64,
+    /// The error that ended it.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// One connection.
+pub(crate) trait Client: Send {
+    /// Executes a statement other than a query and returns the rows that it changed. Nothing is committed.
+    ///
+    /// # Errors
+    /// Of the server.
+    fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<u64, Fault>;
+
+    /// Executes a query and returns all its rows.
+    ///
+    /// # Errors
+    /// Of the server.
+    fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
+
+    /// Executes an INSERT once, with all rows bound as arrays.
+    ///
+    /// # Errors
+    /// Of the server, and of `rows`.
+    fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault>;
+
+    /// Executes the block of a batch.
+    ///
+    /// # Errors
+    /// If the block itself fails; what fails within it is in the answer.
+    fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault>;
+
+    /// Ends the transaction.
+    ///
+    /// # Errors
+    /// Of the server.
+    fn commit(&mut self) -> Result<(), Fault>;
+
+    /// Undoes the transaction.
+    ///
+    /// # Errors
+    /// Of the server.
+    fn rollback(&mut self) -> Result<(), Fault>;
+
+    /// What ends a call from another thread.
+    fn breaker(&self) -> Arc<dyn Break>;
+}
+
+/// Ends the call that a connection is in.
+pub(crate) trait Break: Send + Sync {
+    /// Asks the server to end the call; without one, the next one may end.
+    fn break_call(&self);
+}
+
+/// Who connects.
+#[derive(Clone, Debug)]
+pub(crate) enum Login {
+    /// As the account of the operating system, with SYSDBA or as an externally identified account.
+    OperatingSystem {
+        /// With the privilege.
+        sysdba: bool,
+    },
+    /// With a password.
+    Password {
+        user: String,
+        password: slob_spec::Secret,
+        /// With the privilege.
+        sysdba: bool,
+    },
+}
+
+/// Makes connections.
+pub(crate) trait Dial: Send + Sync {
+    /// Connects to a service: a net service name, an easy connect string, or nothing for the instance of this machine.
+    ///
+    /// # Errors
+    /// If there is no client library, or the server refuses.
+    fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
+}

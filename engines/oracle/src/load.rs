@@ -1,0 +1,180 @@
+//! Creating a schema and loading its slices.
+//!
+//! A slice is one array INSERT by direct path, and its mark is in the same transaction. Such an insert locks its table
+//! until the commit: streams of one table send their rows in turn while the others make theirs ready, streams of different
+//! schemas don't meet.
+
+use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
+
+use crate::catalog;
+use crate::client::{Bind, Client, Fault, NewRow, NewRows};
+use crate::connector::{Connector, Who};
+use crate::error::failed;
+use crate::kit;
+use crate::link::Links;
+use crate::options::Accounts;
+use crate::tables::{Tables, load_binds};
+
+/// Rows between two looks at whether to stop.
+const STRIDE_ROWS: u64 = 64;
+/// A row of 2.5 KB must fit into a block.
+const SMALLEST_BLOCK: u32 = 4096;
+/// The error of an insert that was told to stop.
+const STOPPED: &str = "the load was stopped";
+const USER_EXISTS: i32 = 1920;
+
+/// What a schema is made with.
+pub(crate) struct Making<'a> {
+    pub(crate) connector: &'a Connector,
+    pub(crate) links: &'a Links,
+    pub(crate) tablespace: Option<&'a str>,
+    pub(crate) block_bytes: u32,
+}
+
+/// Makes an empty, marked schema, and its account where we make them.
+///
+/// # Errors
+/// If an account or tables of that name exist, or can't be made.
+pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    let Making { connector, links, tablespace, block_bytes } = *making;
+    let tables = Tables::new(&connector.prefix, schema, tablespace);
+    let step = format!("creating {}", tables.user);
+    if connector.accounts == Accounts::Kit {
+        return Err(kit::untouchable(&connector.prefix, schema, &step));
+    }
+    if block_bytes < SMALLEST_BLOCK {
+        let message = format!("a row of {ROW_BYTES} bytes does not fit into a block of {block_bytes}");
+        return Err(EngineError::new(ErrorKind::Usage, step, message)
+            .with_advice("name a tablespace with blocks of 4 KiB or more"));
+    }
+    let make_user = connector.accounts == Accounts::Create;
+    if make_user {
+        links.with(connector, Who::Admin, |client| create_user(client, connector, &tables, &step))?;
+    }
+    links.with(connector, Who::Schema(schema), |client| {
+        let fail = |fault: Fault| failed(step.as_str(), &fault);
+        for sql in tables.create() {
+            client.execute(&sql, &[]).map_err(fail)?;
+        }
+        client.execute(&tables.begin_load(), &load_binds(load, make_user)).map_err(fail)?;
+        client.commit().map_err(fail)
+    })
+}
+
+fn create_user(
+    client: &mut dyn Client,
+    connector: &Connector,
+    tables: &Tables,
+    step: &str,
+) -> Result<(), EngineError> {
+    let sql = "SELECT default_tablespace FROM user_users";
+    let rows = client.query(sql, &[]).map_err(|fault| failed(step, &fault))?;
+    let default =
+        "SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE'";
+    // What new accounts get, or, where that may not be seen, what this one has.
+    let rows = client.query(default, &[]).unwrap_or(rows);
+    let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
+    let password = connector.passwords.make(&tables.user)?;
+    // The text with the password goes to the server alone: no error and no log repeats it.
+    client.execute(&tables.create_user(password.expose(), &default), &[]).map_err(|fault| {
+        let error = failed(step, &fault);
+        if fault.code == Some(USER_EXISTS) {
+            return error.with_advice(format!(
+                "the account {} is there, without a finished mark of ours: if it is not needed, a DBA drops it; else choose other names with ORACLE_PREFIX, or set ORACLE_ACCOUNTS=existing",
+                tables.user
+            ));
+        }
+        error
+    })?;
+    client.execute(&tables.grant_user(), &[]).map_err(|fault| failed(step, &fault))?;
+    Ok(())
+}
+
+/// Loads a slice and marks it.
+///
+/// # Errors
+/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
+pub(crate) fn load_slice(
+    client: &mut dyn Client,
+    connector: &Connector,
+    load: &Load,
+    slice: &Slice,
+    progress: &LoadProgress,
+) -> Result<(), EngineError> {
+    let tables = Tables::new(&connector.prefix, slice.schema, None);
+    let step = format!("loading {}.{}", tables.user, slice.table.name());
+    catalog::schema(client, connector, slice.schema, &step)?;
+    let result = insert(client, &tables, load, slice, progress);
+    result.map_err(|fault| {
+        // What is not committed goes with the connection, which is closed after an error.
+        let _ = client.rollback();
+        if progress.stopped() && fault.message == STOPPED {
+            return EngineError::new(ErrorKind::Cancelled, step.as_str(), STOPPED);
+        }
+        failed(step.as_str(), &fault)
+    })
+}
+
+fn insert(
+    client: &mut dyn Client,
+    tables: &Tables,
+    load: &Load,
+    slice: &Slice,
+    progress: &LoadProgress,
+) -> Result<(), Fault> {
+    let mut rows = SliceRows::new(load, slice, progress);
+    client.insert(&tables.insert_rows(slice.table), &mut rows)?;
+    client.execute(&tables.mark_slice(), &catalog::mark(slice).map(Bind::count))?;
+    client.commit()
+}
+
+/// The rows of a slice, made as they are asked for.
+struct SliceRows<'a> {
+    content: RowContent,
+    scatter: Option<Scatter>,
+    slice: &'a Slice,
+    position: u64,
+    progress: &'a LoadProgress,
+    bytes: [u8; ROW_BYTES],
+}
+
+impl<'a> SliceRows<'a> {
+    fn new(load: &Load, slice: &'a Slice, progress: &'a LoadProgress) -> Self {
+        Self {
+            content: load.content(),
+            scatter: (slice.table == Table::Main).then(|| load.scatter(slice.schema)),
+            slice,
+            position: slice.positions.start,
+            progress,
+            bytes: [0; ROW_BYTES],
+        }
+    }
+}
+
+impl NewRows for SliceRows<'_> {
+    fn next(&mut self, take: &mut dyn FnMut(&NewRow<'_>) -> Result<(), Fault>) -> Result<bool, Fault> {
+        let done = self.position - self.slice.positions.start;
+        if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
+            return Err(Fault { code: None, message: STOPPED.into() });
+        }
+        if self.position >= self.slice.positions.end {
+            return Ok(false);
+        }
+        let custid = self.scatter.as_ref().map_or(self.position, |scatter| scatter.key_at(self.position));
+        self.content.fill_row(self.slice.table, self.slice.schema, custid, &mut self.bytes);
+        let columns: Vec<&str> = (0..COLUMNS)
+            .filter_map(|column| {
+                std::str::from_utf8(&self.bytes[column * COLUMN_BYTES..(column + 1) * COLUMN_BYTES]).ok()
+            })
+            .collect();
+        take(&NewRow { custid: i64::try_from(custid).unwrap_or(i64::MAX), columns })?;
+        self.position += 1;
+        self.progress.add(1);
+        Ok(true)
+    }
+
+    fn count(&self) -> usize {
+        usize::try_from(self.slice.positions.end - self.slice.positions.start).unwrap_or(usize::MAX)
+    }
+}

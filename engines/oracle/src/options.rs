@@ -1,0 +1,98 @@
+//! The parameters of this engine, and those of services and accounts that all parameters files have.
+
+use std::path::PathBuf;
+
+use slob_engine::{EngineError, OpenSpec};
+use slob_spec::{EngineOptions, Group, Kind, Param, Secret};
+
+use crate::engine::SCHEME;
+use crate::names::Prefix;
+
+const CREATE: &str = "create";
+const EXISTING: &str = "existing";
+const KIT: &str = "kit";
+
+/// What becomes of the accounts of schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accounts {
+    /// A load makes them, with passwords of its own.
+    Create,
+    /// They are there, made by somebody else; their passwords are in the password file.
+    Existing,
+    /// They are those of the original kit, data and all: `USER1` with the password `user1`, and so on.
+    Kit,
+}
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param::new(
+        "ORACLE_ACCOUNTS",
+        Kind::Choice(&[
+            (CREATE, "setup makes an account for each schema, with a password of its own"),
+            (EXISTING, "the accounts are there; their passwords are in ORACLE_PASSWORD_FILE"),
+            (KIT, "USER1, USER2, ... of the original kit, with their tables, used as they are"),
+        ]),
+        Group::Engine(SCHEME),
+        "whose accounts hold the schemas",
+    )
+    .shipped(CREATE)
+    .flag("oracle-accounts"),
+    Param::new("ORACLE_PREFIX", Kind::Text, Group::Engine(SCHEME), "what the accounts' names begin with")
+        .shipped("slob")
+        .flag("oracle-prefix"),
+    Param::new(
+        "ORACLE_PASSWORD_FILE",
+        Kind::Path,
+        Group::Engine(SCHEME),
+        "file with the accounts' passwords, readable by its owner only; unset: .slob-oracle in the home folder",
+    )
+    .flag("oracle-password-file"),
+];
+
+/// The parameters as this engine needs them.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) accounts: Accounts,
+    pub(crate) prefix: Prefix,
+    pub(crate) password_file: Option<PathBuf>,
+    /// Where a load puts tables.
+    pub(crate) tablespace: Option<String>,
+    pub(crate) admin_service: Option<String>,
+    pub(crate) service_base: Option<String>,
+    /// So many services, with numbers; 0 for one without.
+    pub(crate) service_max: u64,
+    pub(crate) dba_user: Option<String>,
+    pub(crate) dba_password: Option<Secret>,
+}
+
+impl Options {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// If the prefix is not a name.
+    pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self, EngineError> {
+        let options: &EngineOptions = &spec.options;
+        let text = |key| options.text(key).map(str::to_owned).filter(|text| !text.is_empty());
+        let accounts = match options.choice("ORACLE_ACCOUNTS") {
+            Some(EXISTING) => Accounts::Existing,
+            Some(KIT) => Accounts::Kit,
+            _ => Accounts::Create,
+        };
+        let prefix = match accounts {
+            Accounts::Kit => Prefix::new("user")?,
+            Accounts::Create | Accounts::Existing => {
+                Prefix::new(options.text("ORACLE_PREFIX").unwrap_or("slob"))?
+            }
+        };
+        Ok(Self {
+            accounts,
+            prefix,
+            password_file: options.path("ORACLE_PASSWORD_FILE").map(PathBuf::from),
+            tablespace: spec.tablespace.clone(),
+            admin_service: text("ADMIN_SQLNET_SERVICE"),
+            service_base: text("SQLNET_SERVICE_BASE"),
+            service_max: options.count("SQLNET_SERVICE_MAX").unwrap_or(0),
+            dba_user: text("DBA_PRIV_USER"),
+            dba_password: options.secret("SYSDBA_PASSWD").cloned(),
+        })
+    }
+}

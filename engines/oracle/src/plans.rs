@@ -1,0 +1,53 @@
+//! Whether statements are carried out block by block.
+
+use slob_engine::{EngineError, ErrorKind};
+use slob_method::SchemaNo;
+
+use crate::catalog::text;
+use crate::client::{Bind, Client};
+use crate::connector::Connector;
+use crate::error::failed;
+use crate::statement::{Kind, statement};
+
+/// Tells our lines of the table of plans, which is the session's own.
+const ID: &str = "slob";
+
+/// The statement that has the plan of a SELECT explained.
+pub(crate) fn explain(user: &str) -> String {
+    let select =
+        statement(Kind::Select, &format!("{user}."), [":first_key", ":end_key"], "", |_| String::new());
+    include_str!("../sql/explain.sql").trim_end().replace("{id}", ID).replace("{statement}", &select)
+}
+
+/// Refuses a plan that does not go from the index to one block after the other.
+///
+/// # Errors
+/// [`ErrorKind::Usage`], with the plan.
+pub(crate) fn check(
+    client: &mut dyn Client,
+    connector: &Connector,
+    schema: SchemaNo,
+) -> Result<(), EngineError> {
+    let user = connector.prefix.user(schema);
+    let step = format!("looking at the plan of a SELECT in {user}");
+    let fail = |fault| failed(step.as_str(), &fault);
+    client.execute(&explain(&user), &[]).map_err(fail)?;
+    let rows = client.query(include_str!("../sql/plan.sql"), &[Bind::Text(ID.into())]).map_err(fail)?;
+    client.rollback().map_err(fail)?;
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{} {}", text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default()))
+        .collect();
+    let by_index = lines.iter().any(|line| line == "INDEX RANGE SCAN");
+    let by_rowid = lines.iter().any(|line| line.starts_with("TABLE ACCESS BY INDEX ROWID"));
+    if by_index && by_rowid {
+        return Ok(());
+    }
+    let plan: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    Err(EngineError::new(
+        ErrorKind::Usage,
+        step,
+        format!("it does not go through the index: {}", plan.join(", ")),
+    )
+    .with_advice("gather statistics of CF1 with DBMS_STATS, and drop SQL profiles and plan baselines of it"))
+}

@@ -1,0 +1,224 @@
+//! What would be executed, written down for a review: the same texts that are executed, without a connection.
+
+use std::fmt::Write;
+
+use slob_engine::{EngineError, Load, OpenSpec, RunPlan, Scripts, SessionPlan};
+use slob_method::{SchemaNo, Table};
+
+use crate::access::Access;
+use crate::batch::block;
+use crate::client::Login;
+use crate::counters::{self, Views};
+use crate::options::{Accounts, Options};
+use crate::tables::Tables;
+use crate::version::Version;
+use crate::{events, init, plans, session};
+
+pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
+
+/// The release whose forms are printed; what older ones need is said.
+const RELEASE: &str = "19.0.0.0.0";
+
+/// Statements, with comments between them.
+#[derive(Default)]
+pub(crate) struct Script(String);
+
+impl Script {
+    /// A line of explanation.
+    pub(crate) fn say(&mut self, text: &str) {
+        // Writing to a String can't fail.
+        let _ = writeln!(self.0, "-- {text}");
+    }
+
+    /// A statement, closed as SQL*Plus wants it.
+    pub(crate) fn add(&mut self, sql: &str) {
+        let sql = sql.trim_end();
+        let is_block = sql.starts_with("BEGIN") || sql.starts_with("DECLARE");
+        let _ = writeln!(self.0, "{sql}{}", if is_block { "\n/" } else { ";" });
+    }
+
+    /// All of it.
+    pub(crate) fn text(self) -> String {
+        self.0
+    }
+}
+
+fn header(script: &mut Script, what: &str, spec: &OpenSpec) -> Result<(Options, Access), EngineError> {
+    let options = Options::from_spec(spec)?;
+    let access = Access::new(&spec.target, &options)?;
+    script.say(&format!("What {what} would execute on {}. Nothing was connected to.", spec.target));
+    script.say("Words with a colon are bound: numbers, texts, or arrays of them.");
+    Ok((options, access))
+}
+
+fn admin(script: &mut Script, access: &Access) {
+    let name = match &access.admin {
+        Login::OperatingSystem { sysdba: true } => "the account of the operating system, AS SYSDBA",
+        Login::OperatingSystem { sysdba: false } => "the account of the operating system",
+        Login::Password { user, .. } => user,
+    };
+    script.say(&format!("As {name}, on {}:", Access::shown(&access.admin_service)));
+}
+
+fn load(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Result<String, EngineError> {
+    let mut script = Script::default();
+    let (options, access) = header(&mut script, "slob setup", spec)?;
+    if options.accounts == Accounts::Kit {
+        script.say("Nothing: with ORACLE_ACCOUNTS=kit the original kit's tables are used as they are.");
+        return Ok(script.text());
+    }
+    script.say(&format!(
+        "{} rows and blocks in each CF1, {} in each CF2, in slices of {} rows.",
+        load.scale, load.scan_blocks, load.slice_rows
+    ));
+    let tables = |schema| Tables::new(&options.prefix, schema, options.tablespace.as_deref());
+    if options.accounts == Accounts::Create {
+        admin(&mut script, &access);
+        script.say("Each password is made of random numbers when the account is made; where no tablespace is named, the");
+        script.say("quota is on the default one of the database.");
+        for schema in schemas {
+            script.add(&tables(*schema).create_user("********", "USERS"));
+            script.add(&tables(*schema).grant_user());
+        }
+    }
+    for schema in schemas {
+        load_schema(&mut script, &tables(*schema));
+    }
+    script.say("Lets operations on the hot schema come from the others (HOT_SCHEMA_FREQUENCY):");
+    let first = tables(SchemaNo::FIRST);
+    for schema in schemas.iter().filter(|schema| **schema != SchemaNo::FIRST) {
+        first.share_with(&options.prefix.user(*schema)).iter().for_each(|sql| script.add(sql));
+    }
+    Ok(script.text())
+}
+
+fn load_schema(script: &mut Script, tables: &Tables) {
+    script.say(&format!("As {}:", tables.user));
+    tables.create().iter().for_each(|sql| script.add(sql));
+    script.add(&tables.begin_load());
+    script.add("COMMIT");
+    for table in [Table::Main, Table::Scan] {
+        script.say(&format!(
+            "For each slice of {}, with arrays of its rows:",
+            table.name().to_ascii_uppercase()
+        ));
+        script.add(&tables.insert_rows(table));
+        script.add(&tables.mark_slice());
+        script.add("COMMIT");
+    }
+    script.say("When all slices are there:");
+    script.add(&tables.index());
+    script.add(&tables.statistics(Table::Main));
+    script.add(&tables.statistics(Table::Scan));
+    script.add(&tables.layout());
+    script.add(include_str!("../sql/segments.sql"));
+    script.add(&tables.complete_load());
+    script.add("COMMIT");
+}
+
+fn run(
+    spec: &OpenSpec,
+    run: &RunPlan<'_>,
+    session: &SessionPlan,
+    pauses: bool,
+) -> Result<String, EngineError> {
+    let mut script = Script::default();
+    let (options, access) = header(&mut script, "slob run", spec)?;
+    let version = Version::parse(RELEASE);
+    admin(&mut script, &access);
+    script.say("Where there are several instances, of GV$ instead of V$.");
+    script.add(&Views::Instance.fill(include_str!("../sql/limits.sql")));
+    for schema in run.schemas {
+        script.add(&plans::explain(&options.prefix.user(*schema)));
+        script.add(include_str!("../sql/plan.sql"));
+        script.add("ROLLBACK");
+    }
+    script.add("ALTER SYSTEM CHECKPOINT");
+    script.say("At both ends of the window and at most once a second in between:");
+    script.add(&counters::query(Views::Instance));
+    script.add(&Views::Instance.fill(include_str!("../sql/system_event.sql")));
+    script.add(&Views::Instance.fill(include_str!("../sql/time_model.sql")));
+    script.add(&events::histogram_query(Views::Instance, &version));
+    let user = options.prefix.user(session.home);
+    script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
+    session::settings(&user).iter().for_each(|sql| script.add(sql));
+    script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
+    if pauses {
+        script
+            .say("Before release 18: DBMS_LOCK.SLEEP, for which the account needs EXECUTE ON SYS.DBMS_LOCK.");
+    }
+    script.add(&block(session, &options.prefix, pauses.then(|| version.sleep())));
+    Ok(script.text())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use slob_engine::Purpose;
+    use slob_spec::{EngineOptions, RedoStress};
+
+    pub(crate) fn spec() -> OpenSpec {
+        let target = "oracle://system:S3CRET@//db1:1521/pdb1".parse().unwrap();
+        OpenSpec {
+            tablespace: Some("iops".into()),
+            ..OpenSpec::new(target, Purpose::Use, EngineOptions::default())
+        }
+    }
+
+    pub(crate) const LOAD: Load =
+        Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
+
+    /// What only looks, besides what a load and a run do.
+    const LOOKS: &[&str] = &[
+        include_str!("../sql/autotasks.sql"),
+        include_str!("../sql/cache.sql"),
+        include_str!("../sql/container.sql"),
+        include_str!("../sql/data_files.sql"),
+        include_str!("../sql/database.sql"),
+        include_str!("../sql/histogram_milli.sql"),
+        include_str!("../sql/instances.sql"),
+        include_str!("../sql/kit.sql"),
+        include_str!("../sql/marked.sql"),
+        include_str!("../sql/parameters.sql"),
+        include_str!("../sql/read_rows.sql"),
+        include_str!("../sql/redo_logs.sql"),
+        include_str!("../sql/slices.sql"),
+        include_str!("../sql/state.sql"),
+        include_str!("../sql/tablespace.sql"),
+        include_str!("../sql/version.sql"),
+    ];
+
+    /// Everything that this engine may send, as one text for other parsers.
+    pub(crate) fn everything() -> String {
+        let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
+        let mut all = load(&spec(), &LOAD, &schemas).unwrap();
+        for redo in [RedoStress::Lite, RedoStress::Heavy] {
+            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true };
+            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), true).unwrap();
+        }
+        let mut looks = Script::default();
+        LOOKS.iter().for_each(|sql| looks.add(sql));
+        for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
+            looks.0 = looks.0.replace(placeholder.0, placeholder.1);
+        }
+        looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");
+        all + &looks.text()
+    }
+
+    #[test]
+    fn a_script_is_whole_and_shows_no_password() {
+        let all = everything();
+        for words in [
+            "CREATE USER SLOB2 IDENTIFIED BY \"********\" DEFAULT TABLESPACE IOPS QUOTA UNLIMITED ON IOPS;",
+            "PCTFREE 99 NOCOMPRESS NOLOGGING CACHE NOPARALLEL TABLESPACE IOPS;",
+            "INSERT /*+ APPEND_VALUES */ INTO SLOB1.cf2 ",
+            "CREATE UNIQUE INDEX SLOB2.i_cf1 ON SLOB2.cf1 (custid)",
+            "GRANT SELECT, UPDATE ON SLOB1.cf1 TO SLOB2;",
+            "ALTER SESSION SET CURRENT_SCHEMA = SLOB2;",
+            "COMMIT WRITE IMMEDIATE WAIT;",
+        ] {
+            assert!(all.contains(words), "{words} is not in\n{all}");
+        }
+        assert!(!all.contains("S3CRET") && !all.contains('{'), "{all}");
+    }
+}

@@ -1,0 +1,217 @@
+//! A double of a server, for tests: it writes down what it is told and answers from a script. It knows no SQL, so what
+//! these tests hold is the order of calls, what is bound, errors, cancellation and cleaning up; not that a server would
+//! take the statements.
+
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use slob_engine::{OpenSpec, Purpose};
+use slob_method::COLUMNS;
+use slob_spec::EngineOptions;
+
+use crate::client::{Answer, Arrays, Bind, Break, Client, Dial, Fault, Login, NewRows, Row};
+use crate::engine::{OracleEngine, open_with};
+
+/// What a statement that begins with some words is answered with.
+enum Reply {
+    Rows(Vec<Row>),
+    Fault(i32),
+}
+
+#[derive(Default)]
+struct State {
+    log: Vec<String>,
+    replies: Vec<(String, Reply)>,
+    /// Batches block until they are broken.
+    hangs: bool,
+    broken: bool,
+    last_batch: Option<Arrays>,
+    /// Batches fail after so many operations, with that code.
+    batch_fault: Option<(usize, i32)>,
+}
+
+/// The double; its clones are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct Script(Arc<(Mutex<State>, Condvar)>);
+
+impl Script {
+    /// A release that is open, with nothing in it.
+    pub(crate) fn new() -> Self {
+        let script = Self::default();
+        script.rows("SELECT version", &[&["19.0.0.0.0"]]);
+        script.rows("SELECT SYS_CONTEXT", &[&["PDB1"]]);
+        script
+    }
+
+    /// From now on, statements that begin so are answered with these rows; the latest rule goes first.
+    pub(crate) fn rows(&self, begin: &str, rows: &[&[&str]]) {
+        let value = |text: &&str| Some((*text).to_owned()).filter(|text| text != "NULL");
+        let rows = rows.iter().map(|row| row.iter().map(value).collect()).collect();
+        self.state().replies.insert(0, (begin.into(), Reply::Rows(rows)));
+    }
+
+    /// From now on, statements that begin so fail.
+    pub(crate) fn fails(&self, begin: &str, code: i32) {
+        self.state().replies.insert(0, (begin.into(), Reply::Fault(code)));
+    }
+
+    /// Two schemas of 10 rows, loaded.
+    pub(crate) fn loaded(&self) {
+        self.rows("SELECT owner FROM all_tab_comments", &[&["SLOB2"], &["SLOB1"], &["SLOBBER"]]);
+        let state = |number| [number, "77", "10", "0", "0", "4", "10", "10", "14", "1"];
+        self.state_rows(&[&state("1"), &state("2")]);
+        self.rows("EXPLAIN PLAN", &[]);
+        let plan: &[&[&str]] = &[
+            &["SELECT STATEMENT", "NULL"],
+            &["SORT", "AGGREGATE"],
+            &["TABLE ACCESS", "BY INDEX ROWID"],
+            &["INDEX", "RANGE SCAN"],
+        ];
+        self.rows("SELECT operation", plan);
+    }
+
+    /// What the tables of the loads hold.
+    pub(crate) fn state_rows(&self, rows: &[&[&str]]) {
+        for number in ["1", "2"] {
+            self.rows(&format!("SELECT {number} AS schema_number, l.seed"), rows);
+        }
+    }
+
+    /// Batches don't end by themselves.
+    pub(crate) fn hangs(&self) {
+        self.state().hangs = true;
+    }
+
+    /// Batches end with an error after some operations.
+    pub(crate) fn batch_fails_after(&self, ops: usize, code: i32) {
+        self.state().batch_fault = Some((ops, code));
+    }
+
+    /// What the last batch was given.
+    pub(crate) fn last_batch(&self) -> Arrays {
+        self.state().last_batch.clone().unwrap()
+    }
+
+    /// What was done since the last look, a line for each call, shortened to its first words.
+    pub(crate) fn take_log(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().log)
+    }
+
+    /// Opens the engine on it, with passwords kept in that folder.
+    pub(crate) fn open(&self, folder: &Path, options: EngineOptions) -> OracleEngine {
+        let target = "oracle://system:manager@//db1/pdb1".parse().unwrap();
+        let spec = OpenSpec::new(target, Purpose::Load, options);
+        open_with(&spec, Box::new(self.clone()), Some(folder.join("passwords"))).unwrap()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, user: &str, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
+        let mut state = self.state();
+        let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: String = flat.chars().take(160).collect();
+        let bound = if binds.is_empty() { String::new() } else { format!(" {binds:?}") };
+        state.log.push(format!("{user}: {words}{bound}"));
+        match state.replies.iter().find(|(begin, _)| flat.starts_with(begin.as_str())) {
+            Some((_, Reply::Rows(rows))) => Ok(rows.clone()),
+            Some((_, Reply::Fault(code))) => Err(Fault { code: Some(*code), message: "scripted".into() }),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Dial for Script {
+    fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault> {
+        let user = match login {
+            Login::OperatingSystem { .. } => "/".to_owned(),
+            Login::Password { user, .. } => user.to_lowercase(),
+        };
+        self.answer(&user, &format!("CONNECT {service}"), &[])?;
+        Ok(Box::new(ScriptedClient { script: self.clone(), user }))
+    }
+}
+
+struct ScriptedClient {
+    script: Script,
+    user: String,
+}
+
+impl Client for ScriptedClient {
+    fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<u64, Fault> {
+        self.script.answer(&self.user, sql, binds).map(|_| 0)
+    }
+
+    fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
+        self.script.answer(&self.user, sql, binds)
+    }
+
+    fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {
+        let mut keys = Vec::new();
+        let mut take = |row: &crate::client::NewRow<'_>| {
+            assert_eq!(row.columns.len(), COLUMNS);
+            keys.push(Bind::Number(row.custid));
+            Ok(())
+        };
+        while rows.next(&mut take)? {}
+        self.script.answer(&self.user, sql, &keys).map(drop)
+    }
+
+    fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault> {
+        self.script.answer(&self.user, sql, &[])?;
+        let (_, bell) = &*self.script.0;
+        let mut state = self.script.state();
+        state.last_batch = Some(arrays.clone());
+        if state.hangs && !arrays.kinds.is_empty() {
+            let patience = Duration::from_secs(30);
+            let (guard, waited) = bell
+                .wait_timeout_while(state, patience, |state| !state.broken)
+                .unwrap_or_else(PoisonError::into_inner);
+            assert!(!waited.timed_out(), "nobody broke the batch");
+            drop(guard);
+            let fault = Some(Fault { code: Some(1013), message: "user requested cancel".into() });
+            return Ok(Answer { moments: vec![0, 5, 3], took_us: 5, fault });
+        }
+        let (count, fault) = match state.batch_fault.filter(|(ops, _)| *ops < arrays.kinds.len()) {
+            Some((ops, code)) => (ops, Some(Fault { code: Some(code), message: "scripted".into() })),
+            None => (arrays.kinds.len(), None),
+        };
+        let widths = arrays.firsts.iter().zip(&arrays.ends).map(|(first, end)| end - first);
+        let moments = widths.take(count).zip(0..).flat_map(|(rows, op)| [op * 10, op * 10 + 8, rows]);
+        Ok(Answer { moments: moments.collect(), took_us: 10, fault })
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.script.answer(&self.user, "COMMIT", &[]).map(drop)
+    }
+
+    fn rollback(&mut self) -> Result<(), Fault> {
+        self.script.answer(&self.user, "ROLLBACK", &[]).map(drop)
+    }
+
+    fn breaker(&self) -> Arc<dyn Break> {
+        Arc::new(self.script.clone())
+    }
+}
+
+impl Break for Script {
+    fn break_call(&self) {
+        self.state().broken = true;
+        self.0.1.notify_all();
+    }
+}
+
+/// Options as a parameters file would give them.
+pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
+    let table = slob_spec::Table::new("oracle:", &[crate::options::PARAMS]);
+    let flags: Vec<(String, String)> =
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let settings = slob_spec::Settings::resolve(&table, None, &[], &flags).unwrap().settings;
+    slob_spec::LoadSpec::from_settings(&settings).unwrap().spec.options.of("oracle")
+}
+
+mod loading;
+mod parsed;
+mod working;

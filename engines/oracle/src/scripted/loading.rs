@@ -1,0 +1,187 @@
+//! Loading and removing, call by call.
+
+use slob_engine::{Engine, ErrorKind, Load, LoadProgress, LoadState, OpenSpec, Purpose};
+use slob_method::SchemaNo;
+use slob_spec::EngineOptions;
+
+use super::Script;
+use crate::engine::open_with;
+
+const LOAD: Load = Load { seed: 77, scale: 10, scan_blocks: 0, obfuscated: false, slice_rows: 4 };
+
+fn begun(script: &Script, slices: &[[&str; 4]]) {
+    script.rows("SELECT owner FROM all_tab_comments", &[&["SLOB1"]]);
+    script.state_rows(&[&["1", "77", "10", "0", "0", "4", "NULL", "NULL", "NULL", "1"]]);
+    let rows: Vec<&[&str]> = slices.iter().map(<[&str; 4]>::as_slice).collect();
+    script.rows("SELECT 1 AS schema_number, s.is_scan", &rows);
+}
+
+#[test]
+fn an_account_is_made_then_its_tables_and_the_mark_last() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.take_log();
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    let log = script.take_log();
+    let place = |words: &str| {
+        log.iter()
+            .position(|line| line.contains(words))
+            .unwrap_or_else(|| panic!("{words} is not in {log:#?}"))
+    };
+    let order = [
+        "system: CREATE USER SLOB1 IDENTIFIED BY \"Sl0b__",
+        "system: GRANT CREATE SESSION, CREATE TABLE TO SLOB1",
+        "slob1: CONNECT //db1/pdb1",
+        "slob1: CREATE TABLE SLOB1.cf1 ",
+        "slob1: CREATE TABLE SLOB1.cf2 ",
+        "slob1: CREATE TABLE SLOB1.slob_slice ",
+        "slob1: CREATE TABLE SLOB1.slob_load ",
+        "slob1: COMMENT ON TABLE SLOB1.slob_load",
+        "[Text(\"77\"), Number(10), Number(0), Number(0), Number(4), Number(1)]",
+        "slob1: COMMIT",
+    ]
+    .map(place);
+    assert!(order.is_sorted(), "{log:#?}");
+}
+
+#[test]
+fn an_account_that_is_there_is_not_taken_over() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.fails("CREATE USER", 1920);
+    script.take_log();
+    let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let told = error.to_string();
+    assert!(told.contains("ORACLE_PREFIX") && !told.contains("Sl0b__"), "{told}");
+    assert!(!script.take_log().iter().any(|line| line.contains("CREATE TABLE") || line.contains("DROP")));
+}
+
+#[test]
+fn blocks_that_are_too_small_are_refused_before_anything_is_made() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.rows("SELECT value AS block_size", &[&["2048"]]);
+    assert_eq!(engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Usage);
+    assert!(!script.take_log().iter().any(|line| line.contains("CREATE")));
+}
+
+#[test]
+fn a_slice_and_its_mark_are_one_transaction() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    begun(&script, &[]);
+    script.take_log();
+    let slices: Vec<_> = LOAD.slices(SchemaNo::FIRST).collect();
+    let progress = LoadProgress::default();
+    engine.load_slice(&LOAD, &slices[1], &progress).unwrap();
+    let log = script.take_log();
+    let keys: Vec<String> = (5..9)
+        .map(|position| format!("Number({})", LOAD.scatter(SchemaNo::FIRST).key_at(position)))
+        .collect();
+    let tail = &log[log.len() - 3..];
+    assert!(tail[0].starts_with("slob1: INSERT /*+ APPEND_VALUES */ INTO SLOB1.cf1"), "{tail:#?}");
+    assert!(tail[0].ends_with(&format!("[{}]", keys.join(", "))), "{tail:#?}");
+    assert!(tail[1].ends_with("[Number(0), Number(5), Number(9)]"), "{tail:#?}");
+    assert_eq!((tail[2].as_str(), progress.rows()), ("slob1: COMMIT", 4));
+}
+
+#[test]
+fn a_stopped_slice_is_rolled_back() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    begun(&script, &[]);
+    let slice = LOAD.slices(SchemaNo::FIRST).next().unwrap();
+    let progress = LoadProgress::default();
+    progress.stop();
+    script.take_log();
+    assert_eq!(engine.load_slice(&LOAD, &slice, &progress).unwrap_err().kind(), ErrorKind::Cancelled);
+    let log = script.take_log();
+    assert_eq!(log.last().map(String::as_str), Some("slob1: ROLLBACK"), "{log:#?}");
+    assert!(!log.iter().any(|line| line.contains("COMMIT")));
+}
+
+#[test]
+fn marks_tell_what_is_there() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    begun(&script, &[["1", "0", "1", "5"], ["1", "0", "9", "11"], ["1", "1", "5", "9"]]);
+    let states = engine.schemas().unwrap();
+    let slices: Vec<_> = LOAD.slices(SchemaNo::FIRST).collect();
+    assert_eq!(states[0].load, LOAD);
+    assert_eq!(states[0].state, LoadState::Begun(vec![slices[0].clone(), slices[2].clone()]));
+    let error = engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+}
+
+#[test]
+fn a_schema_is_completed_and_counted() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    begun(&script, &[["1", "0", "1", "5"], ["1", "0", "5", "9"], ["1", "0", "9", "11"]]);
+    script.rows("SELECT SUM(blocks)", &[&["24"]]);
+    script.rows("SELECT /*+ INDEX_FFS", &[&["10", "1", "10", "10"]]);
+    // Cut off after the index, the call is made again.
+    script.fails("CREATE UNIQUE INDEX", 955);
+    script.take_log();
+    let layout = engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    assert_eq!((layout.rows, layout.row_blocks, layout.all_blocks), (10, 10, 24));
+    let log = script.take_log();
+    assert!(log[log.len() - 2].ends_with("[Number(10), Number(10), Number(24)]"), "{log:#?}");
+    assert_eq!(log.iter().filter(|line| line.contains("DBMS_STATS")).count(), 2);
+    script.rows("SELECT /*+ INDEX_FFS", &[&["9", "1", "10", "9"]]);
+    assert_eq!(engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Data);
+}
+
+#[test]
+fn only_what_is_marked_is_dropped_and_never_by_cascade() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.take_log();
+    assert_eq!(engine.drop_schema(SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Usage);
+    assert!(!script.take_log().iter().any(|line| line.contains("DROP")), "nothing is marked");
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    script.loaded();
+    script.take_log();
+    engine.drop_schema(SchemaNo::FIRST).unwrap();
+    let drops: Vec<String> = script.take_log().into_iter().filter(|line| line.contains("DROP")).collect();
+    let tables =
+        ["cf1", "cf2", "slob_slice", "slob_load"].map(|name| format!("slob1: DROP TABLE SLOB1.{name} PURGE"));
+    assert_eq!(drops[..4], tables);
+    assert_eq!(drops[4..], ["system: DROP USER SLOB1"]);
+    let error = engine.drop_schema(SchemaNo::FIRST).unwrap_err().to_string();
+    assert!(error.contains("password"), "its password is forgotten: {error}");
+}
+
+#[test]
+fn a_kit_of_the_original_is_recognised_and_left_alone() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let mut spec = OpenSpec::new(
+        "oracle://system:m@//db1/pdb1".parse().unwrap(),
+        Purpose::Use,
+        EngineOptions::default(),
+    );
+    spec.options = crate::scripted::options(&[("ORACLE_ACCOUNTS", "kit")]);
+    script.rows(
+        "SELECT t.owner",
+        &[
+            &["USER2", "CF1", "10000", "10010"],
+            &["USER2", "CF2", "128", "130"],
+            &["USER1", "CF1", "10000", "10010"],
+            &["USERS", "CF1", "5", "5"],
+        ],
+    );
+    let engine = open_with(&spec, Box::new(script.clone()), Some(folder.path().join("p"))).unwrap();
+    let states = engine.schemas().unwrap();
+    let seen: Vec<_> =
+        states.iter().map(|state| (state.schema.get(), state.load.scale, state.load.scan_blocks)).collect();
+    assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 128)]);
+    assert!(matches!(states[0].state, LoadState::Complete(layout) if layout.one_row_per_block()));
+    script.take_log();
+    assert!(engine.drop_schema(SchemaNo::FIRST).is_err());
+    assert!(engine.create_schema(&LOAD, SchemaNo::new(3).unwrap()).is_err());
+    assert!(!script.take_log().iter().any(|line| line.contains("DROP") || line.contains("CREATE")));
+}

@@ -1,0 +1,77 @@
+//! From a block's answer to starts and durations.
+
+use std::time::Duration;
+
+use slob_engine::{OpOutcome, Outcome};
+
+use crate::client::Answer;
+
+/// Puts what a block answered into `outcome` and returns the operations that were done. `later` is how long after the
+/// batch was handed over the call began, `took` how long it took here; the work is placed in the middle of that, which is
+/// off by half a round trip at most. `None` if the answer does not fit so many operations.
+pub(super) fn decode(
+    answer: &Answer,
+    ops: usize,
+    later: Duration,
+    took: Duration,
+    outcome: &mut Outcome,
+) -> Option<usize> {
+    let (moments, rest) = answer.moments.as_chunks::<3>();
+    if !rest.is_empty() || moments.len() > ops {
+        return None;
+    }
+    let spare = nanoseconds(took).saturating_sub(microseconds(answer.took_us)) / 2;
+    let offset = nanoseconds(later).saturating_add(spare);
+    let mut latest = 0;
+    for [start, end, rows] in moments {
+        let start = microseconds(*start).max(latest);
+        let end = microseconds(*end).max(start);
+        latest = end;
+        outcome.push(OpOutcome {
+            start_ns: offset.saturating_add(start),
+            duration_ns: end - start,
+            rows: u64::try_from(*rows).ok()?,
+        });
+    }
+    Some(moments.len())
+}
+
+/// As nanoseconds; a moment before the start is the start.
+fn microseconds(us: i64) -> u64 {
+    u64::try_from(us).unwrap_or(0).saturating_mul(1000)
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(moments: &[i64], ops: usize) -> Option<Vec<(u64, u64, u64)>> {
+        let mut outcome = Outcome::new();
+        let answer = Answer { moments: moments.to_vec(), took_us: 100, fault: None };
+        let took = Duration::from_micros(140);
+        decode(&answer, ops, Duration::from_micros(7), took, &mut outcome)?;
+        Some(outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect())
+    }
+
+    #[test]
+    fn work_lies_in_the_middle_of_the_call() {
+        let ops = decoded(&[0, 30, 64, 50, 90, 3], 4).unwrap();
+        assert_eq!(ops, [(27_000, 30_000, 64), (77_000, 40_000, 3)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_makes_no_negative_time() {
+        assert_eq!(decoded(&[-5, 10, 1, 4, 8, 1], 2).unwrap()[1], (37_000, 0, 1));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert_eq!(decoded(&[0, 1], 1), None);
+        assert_eq!(decoded(&[0, 1, 1, 2, 3, 1], 1), None);
+        assert_eq!(decoded(&[0, 1, -1], 1), None);
+    }
+}

@@ -1,0 +1,250 @@
+//! Sessions: one connection each, as the account of their schema.
+
+mod arrays;
+mod canceller;
+mod decode;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use slob_engine::{Cancel, EngineError, ErrorKind, LoadState, Outcome, Session, SessionPlan};
+use slob_method::{Batch, SchemaNo};
+
+use self::arrays::fill;
+use self::canceller::Canceller;
+use self::decode::decode;
+use crate::access::Access;
+use crate::batch::block;
+use crate::catalog;
+use crate::client::{Client, Fault};
+use crate::connector::Who;
+use crate::engine::Inner;
+use crate::error::failed;
+
+/// Operations of one call; an array holds 32,767 elements, and an answer has three for each operation.
+const CALL_OPS: usize = 2048;
+
+/// What every session is set to. A statement does not become parallel, cursors are shared by text alone, and what was
+/// learnt from one execution does not change the plan of the next.
+const SETTINGS: &[&str] = &[
+    "ALTER SESSION SET CURRENT_SCHEMA = {user}",
+    "ALTER SESSION DISABLE PARALLEL QUERY",
+    "ALTER SESSION DISABLE PARALLEL DML",
+    "ALTER SESSION SET CURSOR_SHARING = EXACT",
+];
+
+/// The settings of a session of that account.
+pub(crate) fn settings(user: &str) -> Vec<String> {
+    SETTINGS.iter().map(|text| text.replace("{user}", user)).collect()
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// If a schema that it needs is not loaded, or the server refuses another connection.
+pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    let endpoints = inner.connector.endpoints();
+    let endpoint = plan.endpoint(endpoints.len());
+    let place = Access::shown(endpoints.get(endpoint).map_or("", String::as_str));
+    let step = format!("opening session {} on {place}", plan.number);
+    inner.require_complete(plan.home, &step)?;
+    if plan.hot_schema {
+        inner.require_complete(SchemaNo::FIRST, &step)?;
+    }
+    let mut client = inner.connector.connect_session(plan.home, endpoint)?;
+    let user = inner.connector.prefix.user(plan.home);
+    for sql in settings(&user) {
+        client.execute(&sql, &[]).map_err(|fault| failed(step.as_str(), &fault))?;
+    }
+    let prefix = &inner.connector.prefix;
+    let canceller = Canceller::new(client.breaker());
+    let mut session = OracleSession {
+        plain: block(plan, prefix, None),
+        pausing: block(plan, prefix, Some(inner.version.sleep())),
+        step: format!("session {} on {place}, executing a batch", plan.number),
+        plan: plan.clone(),
+        client,
+        endpoint,
+        canceller,
+    };
+    // Has the block compiled before the clock of the run ticks.
+    session.call(&Batch::default(), 0..0, None, false, &mut Outcome::new())?;
+    Ok(Box::new(session))
+}
+
+struct OracleSession {
+    client: Box<dyn Client>,
+    endpoint: usize,
+    plan: SessionPlan,
+    /// The block, without and with pauses: what pauses must be granted before release 18, so who needs none is not
+    /// asked for it.
+    plain: String,
+    pausing: String,
+    step: String,
+    canceller: Canceller,
+}
+
+impl OracleSession {
+    /// Carries out some operations of a batch in one call, and returns how many were done.
+    fn call(
+        &mut self,
+        batch: &Batch,
+        ops: std::ops::Range<usize>,
+        left: Option<Duration>,
+        paused: bool,
+        outcome: &mut Outcome,
+    ) -> Result<usize, EngineError> {
+        self.call_from(Instant::now(), batch, ops, left, paused, outcome)
+    }
+
+    fn call_from(
+        &mut self,
+        begun: Instant,
+        batch: &Batch,
+        ops: std::ops::Range<usize>,
+        left: Option<Duration>,
+        paused: bool,
+        outcome: &mut Outcome,
+    ) -> Result<usize, EngineError> {
+        let ops = &batch.ops()[ops];
+        let arrays = fill(ops, &self.plan, left, paused)?;
+        let text = if paused { &self.pausing } else { &self.plain };
+        let start = Instant::now();
+        let answer = self.client.batch(text, &arrays).map_err(|fault| self.failed(&fault))?;
+        let done = decode(&answer, ops.len(), start - begun, start.elapsed(), outcome).ok_or_else(|| {
+            let message = format!(
+                "{} operations went there, and {} numbers came back",
+                ops.len(),
+                answer.moments.len()
+            );
+            EngineError::new(ErrorKind::Data, self.step.as_str(), message)
+        })?;
+        match &answer.fault {
+            None => Ok(done),
+            Some(fault) => {
+                let op = ops.get(done).map_or_else(String::new, |op| format!(", {op}"));
+                Err(failed(format!("{}{op}", self.step), fault))
+            }
+        }
+    }
+
+    fn failed(&self, fault: &Fault) -> EngineError {
+        let error = failed(self.step.as_str(), fault);
+        // PLS-00201 and its like come as 6550, compiling the block.
+        if fault.code == Some(6550) && fault.message.contains("DBMS_LOCK") {
+            return error.with_advice(
+                "as SYS: GRANT EXECUTE ON DBMS_LOCK TO the accounts, or set THINK_TM_FREQUENCY=0",
+            );
+        }
+        error
+    }
+
+    /// In a closed loop, as many operations in each call as fit.
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let count = batch.ops().len();
+        let paused = batch.ops().iter().any(|op| op.pause_us > 0);
+        let mut first = 0;
+        while first < count {
+            let Some(left) = left(deadline) else { return Ok(()) };
+            let end = count.min(first + CALL_OPS);
+            if self.call_from(begun, batch, first..end, left, paused, outcome)? < end - first {
+                return Ok(());
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// In an open loop, the wait for the next operation that is due is spent here: pauses of the server are whole
+    /// hundredths of a second. What is late already goes in one call.
+    fn work_when_due(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let count = batch.ops().len();
+        let due = |index: usize| batch.not_before(index).unwrap_or_default();
+        let canceller = self.canceller.clone();
+        let mut first = 0;
+        while first < count {
+            canceller.alarm().sleep(due(first).saturating_sub(begun.elapsed()), deadline)?;
+            let Some(left) = left(deadline) else { return Ok(()) };
+            let now = begun.elapsed();
+            let mut end = first + 1;
+            while end < count.min(first + CALL_OPS) && due(end) <= now {
+                end += 1;
+            }
+            if self.call_from(begun, batch, first..end, left, false, outcome)? < end - first {
+                return Ok(());
+            }
+            first = end;
+        }
+        Ok(())
+    }
+}
+
+/// What is left until a deadline: nothing if it is over, and without a deadline no limit.
+#[allow(clippy::option_option)]
+fn left(deadline: Option<Instant>) -> Option<Option<Duration>> {
+    let Some(deadline) = deadline else { return Some(None) };
+    let left = deadline.saturating_duration_since(Instant::now());
+    (!left.is_zero()).then_some(Some(left))
+}
+
+impl Session for OracleSession {
+    /// What was done before an error is in `outcome`, unless the connection broke: then only what earlier calls of the
+    /// batch did is.
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        outcome.clear();
+        let canceller = self.canceller.clone();
+        canceller.guard(|| match batch.dues_ns() {
+            Some(_) => self.work_when_due(batch, deadline, outcome),
+            None => self.work(batch, deadline, outcome),
+        })
+    }
+
+    fn endpoint(&self) -> usize {
+        self.endpoint
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        Some(Arc::new(self.canceller.clone()))
+    }
+}
+
+impl Inner {
+    /// Looks, once for each schema, whether it is loaded.
+    fn require_complete(&self, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+        let mut complete = self.complete.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if complete.contains(&schema) {
+            return Ok(());
+        }
+        let known = self.links.with(&self.connector, Who::Admin, |client| {
+            catalog::schema(client, &self.connector, schema, step)
+        })?;
+        match known.state.state {
+            LoadState::Complete(_) => {
+                complete.insert(schema);
+                Ok(())
+            }
+            LoadState::Begun(_) => {
+                let message = format!("the load of {} was not finished", self.connector.prefix.user(schema));
+                Err(EngineError::new(ErrorKind::Usage, step, message)
+                    .with_advice("`slob setup` with the same parameters resumes it"))
+            }
+        }
+    }
+}

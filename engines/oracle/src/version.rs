@@ -1,0 +1,81 @@
+//! Releases, and what they can do.
+
+use slob_engine::{EngineError, ErrorKind};
+
+use crate::client::Client;
+use crate::error::failed;
+
+/// A release: 19.0.0.0.0 is 19.0, 11.2.0.4.0 is 11.2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// The first two numbers.
+    pub(crate) number: (u32, u32),
+    /// As the server says it.
+    pub(crate) text: String,
+}
+
+impl Version {
+    const OLDEST: (u32, u32) = (11, 2);
+
+    /// Reads the text of a version.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut parts = text.split('.').map_while(|part| part.parse().ok());
+        Self { number: (parts.next().unwrap_or(0), parts.next().unwrap_or(0)), text: text.to_owned() }
+    }
+
+    /// What pauses a session. Before 18 it is in a package that must be granted.
+    pub(crate) fn sleep(&self) -> &'static str {
+        if self.number >= (18, 0) { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
+    }
+
+    /// Whether histograms of waits have buckets below a millisecond.
+    pub(crate) fn has_micro_histograms(&self) -> bool {
+        self.number >= (12, 1)
+    }
+
+    /// Whether there are containers.
+    fn has_containers(&self) -> bool {
+        self.number >= (12, 1)
+    }
+}
+
+/// Asks for the release, and whether this is a place for data.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if it is too old, or the root of a container database.
+pub(crate) fn ask(client: &mut dyn Client) -> Result<Version, EngineError> {
+    let step = "asking for the server's version";
+    let rows = client.query(include_str!("../sql/version.sql"), &[]).map_err(|fault| failed(step, &fault))?;
+    let text = rows.into_iter().flatten().flatten().next().unwrap_or_default();
+    let version = Version::parse(&text);
+    if version.number < Version::OLDEST {
+        return Err(EngineError::new(ErrorKind::Usage, step, format!("the server is Oracle '{text}'"))
+            .with_advice("11.2 is the oldest that is supported"));
+    }
+    if version.has_containers() {
+        let sql = include_str!("../sql/container.sql");
+        let rows = client.query(sql, &[]).map_err(|fault| failed(step, &fault))?;
+        if rows.into_iter().flatten().flatten().next().as_deref() == Some("CDB$ROOT") {
+            return Err(EngineError::new(ErrorKind::Usage, step, "this is the root of a container database")
+                .with_advice("name the service of a pluggable database in TARGET or ADMIN_SQLNET_SERVICE; with a local login, set ORACLE_PDB_SID"));
+        }
+    }
+    Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_know_what_they_can_do() {
+        let of = Version::parse;
+        assert_eq!(of("19.0.0.0.0").number, (19, 0));
+        assert_eq!(
+            (of("18.0.0.0.0").sleep(), of("12.2.0.1.0").sleep()),
+            ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP")
+        );
+        assert!(of("12.1.0.2.0").has_micro_histograms() && !of("11.2.0.4.0").has_micro_histograms());
+        assert_eq!(of("nonsense").number, (0, 0));
+    }
+}
