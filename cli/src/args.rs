@@ -163,9 +163,13 @@ fn conf() -> Command {
 }
 
 fn verify() -> Command {
-    with_params(Command::new("verify").about("Read every row back and check every byte of it"), |param| {
-        is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key)
-    })
+    with_params(
+        Command::new("verify")
+            .about("Read every row back and check every byte of it; or check a run's record")
+            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to")
+            .arg(Arg::new("run").long("run").value_name("RUN").help("Check what can be repeated of a run from its record, instead of the data")),
+        |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
+    )
 }
 
 fn drop_command() -> Command {

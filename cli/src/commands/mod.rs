@@ -27,6 +27,7 @@ mod selftest;
 mod setup;
 mod show;
 mod verify;
+mod verify_run;
 
 use clap::ArgMatches;
 

@@ -1,4 +1,4 @@
-//! `slob verify`: every row, every byte.
+//! `slob verify`: every row, every byte; or a run's figures once more.
 
 use std::process::ExitCode;
 
@@ -6,11 +6,15 @@ use clap::ArgMatches;
 use slob_engine::Purpose;
 use slob_spec::LoadSpec;
 
+use super::verify_run::verify_run;
 use crate::failure::{JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
 
 pub(crate) fn verify(matches: &ArgMatches) -> Outcome {
+    if let Some(name) = matches.get_one::<String>("run") {
+        return verify_run(matches, name);
+    }
     let settings = settings::resolve(matches, &[])?;
     let spec = LoadSpec::from_settings(&settings)?.spec;
     let stop = interrupt::flag()?;

@@ -72,6 +72,8 @@ pub(crate) struct Place {
 /// What a session did within the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
+    /// Operations that ended before the window.
+    pub(crate) before_window: u64,
     pub(crate) selects: u64,
     pub(crate) updates: u64,
     pub(crate) scans: u64,
@@ -126,6 +128,8 @@ impl Tally {
                 record.latency.record(done.duration_ns);
                 response_ns.into_iter().for_each(|ns| record.response.record(ns));
                 totals.add(kind, done);
+            } else if !self.edges.is_over(end) {
+                totals.before_window += 1;
             }
         }
     }
@@ -249,6 +253,7 @@ mod tests {
         tally.add(Place { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
+        assert_eq!(totals.before_window, 1);
         assert_eq!(tally.window()[&OpKind::Select].operations, 2);
         assert_eq!(tally.window_of_endpoint(1), tally.window());
         assert!(tally.window_of_endpoint(0).is_empty());

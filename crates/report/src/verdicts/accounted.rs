@@ -45,6 +45,18 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     Verdict::worst_of(findings, good)
 }
 
+/// All pairs of counters that must agree.
+pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
+    if record.window.is_none() {
+        return Vec::new();
+    }
+    independent_pairs(record)
+        .into_iter()
+        .chain(own_pairs(record))
+        .filter(|pair| pair.rule != Rule::Shown)
+        .collect()
+}
+
 /// What the device read beyond what it was asked for.
 fn others_reads(pairs: &[Pair]) -> Option<String> {
     let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
