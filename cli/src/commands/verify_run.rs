@@ -1,10 +1,11 @@
 //! `slob verify --run`: a run's figures, from its record, once more.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use slob_record::{Record, find_run, read_record};
-use slob_report::recheck;
+use slob_record::{Record, find_run, read_operations, read_record};
+use slob_report::{recheck, recheck_operations};
 use slob_run::replay;
 use slob_spec::{RunSpec, Settings};
 
@@ -14,8 +15,13 @@ use crate::{output, registry, settings};
 
 pub(crate) fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
-    let record = read_record(&find_run(&results, name)?)?;
-    let checks = recheck(&record);
+    let path = find_run(&results, name)?;
+    let record = read_record(&path)?;
+    let mut checks = recheck(&record);
+    let directory = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(Path::new(".")) };
+    if let Some(operations) = read_operations(directory)? {
+        checks.extend(recheck_operations(&record, &operations));
+    }
     let mut lines: Vec<String> =
         checks.iter().map(|check| format!("{:<8} {}\n", word(check.agrees), check.words)).collect();
     let repeated = repeat_plan(&record);

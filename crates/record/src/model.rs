@@ -248,6 +248,9 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Select, Self::Update, Self::Scan];
+
     /// Its name for people.
     #[must_use]
     pub fn name(self) -> &'static str {

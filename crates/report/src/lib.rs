@@ -37,7 +37,7 @@ mod verdicts;
 mod window;
 
 pub use figures::{CpuFigures, DeviceFigures, Figures, LatencyFigures, LoadFigures, ProbeFigures};
-pub use recheck::{Recheck, recheck};
+pub use recheck::{Recheck, recheck, recheck_operations};
 pub use summary::compact_summary;
 pub use text::{NoComparison, compare_probe_text, probe_text, text_report};
 pub use verdicts::{Answer, Question, Verdict, limits, verdicts};

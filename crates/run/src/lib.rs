@@ -10,6 +10,7 @@ mod counted;
 mod error;
 mod growing;
 mod idle;
+mod keeping;
 mod loader;
 mod loader_plan;
 mod loader_slices;

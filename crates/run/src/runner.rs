@@ -21,6 +21,7 @@ use slob_spec::{Length, RunSpec};
 
 use crate::assemble::{Parts, assemble};
 use crate::check::Prepared;
+use crate::keeping::Keeping;
 use crate::observe::{Phase, RunEvent, RunObserver, Tick};
 use crate::sampler::{Sample, Sampler};
 use crate::session::{Message, SessionEnd, Shared, Worker};
@@ -79,11 +80,12 @@ pub fn run(
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler = Sampler::new(context.engine.as_ref(), device.clone(), spec.host_counters);
-    let mut timeline = Timeline { context, prepared, observer, run_id: directory.id().to_owned() };
+    let keeping = Keeping::begin(spec.keep_operations, directory.path());
+    let mut timeline = Timeline { context, prepared, observer, keeping, run_id: directory.id().to_owned() };
     match timeline.measure(&sampler) {
         Ok(mut parts) => {
             parts.device = device;
-            parts.notes = notes;
+            parts.notes.splice(0..0, notes);
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
             parts.marks = directory.marks(parts.started);
@@ -105,6 +107,7 @@ struct Timeline<'a> {
     context: &'a RunContext<'a>,
     prepared: &'a Prepared,
     observer: &'a mut dyn RunObserver,
+    keeping: Keeping,
     run_id: String,
 }
 
@@ -219,7 +222,7 @@ impl Timeline<'_> {
         if let Length::Time(length) = self.prepared.length {
             sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT);
         }
-        let tally = Arc::new(Tally::new(start));
+        let tally = Arc::new(Tally::new(start).keeping(self.keeping.is_wanted()));
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
         if self.prepared.warmup.is_zero() {
             // Before the start, so that every operation counts, from the very first.
@@ -238,6 +241,7 @@ impl Timeline<'_> {
             parts.status = Status::Failed { error: "every session lost its database".into() };
         }
         parts.series.flush_all(&tally);
+        parts.notes.extend(self.keeping.finish(&tally));
         parts.unfinished = sessions.count - sessions.ended.len() as u32;
         parts.sessions = sessions.ended;
         parts
@@ -302,6 +306,7 @@ impl Timeline<'_> {
 
     fn tick(&mut self, sessions: &Sessions, parts: &mut Parts, tally: &Tally, end_at: Option<Instant>) {
         let recent = parts.series.collect(tally);
+        self.keeping.collect(tally);
         let now = Instant::now();
         let all = match self.prepared.length {
             Length::Operations(count) => Some(count * u64::from(sessions.count)),

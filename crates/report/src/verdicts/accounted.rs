@@ -92,8 +92,7 @@ fn capitalised(text: &str) -> String {
 /// of an edge in two counters: that much difference is allowed on top of the percentage.
 fn independent_pairs(record: &Record) -> Vec<Pair> {
     let sessions = f64::from(record.workload.sessions());
-    let unit = f64::from(record.workload.work_unit.max(record.workload.update_work_unit));
-    let edge_blocks = sessions * unit;
+    let edge_blocks = sessions * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
     let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
     let logical = counter(record, LOGICAL_READS).map(|logical| {
@@ -108,6 +107,15 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
             Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), sessions)
         });
     [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
+}
+
+/// Blocks of the largest operation of a run: a scan, where it scans.
+fn largest_operation(record: &Record) -> f64 {
+    let workload = &record.workload;
+    let keyed = u64::from(workload.work_unit.max(workload.update_work_unit));
+    let scans = workload.scan_pct > 0 && workload.update_pct < 100;
+    let scanned = record.load.as_ref().filter(|_| scans).map_or(0, |load| load.scan_blocks);
+    keyed.max(scanned) as f64
 }
 
 /// Physical reads against what the kernel fetched for this process and what the device read, for whomever: more at
