@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
-use slob_spec::{EngineOptions, Param, RedoStress, Target};
+use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
-use crate::{EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, Slice, Snapshot};
+use crate::{
+    EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, ServerReport, Slice, Snapshot,
+};
 
 /// One target of one database product.
 ///
@@ -85,6 +87,18 @@ pub trait Engine: Send + Sync {
     /// With [`crate::ErrorKind::Usage`] if the run must not start.
     fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         Ok(Vec::new())
+    }
+
+    /// Begins the server's own report of that kind, by its first snapshot; `None` where there is no such report. Called only
+    /// if the user asked for one, just before the window begins.
+    ///
+    /// # Errors
+    /// If the snapshot can't be taken. The run goes on without the report.
+    fn open_server_report(
+        &self,
+        _kind: StatisticsType,
+    ) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        Ok(None)
     }
 
     /// The names of the servers that sessions are spread over; empty when the target is one.

@@ -18,6 +18,7 @@ mod loop_place;
 pub mod null;
 mod outcome;
 mod server;
+mod server_report;
 mod snapshot;
 pub mod suite;
 
@@ -33,4 +34,5 @@ pub use load::{Layout, Load, LoadProgress, LoadState, SchemaState, Slice};
 pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use server::{Capabilities, Server, Setting};
+pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};

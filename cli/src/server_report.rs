@@ -1,0 +1,68 @@
+//! The server's own report of a run, read back and held against what was measured here.
+
+use std::fs;
+use std::path::Path;
+
+use slob_awr::{Rates, Report};
+use slob_record::{Record, ReportedPair};
+
+/// Puts the figures of the report that lies in the run's folder beside the record's own. A report that can't be read is a note.
+pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
+    let Some(report) = &record.server_report else { return };
+    // The first one is enough: the others hold the same figures in another form.
+    let Some(name) = report.files.first().cloned() else { return };
+    let read = fs::read(folder.join(&name)).map_err(|error| error.to_string());
+    let read = read.and_then(|bytes| slob_awr::read(&bytes).map_err(|error| error.to_string()));
+    let pairs = match read.as_deref() {
+        Ok([report]) => pairs(record, report),
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            let note =
+                format!("The server's own report, {name}, could not be compared with this one: {error}.");
+            record.notes.push(note);
+            Vec::new()
+        }
+    };
+    if let Some(report) = &mut record.server_report {
+        report.pairs = pairs;
+    }
+}
+
+/// Every figure that both have.
+fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
+    let Some(window) = record.window else { return Vec::new() };
+    let rate = |total: Option<f64>| total.map(|total| total / window.seconds);
+    let counted = |name: &str| rate(record.counters.get(name).map(|count| *count as f64));
+    let busy = |us: u64| us as f64 / 1e6;
+    let db_time = record.sessions.iter().map(|session| busy(session.busy_us)).sum();
+    let rates = Rates::of(report);
+    let pair = |what: &str, ours: Option<f64>, reported: Option<f64>| {
+        ours.zip(reported).map(|(ours, reported)| ReportedPair { what: what.to_owned(), ours, reported })
+    };
+    [
+        pair("Seconds", Some(window.seconds), report.elapsed_s()),
+        pair("DB time, s/s", rate(Some(db_time)), rates.db_time_s),
+        pair("Logical reads/s", counted("logical_reads"), rates.logical_reads),
+        pair("Physical reads/s (blocks)", counted("physical_reads"), rates.physical_reads),
+        pair("Physical read requests/s", counted("physical_read_requests"), rates.physical_read_requests),
+        pair("Physical read bytes/s", counted("physical_read_bytes"), rates.physical_read_bytes),
+        pair("Physical writes/s (blocks)", counted("physical_writes"), rates.physical_writes),
+        pair("Redo bytes/s", counted("redo_bytes"), rates.redo_bytes),
+        pair("Commits/s", counted("commits"), rates.commits),
+        pair("Mean wait for one block, us", mean_us(record, &SINGLE_BLOCK), rates.single_block_read_us),
+        pair("Mean wait for the log, us", mean_us(record, &["log file sync"]), rates.log_file_sync_us),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The wait for one block, which storage servers give a name of its own.
+const SINGLE_BLOCK: [&str; 2] = ["db file sequential read", "cell single block physical read"];
+
+/// The mean wait of the one of these events that was waited for most often.
+fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
+    let events = record.events.iter().filter(|event| names.contains(&event.name.as_str()));
+    let counted = events.filter_map(|event| Some((event.waits.filter(|waits| *waits > 0)?, event.time_us)));
+    counted.max().map(|(waits, time_us)| time_us as f64 / waits as f64)
+}
