@@ -161,6 +161,15 @@ pub struct RunPlan<'a> {
     pub scans: bool,
 }
 
+/// What a run asks of a server beside its sessions' operations.
+#[derive(Clone, Copy, Debug)]
+pub struct RunExtras {
+    /// Whether sessions pause between operations.
+    pub pauses: bool,
+    /// The server's own report that accompanies it.
+    pub server_report: Option<StatisticsType>,
+}
+
 /// What a session needs to know to be opened.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
@@ -248,7 +257,7 @@ pub struct Scripts {
 
 /// See [`Scripts::load`].
 pub type ScriptOfLoad = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;
-/// See [`Scripts::run`]. The last one says whether sessions pause between operations.
-pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, bool) -> Result<String, EngineError>;
+/// See [`Scripts::run`].
+pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>;
 /// See [`Scripts::init`]. The load is the one that is planned.
 pub type ScriptOfServer = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;

@@ -91,6 +91,12 @@ pub(crate) trait Client: Send {
     /// Of the server.
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
 
+    /// Executes a block that leaves a whole number in `:answer`.
+    ///
+    /// # Errors
+    /// Of the server, or if it leaves none.
+    fn number(&mut self, sql: &str) -> Result<u64, Fault>;
+
     /// Executes an INSERT once, with all rows bound as arrays.
     ///
     /// # Errors
@@ -149,4 +155,7 @@ pub(crate) trait Dial: Send + Sync {
     /// # Errors
     /// If there is no client library, or the server refuses.
     fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
+
+    /// The version of the client library; `None` if that is not known.
+    fn version(&self) -> Option<String>;
 }

@@ -65,6 +65,11 @@ impl Connector {
         self.dial(Who::Schema(schema), service)
     }
 
+    /// The version of the client library.
+    pub(crate) fn client_version(&self) -> Option<String> {
+        self.dial.version()
+    }
+
     /// The names of the services of the sessions.
     pub(crate) fn endpoints(&self) -> &[String] {
         &self.access.services

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
     Counter, Engine, EngineError, EngineKind, Figures, Layout, Load, LoadProgress, OpenSpec, RunPlan,
-    SchemaState, Seen, Server, Session, SessionPlan, Slice, Snapshot,
+    SchemaState, Seen, Server, ServerReport, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
+use slob_spec::StatisticsType;
 
 use crate::access::Access;
 use crate::catalog::{self, number};
@@ -23,7 +24,7 @@ use crate::native::Native;
 use crate::options::{Options, PARAMS};
 use crate::passwords::Passwords;
 use crate::version::{self, Version};
-use crate::{before_run, events, finish, read_rows, script, session, settings};
+use crate::{before_run, events, finish, read_rows, script, server_report, session, settings};
 
 /// The scheme of our targets.
 pub(crate) const SCHEME: &str = "oracle";
@@ -172,6 +173,10 @@ impl Engine for OracleEngine {
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         before_run::prepare(&self.0, run)
+    }
+
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        server_report::open(&self.0, kind).map(Some)
     }
 
     fn endpoints(&self) -> Vec<String> {

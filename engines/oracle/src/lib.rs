@@ -34,6 +34,7 @@ mod read_rows;
 mod script;
 #[cfg(test)]
 mod scripted;
+mod server_report;
 mod session;
 mod settings;
 mod statement;

@@ -37,6 +37,10 @@ impl Dial for Native {
         let connection = connector.connect().map_err(fault)?;
         Ok(Box::new(NativeClient { connection: Arc::new(connection), types: None, block: None }))
     }
+
+    fn version(&self) -> Option<String> {
+        oracle::Version::client().ok().map(|version| version.to_string())
+    }
 }
 
 struct NativeClient {
@@ -78,6 +82,13 @@ impl Client for NativeClient {
             rows.push(texts.map_err(fault)?);
         }
         Ok(rows)
+    }
+
+    fn number(&mut self, sql: &str) -> Result<u64, Fault> {
+        let mut statement = self.connection.statement(sql).build().map_err(fault)?;
+        statement.bind("answer", &OracleType::Int64).map_err(fault)?;
+        statement.execute(&[]).map_err(fault)?;
+        statement.bind_value("answer").map_err(fault)
     }
 
     fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use slob_engine::{EngineError, Load, OpenSpec, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineError, Load, OpenSpec, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{SchemaNo, Table};
+use slob_spec::StatisticsType;
 
 use crate::access::Access;
 use crate::batch::block;
@@ -12,7 +13,7 @@ use crate::counters::{self, Views};
 use crate::options::{Accounts, Options};
 use crate::tables::Tables;
 use crate::version::Version;
-use crate::{events, init, plans, session};
+use crate::{events, init, plans, server_report, session};
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
 
@@ -120,7 +121,7 @@ fn run(
     spec: &OpenSpec,
     run: &RunPlan<'_>,
     session: &SessionPlan,
-    pauses: bool,
+    extras: RunExtras,
 ) -> Result<String, EngineError> {
     let mut script = Script::default();
     let (options, access) = header(&mut script, "slob run", spec)?;
@@ -143,12 +144,37 @@ fn run(
     script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
     session::settings(&user).iter().for_each(|sql| script.add(sql));
     script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
-    if pauses {
+    if extras.pauses {
         script
             .say("Before release 18: DBMS_LOCK.SLEEP, for which the account needs EXECUTE ON SYS.DBMS_LOCK.");
     }
-    script.add(&block(session, &options.prefix, pauses.then(|| version.sleep())));
+    script.add(&block(session, &options.prefix, extras.pauses.then(|| version.sleep())));
+    if let Some(kind) = extras.server_report {
+        reported(&mut script, kind, &version);
+    }
     Ok(script.text())
+}
+
+fn reported(script: &mut Script, kind: StatisticsType, version: &Version) {
+    script.say(&format!(
+        "DATABASE_STATISTICS_TYPE={}, just before the window and just after it:",
+        kind.as_str()
+    ));
+    if kind == StatisticsType::Awr {
+        script.say("Only if this is not NONE, which says that there is no licence:");
+        script.add(include_str!("../sql/pack_access.sql"));
+    }
+    script.add(server_report::snapshot_sql(kind));
+    match kind {
+        StatisticsType::Awr => {
+            script
+                .say("When the sessions have stopped; AWR_GLOBAL_REPORT_ where there are several instances:");
+            script.add(&server_report::instances_sql(version));
+            script.add(&server_report::report_sql(false, "TEXT"));
+            script.add(&server_report::report_sql(false, "HTML"));
+        }
+        StatisticsType::Statspack => script.add(include_str!("../sql/instance_name.sql")),
+    }
 }
 
 #[cfg(test)]
@@ -192,9 +218,11 @@ pub(crate) mod tests {
     pub(crate) fn everything() -> String {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
         let mut all = load(&spec(), &LOAD, &schemas).unwrap();
-        for redo in [RedoStress::Lite, RedoStress::Heavy] {
+        let kinds = [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
+        for (redo, report) in kinds {
+            let extras = RunExtras { pauses: true, server_report: Some(report) };
             let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true };
-            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), true).unwrap();
+            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
         }
         let mut looks = Script::default();
         LOOKS.iter().for_each(|sql| looks.add(sql));

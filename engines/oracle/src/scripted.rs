@@ -132,6 +132,10 @@ impl Dial for Script {
         self.answer(&user, &format!("CONNECT {service}"), &[])?;
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
     }
+
+    fn version(&self) -> Option<String> {
+        Some("19.24.0.0.0".into())
+    }
 }
 
 struct ScriptedClient {
@@ -146,6 +150,12 @@ impl Client for ScriptedClient {
 
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
         self.script.answer(&self.user, sql, binds)
+    }
+
+    fn number(&mut self, sql: &str) -> Result<u64, Fault> {
+        let rows = self.script.answer(&self.user, sql, &[])?;
+        let number = rows.first().and_then(|row| crate::catalog::number(row, 0));
+        number.ok_or_else(|| Fault { code: None, message: "the script has no number".into() })
     }
 
     fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {
@@ -214,4 +224,5 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
 
 mod loading;
 mod parsed;
+mod reporting;
 mod working;

@@ -103,7 +103,8 @@ fn ask(client: &mut dyn Client) -> Found {
 /// # Errors
 /// If it can't be asked for our schemas.
 pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server, EngineError> {
-    let found = ask(client);
+    let mut found = ask(client);
+    found.add("client library", inner.connector.client_version());
     let block_bytes = block_bytes(client, inner.options.tablespace.as_deref());
     let blocks =
         catalog::schemas(client, &inner.connector)?.into_iter().filter_map(|state| match state.state {

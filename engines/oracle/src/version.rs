@@ -34,7 +34,7 @@ impl Version {
     }
 
     /// Whether there are containers.
-    fn has_containers(&self) -> bool {
+    pub(crate) fn has_containers(&self) -> bool {
         self.number >= (12, 1)
     }
 }
