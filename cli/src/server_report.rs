@@ -66,3 +66,67 @@ fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
     let counted = events.filter_map(|event| Some((event.waits.filter(|waits| *waits > 0)?, event.time_us)));
     counted.max().map(|(waits, time_us)| time_us as f64 / waits as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_record::{Event, ServerReportRecord, Window};
+
+    const RUN: &str = include_str!("../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
+    const AWR: &str = include_str!("../../crates/awr/tests/fixtures/awr_12201.txt");
+
+    /// A run of 500 s in the middle of the report's 600 s, at the rates that it reports.
+    fn record() -> Record {
+        let mut record: Record = serde_json::from_str(RUN).unwrap();
+        record.window = Some(Window { begin_s: 0.0, seconds: 500.0 });
+        let counted = [("logical_reads", 2_500_000), ("physical_reads", 500_000), ("redo_bytes", 60_000_000)];
+        record.counters = counted.map(|(name, value)| (name.to_owned(), value)).into();
+        let wait = |name: &str, waits, time_us| Event {
+            name: name.into(),
+            class: String::new(),
+            waits: Some(waits),
+            time_us,
+        };
+        record.events = vec![wait("db file sequential read", 500_000, 750_000_000), wait("other", 1, 9)];
+        let files = vec!["awr.txt".into(), "awr.html".into()];
+        record.server_report =
+            Some(ServerReportRecord { kind: "awr".into(), snapshots: [10, 11], files, pairs: Vec::new() });
+        record
+    }
+
+    fn checked(report: &str) -> Record {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("awr.txt"), report).unwrap();
+        let mut record = record();
+        cross_check(&mut record, folder.path());
+        record
+    }
+
+    #[test]
+    fn figures_that_both_have_stand_side_by_side() {
+        let record = checked(AWR);
+        let pairs = record.server_report.unwrap().pairs;
+        let find = |what: &str| pairs.iter().find(|pair| pair.what == what).unwrap();
+        let percent = |what: &str| find(what).difference_percent().unwrap();
+        assert_eq!((find("Seconds").ours, find("Seconds").reported), (500.0, 600.0));
+        assert!(percent("Logical reads/s").abs() < 0.1, "{pairs:?}");
+        assert!(percent("Mean wait for one block, us").abs() < 0.1, "{pairs:?}");
+        assert!((percent("Redo bytes/s") - -16.7).abs() < 0.1, "{pairs:?}");
+        assert!(pairs.iter().all(|pair| pair.what != "Physical read bytes/s"), "not counted here: {pairs:?}");
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_read_is_a_note() {
+        for broken in ["ORA-13516: AWR Operation failed\n", ""] {
+            let record = checked(broken);
+            assert!(record.server_report.unwrap().pairs.is_empty());
+            assert!(
+                record.notes.iter().any(|note| note.contains("awr.txt, could not be compared")),
+                "{broken}"
+            );
+        }
+        let mut record = record();
+        cross_check(&mut record, Path::new("/no/such/folder"));
+        assert!(record.notes.iter().any(|note| note.contains("No such file")), "{:?}", record.notes);
+    }
+}
