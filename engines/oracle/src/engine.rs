@@ -23,6 +23,7 @@ use crate::load::{self, Making};
 use crate::native::Native;
 use crate::options::{Options, PARAMS};
 use crate::passwords::Passwords;
+use crate::settings::Place;
 use crate::version::{self, Version};
 use crate::{before_run, events, finish, read_rows, script, server_report, session, settings};
 
@@ -128,7 +129,8 @@ impl Engine for OracleEngine {
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
         let Inner { connector, links, .. } = &*self.0;
-        let block_bytes = self.0.look(|client| Ok(settings::block_bytes(client, self.0.tablespace())))?;
+        let place = self.0.options.tablespace.clone().map_or(Place::Default, Place::Tablespace);
+        let block_bytes = self.0.look(|client| Ok(settings::block_bytes(client, &place)))?;
         let making = Making { connector, links, tablespace: self.0.tablespace(), block_bytes };
         load::create(&making, load, schema)
     }

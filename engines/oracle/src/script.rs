@@ -212,6 +212,9 @@ pub(crate) mod tests {
         include_str!("../sql/state.sql"),
         include_str!("../sql/tablespace.sql"),
         include_str!("../sql/version.sql"),
+        include_str!("../sql/version_full.sql"),
+        include_str!("../sql/block_size.sql"),
+        include_str!("../sql/objects.sql"),
     ];
 
     /// Everything that this engine may send, as one text for other parsers.
@@ -238,7 +241,7 @@ pub(crate) mod tests {
         let all = everything();
         for words in [
             "CREATE USER SLOB2 IDENTIFIED BY \"********\" DEFAULT TABLESPACE IOPS QUOTA UNLIMITED ON IOPS;",
-            "PCTFREE 99 NOCOMPRESS NOLOGGING CACHE NOPARALLEL TABLESPACE IOPS;",
+            "PCTFREE 99 TABLESPACE IOPS NOLOGGING NOCOMPRESS CACHE NOPARALLEL;",
             "INSERT /*+ APPEND_VALUES */ INTO SLOB1.cf2 ",
             "CREATE UNIQUE INDEX SLOB2.i_cf1 ON SLOB2.cf1 (custid)",
             "GRANT SELECT, UPDATE ON SLOB1.cf1 TO SLOB2;",

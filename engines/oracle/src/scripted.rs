@@ -17,6 +17,8 @@ use crate::engine::{OracleEngine, open_with};
 enum Reply {
     Rows(Vec<Row>),
     Fault(i32),
+    /// The first time only.
+    FaultOnce(i32),
 }
 
 #[derive(Default)]
@@ -54,6 +56,11 @@ impl Script {
     /// From now on, statements that begin so fail.
     pub(crate) fn fails(&self, begin: &str, code: i32) {
         self.state().replies.insert(0, (begin.into(), Reply::Fault(code)));
+    }
+
+    /// The next statement that begins so fails.
+    pub(crate) fn fails_once(&self, begin: &str, code: i32) {
+        self.state().replies.insert(0, (begin.into(), Reply::FaultOnce(code)));
     }
 
     /// Two schemas of 10 rows, loaded.
@@ -115,10 +122,18 @@ impl Script {
         let words: String = flat.chars().take(160).collect();
         let bound = if binds.is_empty() { String::new() } else { format!(" {binds:?}") };
         state.log.push(format!("{user}: {words}{bound}"));
-        match state.replies.iter().find(|(begin, _)| flat.starts_with(begin.as_str())) {
-            Some((_, Reply::Rows(rows))) => Ok(rows.clone()),
-            Some((_, Reply::Fault(code))) => Err(Fault { code: Some(*code), message: "scripted".into() }),
-            None => Ok(Vec::new()),
+        let fault = |code: i32| Err(Fault { code: Some(code), message: "scripted".into() });
+        let Some(place) = state.replies.iter().position(|(begin, _)| flat.starts_with(begin.as_str())) else {
+            return Ok(Vec::new());
+        };
+        match &state.replies[place].1 {
+            Reply::Rows(rows) => Ok(rows.clone()),
+            Reply::Fault(code) => fault(*code),
+            Reply::FaultOnce(code) => {
+                let code = *code;
+                state.replies.remove(place);
+                fault(code)
+            }
         }
     }
 }
