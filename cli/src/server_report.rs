@@ -13,18 +13,18 @@ pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
     let Some(name) = report.files.first().cloned() else { return };
     let read = fs::read(folder.join(&name)).map_err(|error| error.to_string());
     let read = read.and_then(|bytes| slob_awr::read(&bytes).map_err(|error| error.to_string()));
-    let pairs = match read.as_deref() {
-        Ok([report]) => pairs(record, report),
-        Ok(_) => Vec::new(),
+    let (seconds, pairs) = match read.as_deref() {
+        Ok([report]) => (report.elapsed_s(), pairs(record, report)),
+        Ok(_) => (None, Vec::new()),
         Err(error) => {
             let note =
                 format!("The server's own report, {name}, could not be compared with this one: {error}.");
             record.notes.push(note);
-            Vec::new()
+            (None, Vec::new())
         }
     };
     if let Some(report) = &mut record.server_report {
-        report.pairs = pairs;
+        (report.seconds, report.pairs) = (seconds, pairs);
     }
 }
 
@@ -40,7 +40,6 @@ fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
         ours.zip(reported).map(|(ours, reported)| ReportedPair { what: what.to_owned(), ours, reported })
     };
     [
-        pair("Seconds", Some(window.seconds), report.elapsed_s()),
         pair("DB time, s/s", rate(Some(db_time)), rates.db_time_s),
         pair("Logical reads/s", counted("logical_reads"), rates.logical_reads),
         pair("Physical reads/s (blocks)", counted("physical_reads"), rates.physical_reads),
@@ -62,7 +61,8 @@ const SINGLE_BLOCK: [&str; 2] = ["db file sequential read", "cell single block p
 
 /// The mean wait of the one of these events that was waited for most often.
 fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
-    let events = record.events.iter().filter(|event| names.contains(&event.name.as_str()));
+    let events =
+        record.events.iter().filter(|event| !event.background && names.contains(&event.name.as_str()));
     let counted = events.filter_map(|event| Some((event.waits.filter(|waits| *waits > 0)?, event.time_us)));
     counted.max().map(|(waits, time_us)| time_us as f64 / waits as f64)
 }
@@ -86,11 +86,17 @@ mod tests {
             class: String::new(),
             waits: Some(waits),
             time_us,
+            background: false,
         };
         record.events = vec![wait("db file sequential read", 500_000, 750_000_000), wait("other", 1, 9)];
         let files = vec!["awr.txt".into(), "awr.html".into()];
-        record.server_report =
-            Some(ServerReportRecord { kind: "awr".into(), snapshots: [10, 11], files, pairs: Vec::new() });
+        record.server_report = Some(ServerReportRecord {
+            kind: "awr".into(),
+            snapshots: [10, 11],
+            files,
+            seconds: None,
+            pairs: Vec::new(),
+        });
         record
     }
 
@@ -105,10 +111,11 @@ mod tests {
     #[test]
     fn figures_that_both_have_stand_side_by_side() {
         let record = checked(AWR);
-        let pairs = record.server_report.unwrap().pairs;
+        let report = record.server_report.unwrap();
+        assert_eq!(report.seconds, Some(600.0));
+        let pairs = report.pairs;
         let find = |what: &str| pairs.iter().find(|pair| pair.what == what).unwrap();
         let percent = |what: &str| find(what).difference_percent().unwrap();
-        assert_eq!((find("Seconds").ours, find("Seconds").reported), (500.0, 600.0));
         assert!(percent("Logical reads/s").abs() < 0.1, "{pairs:?}");
         assert!(percent("Mean wait for one block, us").abs() < 0.1, "{pairs:?}");
         assert!((percent("Redo bytes/s") - -16.7).abs() < 0.1, "{pairs:?}");

@@ -333,6 +333,9 @@ pub struct Event {
     pub waits: Option<u64>,
     /// For how long altogether, in microseconds.
     pub time_us: u64,
+    /// Whether it is one of the server's own processes, and no part of DB time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
 }
 
 /// CPU of the database.

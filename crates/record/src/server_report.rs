@@ -11,6 +11,9 @@ pub struct ServerReportRecord {
     pub snapshots: [u64; 2],
     /// Files with the report in the run's folder; empty where only the server's own tools can make it.
     pub files: Vec<String>,
+    /// Seconds between these snapshots, as the report has them; absent where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// Figures of the run beside those of the report; empty where the report could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<ReportedPair>,

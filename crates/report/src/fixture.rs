@@ -92,6 +92,7 @@ pub(crate) fn page_cache_run() -> Record {
         class: class.into(),
         waits,
         time_us,
+        background: false,
     };
     record.events = vec![
         event("data file read", "IO", Some(29_538_360), 140_000_000),

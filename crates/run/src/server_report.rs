@@ -74,7 +74,7 @@ impl OwnReport {
             }
         }
         let kind = kind.as_str().to_owned();
-        Some(ServerReportRecord { kind, snapshots: words.snapshots, files, pairs: Vec::new() })
+        Some(ServerReportRecord { kind, snapshots: words.snapshots, files, seconds: None, pairs: Vec::new() })
     }
 
     fn lost(&mut self, error: &EngineError) {

@@ -20,6 +20,7 @@ mod counters;
 mod engine;
 mod error;
 mod events;
+mod figures;
 mod finish;
 mod init;
 mod kit;

@@ -9,11 +9,11 @@ use slob_spec::StatisticsType;
 use crate::access::Access;
 use crate::batch::block;
 use crate::client::Login;
-use crate::counters::{self, Views};
+use crate::counters::Views;
 use crate::options::{Accounts, Options};
 use crate::tables::Tables;
 use crate::version::Version;
-use crate::{events, init, plans, server_report, session};
+use crate::{figures, init, plans, server_report, session};
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
 
@@ -136,10 +136,7 @@ fn run(
     }
     script.add("ALTER SYSTEM CHECKPOINT");
     script.say("At both ends of the window and at most once a second in between:");
-    script.add(&counters::query(Views::Instance));
-    script.add(&Views::Instance.fill(include_str!("../sql/system_event.sql")));
-    script.add(&Views::Instance.fill(include_str!("../sql/time_model.sql")));
-    script.add(&events::histogram_query(Views::Instance, &version));
+    figures::queries(Views::Instance, &version).iter().for_each(|sql| script.add(sql));
     let user = options.prefix.user(session.home);
     script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
     session::settings(&user).iter().for_each(|sql| script.add(sql));
@@ -201,7 +198,7 @@ pub(crate) mod tests {
         include_str!("../sql/container.sql"),
         include_str!("../sql/data_files.sql"),
         include_str!("../sql/database.sql"),
-        include_str!("../sql/histogram_milli.sql"),
+        include_str!("../sql/instance_number.sql"),
         include_str!("../sql/instances.sql"),
         include_str!("../sql/kit.sql"),
         include_str!("../sql/marked.sql"),
@@ -228,6 +225,12 @@ pub(crate) mod tests {
             all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
         }
         let mut looks = Script::default();
+        for release in ["11.2.0.4.0", "23.5.0.24.7"] {
+            let version = Version::parse(release);
+            figures::queries(Views::Cluster, &version).iter().for_each(|sql| looks.add(sql));
+            looks.add(&server_report::instances_sql(&version));
+        }
+        looks.add(&server_report::report_sql(true, "HTML"));
         LOOKS.iter().for_each(|sql| looks.add(sql));
         for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);

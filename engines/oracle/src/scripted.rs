@@ -19,6 +19,7 @@ enum Reply {
     Fault(i32),
     /// The first time only.
     FaultOnce(i32),
+    RowsOnce(Vec<Row>),
 }
 
 #[derive(Default)]
@@ -48,9 +49,12 @@ impl Script {
 
     /// From now on, statements that begin so are answered with these rows; the latest rule goes first.
     pub(crate) fn rows(&self, begin: &str, rows: &[&[&str]]) {
-        let value = |text: &&str| Some((*text).to_owned()).filter(|text| text != "NULL");
-        let rows = rows.iter().map(|row| row.iter().map(value).collect()).collect();
-        self.state().replies.insert(0, (begin.into(), Reply::Rows(rows)));
+        self.state().replies.insert(0, (begin.into(), Reply::Rows(as_rows(rows))));
+    }
+
+    /// The next statement that begins so is answered with these rows.
+    pub(crate) fn rows_once(&self, begin: &str, rows: &[&[&str]]) {
+        self.state().replies.insert(0, (begin.into(), Reply::RowsOnce(as_rows(rows))));
     }
 
     /// From now on, statements that begin so fail.
@@ -119,7 +123,7 @@ impl Script {
     fn answer(&self, user: &str, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
         let mut state = self.state();
         let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words: String = flat.chars().take(160).collect();
+        let words: String = flat.chars().take(400).collect();
         let bound = if binds.is_empty() { String::new() } else { format!(" {binds:?}") };
         state.log.push(format!("{user}: {words}{bound}"));
         let fault = |code: i32| Err(Fault { code: Some(code), message: "scripted".into() });
@@ -129,6 +133,11 @@ impl Script {
         match &state.replies[place].1 {
             Reply::Rows(rows) => Ok(rows.clone()),
             Reply::Fault(code) => fault(*code),
+            Reply::RowsOnce(rows) => {
+                let rows = rows.clone();
+                state.replies.remove(place);
+                Ok(rows)
+            }
             Reply::FaultOnce(code) => {
                 let code = *code;
                 state.replies.remove(place);
@@ -228,6 +237,11 @@ impl Break for Script {
     }
 }
 
+fn as_rows(rows: &[&[&str]]) -> Vec<Row> {
+    let value = |text: &&str| Some((*text).to_owned()).filter(|text| text != "NULL");
+    rows.iter().map(|row| row.iter().map(value).collect()).collect()
+}
+
 /// Options as a parameters file would give them.
 pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     let table = slob_spec::Table::new("oracle:", &[crate::options::PARAMS]);
@@ -237,6 +251,7 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     slob_spec::LoadSpec::from_settings(&settings).unwrap().spec.options.of("oracle")
 }
 
+mod counting;
 mod loading;
 mod parsed;
 mod reporting;

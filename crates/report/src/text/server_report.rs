@@ -4,7 +4,7 @@ use slob_record::Record;
 
 use super::Page;
 use super::table::{Column, Table};
-use crate::format::{or_absent, signed_percent, significant};
+use crate::format::{fixed, or_absent, signed_percent, significant};
 
 /// Up to this difference two reports agree: their intervals do not begin and end at the same moments.
 const AGREE_PERCENT: f64 = 5.0;
@@ -16,6 +16,9 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     page.fact("Kind", &format!("{}, snapshots {first} and {last}", report.kind));
     if !report.files.is_empty() {
         page.fact("Files", &format!("{}, beside the record", report.files.join(", ")));
+    }
+    if let Some((seconds, window)) = report.seconds.zip(record.window) {
+        page.fact("Seconds", &format!("{}; the window has {}", fixed(seconds, 1), fixed(window.seconds, 1)));
     }
     if report.pairs.is_empty() {
         return;
@@ -58,17 +61,21 @@ mod tests {
             kind: "awr".into(),
             snapshots: [41, 42],
             files: vec!["awr.txt".into(), "awr.html".into()],
+            seconds: Some(61.5),
             pairs: vec![pair("Logical reads/s", 86_400.0, 86_000.0), pair("Redo bytes/s", 0.0, 52.0)],
         });
         let mut page = Page::new();
         write(&mut page, &record);
         let text = page.into_text();
-        for words in
-            ["awr, snapshots 41 and 42", "awr.txt, awr.html, beside", "1 of 2 differ by more than 5 %"]
-        {
+        for words in [
+            "awr, snapshots 41 and 42",
+            "awr.txt, awr.html, beside",
+            "61.5; the window has 60.0",
+            "1 of 2 differ by more than 5 %",
+        ] {
             assert!(text.contains(words), "{words} is not in {text}");
         }
         let line = text.lines().find(|line| line.contains("Logical reads/s")).unwrap();
-        assert!(line.contains("86,400") && line.contains("86,000") && line.contains("0.46"), "{line}");
+        assert!(line.contains("86,400") && line.contains("86,000") && line.contains("-0.5"), "{line}");
     }
 }
