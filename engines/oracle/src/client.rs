@@ -3,6 +3,7 @@
 //! The one implementation that ships is [`crate::native`]; tests put a script behind the same trait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A value that goes into a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,9 @@ pub(crate) trait Client: Send {
     /// # Errors
     /// If the block itself fails; what fails within it is in the answer.
     fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault>;
+
+    /// From now on a call may take so long; `None` for as long as it takes. A client library before 18 knows no limit.
+    fn limit(&mut self, most: Option<Duration>);
 
     /// Ends the transaction.
     ///

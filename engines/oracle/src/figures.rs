@@ -1,6 +1,7 @@
 //! All figures of one moment, of each instance.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use slob_engine::{Counter, EngineError, Figures, Seen, Snapshot};
 
@@ -67,7 +68,17 @@ pub(crate) fn snapshot(inner: &Inner, places: Option<&[u64]>) -> Result<Snapshot
     Ok(Snapshot::of_servers(places.iter().enumerate().map(seen).collect()))
 }
 
+/// Views of a server that hangs must not hold up the timeline of a run for longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn by_instance(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
+    client.limit(Some(PATIENCE));
+    let figures = read(client, inner);
+    client.limit(None);
+    figures
+}
+
+fn read(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
     let [statistics, waits, model, histograms, io] = queries(inner.views, &inner.version);
     let mut ask = |sql: &str| {
         let rows = client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault))?;

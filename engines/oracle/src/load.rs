@@ -76,12 +76,10 @@ fn create_user(
     schema: SchemaNo,
     step: &str,
 ) -> Result<(), EngineError> {
-    let sql = "SELECT default_tablespace FROM user_users";
-    let rows = client.query(sql, &[]).map_err(|fault| failed(step, &fault))?;
-    let default =
-        "SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE'";
+    let rows =
+        client.query(include_str!("../sql/own_tablespace.sql"), &[]).map_err(|fault| failed(step, &fault))?;
     // What new accounts get, or, where that may not be seen, what this one has.
-    let rows = client.query(default, &[]).unwrap_or(rows);
+    let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
     let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
     let known = connector.passwords.get(&tables.user).is_ok();
     let password = connector.passwords.make(&tables.user)?;

@@ -177,6 +177,7 @@ fn reported(script: &mut Script, kind: StatisticsType, version: &Version) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::names::Prefix;
     use slob_engine::Purpose;
     use slob_spec::{EngineOptions, RedoStress};
 
@@ -211,6 +212,9 @@ pub(crate) mod tests {
         include_str!("../sql/version.sql"),
         include_str!("../sql/version_full.sql"),
         include_str!("../sql/block_size.sql"),
+        include_str!("../sql/db_block_size.sql"),
+        include_str!("../sql/default_tablespace.sql"),
+        include_str!("../sql/own_tablespace.sql"),
         include_str!("../sql/objects.sql"),
     ];
 
@@ -231,12 +235,33 @@ pub(crate) mod tests {
             looks.add(&server_report::instances_sql(&version));
         }
         looks.add(&server_report::report_sql(true, "HTML"));
+        let tables = Tables::new(&Prefix::new("slob").unwrap(), SchemaNo::FIRST, Some("my data"));
+        tables.create().iter().chain(&tables.drop()).for_each(|sql| looks.add(sql));
+        looks.add(&tables.drop_user());
         LOOKS.iter().for_each(|sql| looks.add(sql));
         for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);
         }
         looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");
         all + &looks.text()
+    }
+
+    /// So that a text that is added can't be forgotten: the longest part of each file that no value is filled into is there.
+    #[test]
+    fn every_text_is_among_those_that_are_checked() {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let all = words(&everything());
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/sql");
+        let mut files = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let parts = text.split(['{', '}']).map(words);
+            let longest = parts.max_by_key(String::len).unwrap();
+            assert!(all.contains(&longest), "{} is not among them: {longest}", path.display());
+            files += 1;
+        }
+        assert!(files > 40, "{files}");
     }
 
     #[test]

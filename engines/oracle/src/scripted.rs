@@ -217,6 +217,8 @@ impl Client for ScriptedClient {
         Ok(Answer { moments: moments.collect(), took_us: 10, fault })
     }
 
+    fn limit(&mut self, _: Option<Duration>) {}
+
     fn commit(&mut self) -> Result<(), Fault> {
         self.script.answer(&self.user, "COMMIT", &[]).map(drop)
     }

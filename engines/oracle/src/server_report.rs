@@ -108,14 +108,17 @@ impl Report {
             .query(&instances_sql(&self.version), &binds)
             .map_err(|fault| failed(step.as_str(), &fault))?;
         let database = rows.first().and_then(|row| number(row, 0));
-        let instances: Vec<&str> = rows.iter().filter_map(|row| text(row, 1)).collect();
+        let instances: Vec<u64> = rows.iter().filter_map(|row| number(row, 1)).collect();
         let Some(database) = database.filter(|_| !instances.is_empty()) else {
             return Err(EngineError::new(ErrorKind::Data, step, "they are not in DBA_HIST_SNAPSHOT")
                 .with_advice("the instance was restarted in between, or the account may not see them; @?/rdbms/admin/awrrpt makes the report by hand"));
         };
         let mut words = ServersWords { snapshots: self.snapshots, ..ServersWords::default() };
         let cluster = instances.len() > 1;
-        let of = if cluster { Bind::Text(instances.join(",")) } else { Bind::Text(instances[0].into()) };
+        let of = match instances[..] {
+            [instance] => Bind::count(instance),
+            _ => Bind::Text(instances.iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
+        };
         let binds = [Bind::count(database), of, Bind::count(first), Bind::count(last)];
         for (form, ending) in [("TEXT", "txt"), ("HTML", "html")] {
             let name = format!("{}.{ending}", if cluster { "awr_rac" } else { "awr" });

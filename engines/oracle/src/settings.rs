@@ -163,6 +163,6 @@ pub(crate) fn block_bytes(client: &mut dyn Client, place: &Place) -> u32 {
         }
         Place::Default => None,
     };
-    let of_database = "SELECT value AS block_size FROM v$parameter WHERE name = 'db_block_size'";
+    let of_database = include_str!("../sql/db_block_size.sql");
     there.or_else(|| ask(client, of_database, &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
 }
