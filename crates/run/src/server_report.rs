@@ -69,7 +69,7 @@ impl OwnReport {
             match directory.write(&file.name, &file.text) {
                 Ok(()) => files.push(file.name),
                 Err(error) => {
-                    self.notes.push(format!("A file of the server's own report is missing: {error}."))
+                    self.notes.push(format!("A file of the server's own report is missing: {error}."));
                 }
             }
         }
