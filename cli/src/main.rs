@@ -9,6 +9,8 @@ mod live;
 mod output;
 mod progress;
 mod registry;
+mod selftest;
+mod server_report;
 mod settings;
 mod tables;
 

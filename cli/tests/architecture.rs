@@ -125,3 +125,17 @@ fn the_parameters_document_is_that_of_the_table() {
         "docs/parameters.md is stale: write it anew with `slob conf --markdown > docs/parameters.md`"
     );
 }
+
+/// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.
+#[test]
+fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
+    let document = fs::read_to_string(root().join("docs/oracle.md")).unwrap();
+    let table: String = document.lines().filter(|line| line.starts_with("| ")).collect();
+    let keys = "UPDATE_PCT SCAN_PCT RUN_TIME WORK_LOOP SCALE SCAN_TABLE_SZ WORK_UNIT REDO_STRESS LOAD_PARALLEL_DEGREE \
+                THREADS_PER_SCHEMA DATABASE_STATISTICS_TYPE DO_HOTSPOT HOTSPOT_MB HOTSPOT_OFFSET_MB HOTSPOT_FREQUENCY \
+                HOT_SCHEMA_FREQUENCY THINK_TM_FREQUENCY THINK_TM_MIN THINK_TM_MAX EXTERNAL_SCRIPT ADMIN_SQLNET_SERVICE \
+                SQLNET_SERVICE_BASE SQLNET_SERVICE_MAX DBA_PRIV_USER SYSDBA_PASSWD OBFUSCATE_COLUMNS BLOCK_SZ \
+                NO_OS_PERF_DATA SHARED_DATA_MODULUS";
+    let missing: Vec<_> = keys.split(' ').filter(|key| !key.is_empty() && !table.contains(key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

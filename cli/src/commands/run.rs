@@ -17,7 +17,7 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
-use crate::{interrupt, output, registry, settings};
+use crate::{interrupt, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
@@ -87,7 +87,8 @@ pub(crate) fn measure_spec(
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
-    let (record, directory) = (measured.record, measured.directory);
+    let (mut record, directory) = (measured.record, measured.directory);
+    server_report::cross_check(&mut record, directory.path());
     // The record first: everything else can be made from it again.
     let folder = directory.publish(&record).map_err(Failure::failed)?;
     let views = [

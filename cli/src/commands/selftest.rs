@@ -1,38 +1,71 @@
-//! `slob selftest`: the contract suite on the user's own server.
+//! `slob selftest`: the contract suite and a small test from end to end, on the user's own server, with a report.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use clap::ArgMatches;
-use slob_engine::{Purpose, suite};
+use slob_engine::{Engine, EngineError, Purpose, suite};
 use slob_spec::LoadSpec;
 
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::selftest::{EndToEnd, Report, remove_all};
 use crate::{interrupt, output, registry, settings};
 
 pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let spec = LoadSpec::from_settings(&settings)?.spec;
     let stop = interrupt::flag()?;
-    let open = || registry::open(&spec.target, &spec.options, Purpose::Load);
-    let verdicts = suite::run(&open, &mut |name, verdict| {
-        let line = match verdict {
-            Ok(()) => format!("ok      {name}\n"),
-            Err(complaint) => format!("FAILED  {name}: {complaint}\n"),
-        };
-        // A closed pipe must not keep the suite from cleaning up.
-        let _ = output::print(&line);
-        !stop.load(Ordering::Relaxed)
-    })
-    .map_err(Failure::from)?;
-    let failed = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).count();
-    output::say(&format!("{}: {} of {} checks passed", spec.target, verdicts.len() - failed, verdicts.len()));
+    let open =
+        || registry::open_for_load(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
+    let engine = open()?;
+    let held = engine.schemas()?.len();
+    if held > 0 {
+        return Err(Failure::usage(format!(
+            "{} already holds {} of ours: give the test a target, or a prefix, of its own; `slob drop` with the \
+             same target removes what is there",
+            spec.target,
+            output::plural(held as u64, "schema")
+        )));
+    }
+    let server = engine.server()?;
+    drop(engine);
+    let end_to_end = EndToEnd::new(&settings, &stop)?;
+    let mut report = Report::new(matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
+    report.begin(&spec.target, &server);
+    contract(&mut report, &open, &stop)?;
+    if !stop.load(Ordering::Relaxed) {
+        report.section("End to end");
+        end_to_end.report(&mut report, server.capabilities.stores_data);
+    }
     let interrupted = stop.load(Ordering::Relaxed);
-    Ok(ExitCode::from(if interrupted {
-        INTERRUPTED
-    } else if failed > 0 {
-        JUDGED
-    } else {
-        0
+    let failed = report.end(interrupted);
+    Ok(ExitCode::from(match (interrupted, failed) {
+        (true, _) => INTERRUPTED,
+        (false, 0) => 0,
+        (false, _) => JUDGED,
     }))
+}
+
+/// The contract suite. What a check that failed left behind is removed: the target held nothing of ours.
+fn contract(
+    report: &mut Report,
+    open: &dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    report.section("Contract");
+    let mut begun = Instant::now();
+    let verdicts = suite::run(open, &mut |name, verdict| {
+        let result = verdict.clone().map(|()| String::new());
+        report.step(name, begun.elapsed(), &result);
+        begun = Instant::now();
+        !stop.load(Ordering::Relaxed)
+    })?;
+    if verdicts.iter().any(|(_, verdict)| verdict.is_err()) {
+        let cleaned =
+            open().map_err(|error| error.to_string()).and_then(|engine| remove_all(engine.as_ref()));
+        report.step("removing what the checks left", begun.elapsed(), &cleaned);
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ mod html;
 pub mod info;
 mod kind;
 mod lookup;
+mod rates;
 mod report;
 pub mod series;
 mod table;
@@ -29,6 +30,7 @@ pub use diff::{DiffRow, DiffTable, Side, diff};
 pub use figure::{Base, Figure, TimeUnit, bytes, duration_us, number};
 pub use histogram::{Bucket, EventHistogram, Over, TwoPeaks, duration};
 pub use kind::{Format, Kind};
+pub use rates::Rates;
 pub use report::*;
 
 /// Why a file was not read, or not to its end.

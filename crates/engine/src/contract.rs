@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
-use slob_spec::{EngineOptions, Param, RedoStress, Target};
+use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
-use crate::{EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, Slice, Snapshot};
+use crate::{
+    EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, ServerReport, Slice, Snapshot,
+};
 
 /// One target of one database product.
 ///
@@ -87,6 +89,18 @@ pub trait Engine: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Begins the server's own report of that kind, by its first snapshot; `None` where there is no such report. Called only
+    /// if the user asked for one, just before the window begins.
+    ///
+    /// # Errors
+    /// If the snapshot can't be taken. The run goes on without the report.
+    fn open_server_report(
+        &self,
+        _kind: StatisticsType,
+    ) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        Ok(None)
+    }
+
     /// The names of the servers that sessions are spread over; empty when the target is one.
     fn endpoints(&self) -> Vec<String> {
         Vec::new()
@@ -145,6 +159,15 @@ pub struct RunPlan<'a> {
     pub redo: Option<RedoStress>,
     /// Whether it scans.
     pub scans: bool,
+}
+
+/// What a run asks of a server beside its sessions' operations.
+#[derive(Clone, Copy, Debug)]
+pub struct RunExtras {
+    /// Whether sessions pause between operations.
+    pub pauses: bool,
+    /// The server's own report that accompanies it.
+    pub server_report: Option<StatisticsType>,
 }
 
 /// What a session needs to know to be opened.
@@ -234,7 +257,7 @@ pub struct Scripts {
 
 /// See [`Scripts::load`].
 pub type ScriptOfLoad = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;
-/// See [`Scripts::run`]. The last one says whether sessions pause between operations.
-pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, bool) -> Result<String, EngineError>;
+/// See [`Scripts::run`].
+pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>;
 /// See [`Scripts::init`]. The load is the one that is planned.
 pub type ScriptOfServer = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;

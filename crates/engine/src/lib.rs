@@ -18,14 +18,15 @@ mod loop_place;
 pub mod null;
 mod outcome;
 mod server;
+mod server_report;
 mod snapshot;
 pub mod suite;
 
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
 pub use contract::{
-    Cancel, Engine, EngineKind, OpenSpec, Purpose, RunPlan, ScriptOfLoad, ScriptOfRun, ScriptOfServer,
-    Scripts, Session, SessionPlan,
+    Cancel, Engine, EngineKind, OpenSpec, Purpose, RunExtras, RunPlan, ScriptOfLoad, ScriptOfRun,
+    ScriptOfServer, Scripts, Session, SessionPlan,
 };
 pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
@@ -33,4 +34,5 @@ pub use load::{Layout, Load, LoadProgress, LoadState, SchemaState, Slice};
 pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use server::{Capabilities, Server, Setting};
+pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};

@@ -41,6 +41,8 @@ pub struct WaitEvent {
     pub waits: Option<u64>,
     /// For how long altogether, in microseconds.
     pub time_us: u64,
+    /// Whether it is one of the server's own processes, on nobody's time but theirs: no part of DB time.
+    pub background: bool,
 }
 
 /// The figures of one server: since it counts, or between two moments.
@@ -97,7 +99,7 @@ impl Figures {
 
 impl WaitEvent {
     fn is_same(&self, other: &Self) -> bool {
-        self.name == other.name && self.class == other.class
+        self.name == other.name && self.class == other.class && self.background == other.background
     }
 
     /// `None` if nothing was waited for, or the event went backwards.
@@ -188,7 +190,7 @@ mod tests {
     use crate::Counter;
 
     fn figures(commits: u64, waits: Option<u64>, time_us: u64) -> Figures {
-        let event = WaitEvent { name: "read".into(), class: "IO".into(), waits, time_us };
+        let event = WaitEvent { name: "read".into(), class: "IO".into(), waits, time_us, background: false };
         let counters = [(Counter::Commits, commits)].into_iter().collect();
         Figures { counters, events: vec![event], ..Figures::default() }
     }

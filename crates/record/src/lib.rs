@@ -15,6 +15,7 @@ mod operations;
 mod probes;
 mod read;
 mod series;
+mod server_report;
 mod skip;
 mod store;
 
@@ -32,6 +33,7 @@ pub use operations::{KeptOperation, OPERATIONS_FILE, OperationsWriter, read_oper
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
+pub use server_report::{ReportedPair, ServerReportRecord};
 pub use store::{RUN_FILE, RunDirectory};
 
 /// The version of the record's schema. Readers accept this and every older version.

@@ -10,6 +10,7 @@ use slob_stats::{Histogram, Series};
 use crate::course::{LossRecord, Mark, UntilSteady};
 use crate::interval::{CpuSplit, Interval};
 use crate::probes::SavedProbe;
+use crate::server_report::ServerReportRecord;
 
 /// One run, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,9 @@ pub struct Record {
     pub latencies: BTreeMap<String, Histogram>,
     /// Wait events within the window.
     pub events: Vec<Event>,
+    /// The server's own report of the window, if one was asked for and made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_report: Option<ServerReportRecord>,
     /// Each of several endpoints; empty when the target is one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointRecord>,
@@ -336,6 +340,9 @@ pub struct Event {
     pub waits: Option<u64>,
     /// For how long altogether, in microseconds.
     pub time_us: u64,
+    /// Whether it is one of the server's own processes, and no part of DB time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
 }
 
 /// CPU of the database.

@@ -40,6 +40,7 @@ fn record(id: &str) -> Record {
         latencies: Default::default(),
         endpoints: Vec::new(),
         events: Vec::new(),
+        server_report: None,
         db_cpu: None,
         client_cpu: None,
         client_io: None,

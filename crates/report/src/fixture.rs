@@ -45,6 +45,7 @@ pub(crate) fn direct_read_run() -> Record {
         latencies: BTreeMap::from([("physical_read".into(), spread(physical_reads, 138_000))]),
         endpoints: Vec::new(),
         events: Vec::new(),
+        server_report: None,
         db_cpu: Some(DbCpu {
             cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
             source: "this program's process: the database is embedded in it".into(),
@@ -91,6 +92,7 @@ pub(crate) fn page_cache_run() -> Record {
         class: class.into(),
         waits,
         time_us,
+        background: false,
     };
     record.events = vec![
         event("data file read", "IO", Some(29_538_360), 140_000_000),

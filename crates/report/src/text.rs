@@ -16,6 +16,7 @@ mod marks;
 mod operations;
 mod page;
 mod probe;
+mod server_report;
 mod sessions;
 mod settings;
 mod table;
@@ -58,6 +59,8 @@ pub fn text_report(record: &Record) -> String {
     }
     probe::write(&mut page, record, &figures);
     events::write(&mut page, record, &figures);
+    events::background(&mut page, record);
+    server_report::write(&mut page, record);
     activity::write(&mut page, record);
     sessions::write(&mut page, record);
     losses::write(&mut page, record);
@@ -81,6 +84,7 @@ pub(crate) enum Part {
     Probe,
     CompareProbe,
     Events,
+    ServerReport,
     Slices,
     Marks,
     Sessions,
@@ -103,7 +107,11 @@ pub(crate) fn part(part: Part, record: &Record, figures: &Figures) -> Vec<Block>
         Part::LoadProfile | Part::Cpu | Part::Operations | Part::Device => {}
         Part::Probe => probe::write(&mut page, record, figures),
         Part::CompareProbe => compare_probe::write(&mut page, record, figures),
-        Part::Events => events::write(&mut page, record, figures),
+        Part::Events => {
+            events::write(&mut page, record, figures);
+            events::background(&mut page, record);
+        }
+        Part::ServerReport => server_report::write(&mut page, record),
         Part::Slices => activity::write(&mut page, record),
         Part::Marks => marks::write(&mut page, record),
         Part::Sessions => sessions::write(&mut page, record),

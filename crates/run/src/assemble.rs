@@ -11,7 +11,8 @@ use slob_host::{Device, HostInfo};
 use slob_method::{Arrivals, Workload};
 use slob_record::{
     DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record, SavedProbe,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+    SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status, Verification,
+    Window, WorkloadRecord,
 };
 use slob_spec::Length;
 
@@ -47,6 +48,7 @@ pub(crate) struct Parts {
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
+    pub(crate) server_report: Option<ServerReportRecord>,
 }
 
 impl Parts {
@@ -67,6 +69,7 @@ impl Parts {
             probe: None,
             notes: Vec::new(),
             verification: None,
+            server_report: None,
         }
     }
 
@@ -127,6 +130,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
         host: context.spec.host_counters.then(|| host(prepared, &parts)),
         probe: parts.probe,
+        server_report: parts.server_report,
         verification: parts.verification,
         series: parts.series.into_series(),
         window,

@@ -22,6 +22,7 @@ pub(crate) fn events(figures: &Figures) -> Vec<Event> {
         class: event.class.clone(),
         waits: event.waits,
         time_us: event.time_us,
+        background: event.background,
     };
     let mut events: Vec<Event> = figures.events.iter().map(event).collect();
     events.sort_by_key(|event| std::cmp::Reverse(event.time_us));

@@ -23,6 +23,7 @@ mod runner;
 mod sampler;
 mod script;
 mod scripts;
+mod server_report;
 mod session;
 mod sessions;
 mod settling;

@@ -24,6 +24,7 @@ use crate::check::Prepared;
 use crate::keeping::Keeping;
 use crate::observe::{Phase, RunEvent, RunObserver, Tick};
 use crate::sampler::{Sample, Sampler};
+use crate::server_report::OwnReport;
 use crate::session::{Message, SessionEnd, Shared, Worker};
 use crate::sessions::{Sessions, Wake};
 use crate::settling::Settling;
@@ -34,6 +35,8 @@ use crate::{RunError, RunErrorKind, ScriptMoment, verify};
 const SESSION_STACK: usize = 1 << 20;
 /// Should all else fail, no session starts an operation this long after the planned end.
 const LAST_RESORT: Duration = Duration::from_secs(60);
+/// So much later where the server takes snapshots of its own too, during which the sessions stay at work.
+const SERVERS_SNAPSHOTS: Duration = Duration::from_secs(900);
 
 /// What a run needs besides its specification.
 pub struct RunContext<'a> {
@@ -81,13 +84,16 @@ pub fn run(
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler = Sampler::new(context.engine.as_ref(), device.clone(), spec.host_counters);
     let keeping = Keeping::begin(spec.keep_operations, directory.path());
-    let mut timeline = Timeline { context, prepared, observer, keeping, run_id: directory.id().to_owned() };
+    let own_report = OwnReport::of(spec.statistics_type);
+    let run_id = directory.id().to_owned();
+    let mut timeline = Timeline { context, prepared, observer, keeping, run_id, own_report };
     match timeline.measure(&sampler) {
         Ok(mut parts) => {
             parts.device = device;
             parts.notes.splice(0..0, notes);
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
+            parts.server_report = timeline.own_report.store(&directory, &mut parts.notes);
             parts.marks = directory.marks(parts.started);
             let record = assemble(context, prepared, directory.id(), parts);
             Ok(Measured { record, directory })
@@ -109,6 +115,7 @@ struct Timeline<'a> {
     observer: &'a mut dyn RunObserver,
     keeping: Keeping,
     run_id: String,
+    own_report: OwnReport,
 }
 
 impl Timeline<'_> {
@@ -217,10 +224,14 @@ impl Timeline<'_> {
 
     /// From the start of the sessions to their end.
     fn started(&mut self, sampler: &Sampler<'_>, mut sessions: Sessions) -> Parts {
+        if self.prepared.warmup.is_zero() {
+            self.own_report.open(self.context.engine.as_ref());
+        }
         let first = sampler.take();
         let start = Instant::now();
         if let Length::Time(length) = self.prepared.length {
-            sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT);
+            let snapshots = if self.own_report.is_wanted() { SERVERS_SNAPSHOTS } else { Duration::ZERO };
+            sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT + snapshots);
         }
         let tally = Arc::new(Tally::new(start).keeping(self.keeping.is_wanted()));
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
@@ -268,6 +279,9 @@ impl Timeline<'_> {
             let now = Instant::now();
             let over = why.is_some() || steady || end_at.is_some_and(|end| now >= end);
             let opening = !over && parts.begin.is_none() && now >= begin_at;
+            if opening {
+                self.own_report.open(self.context.engine.as_ref());
+            }
             let sample = sampler.take_with(|taken| {
                 if opening {
                     tally.edges().begin(taken);
@@ -286,6 +300,7 @@ impl Timeline<'_> {
             }
             if over {
                 parts.end = Some(sample);
+                self.own_report.close();
                 self.observer.on_run(&RunEvent::WindowEnded);
                 if why == Some(Wake::Interrupted) {
                     parts.status = Status::Interrupted;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use slob_engine::{EngineKind, Load, OpenSpec, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineKind, Load, OpenSpec, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{RowContent, SchemaNo};
 use slob_spec::{LoadSpec, RunSpec};
 
@@ -50,7 +50,8 @@ pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Re
         redo,
         update_text: Arc::new(RowContent::new(spec.seed.unwrap_or_default(), false).update_text()),
     };
-    let text = (scripts(engine)?.run)(open, &plan, &session, spec.think.is_some());
+    let extras = RunExtras { pauses: spec.think.is_some(), server_report: spec.statistics_type };
+    let text = (scripts(engine)?.run)(open, &plan, &session, extras);
     text.map_err(|error| RunError::while_preparing(&error))
 }
 

@@ -64,6 +64,7 @@ impl Sampler {
             class: CLASS.into(),
             waits: None,
             time_us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+            background: false,
         };
         times.iter().map(event).collect()
     }

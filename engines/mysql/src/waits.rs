@@ -28,7 +28,7 @@ fn event(name: &str, waits: u64, time_us: u64) -> WaitEvent {
         ["wait", group, class, name] => (format!("{group}/{class}"), name.to_owned()),
         _ => (String::new(), name.to_owned()),
     };
-    WaitEvent { name, class, waits: Some(waits), time_us }
+    WaitEvent { name, class, waits: Some(waits), time_us, background: false }
 }
 
 #[cfg(test)]

@@ -1,1 +1,4 @@
-SELECT name, SUM(value) AS value FROM {v}sysstat WHERE name IN ({names}) GROUP BY name
+SELECT {instance} AS instance_number, name, SUM(value) AS value
+FROM {v}sysstat
+WHERE name IN ({names})
+GROUP BY {by_instance}name

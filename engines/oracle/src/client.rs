@@ -3,6 +3,7 @@
 //! The one implementation that ships is [`crate::native`]; tests put a script behind the same trait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A value that goes into a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,12 @@ pub(crate) trait Client: Send {
     /// Of the server.
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
 
+    /// Executes a block that leaves a whole number in `:answer`.
+    ///
+    /// # Errors
+    /// Of the server, or if it leaves none.
+    fn number(&mut self, sql: &str) -> Result<u64, Fault>;
+
     /// Executes an INSERT once, with all rows bound as arrays.
     ///
     /// # Errors
@@ -102,6 +109,9 @@ pub(crate) trait Client: Send {
     /// # Errors
     /// If the block itself fails; what fails within it is in the answer.
     fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault>;
+
+    /// From now on a call may take so long; `None` for as long as it takes. A client library before 18 knows no limit.
+    fn limit(&mut self, most: Option<Duration>);
 
     /// Ends the transaction.
     ///
@@ -149,4 +159,7 @@ pub(crate) trait Dial: Send + Sync {
     /// # Errors
     /// If there is no client library, or the server refuses.
     fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
+
+    /// The version of the client library; `None` if that is not known.
+    fn version(&self) -> Option<String>;
 }

@@ -51,6 +51,14 @@ impl Connector {
         self.dial(who, &self.access.admin_service)
     }
 
+    /// Connects to one of the services of the sessions, as the account that looks.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    pub(crate) fn connect_admin(&self, endpoint: usize) -> Result<Box<dyn Client>, EngineError> {
+        self.dial(Who::Admin, self.service(endpoint))
+    }
+
     /// Connects to one of the services of the sessions, as the account of a schema.
     ///
     /// # Errors
@@ -60,9 +68,16 @@ impl Connector {
         schema: SchemaNo,
         endpoint: usize,
     ) -> Result<Box<dyn Client>, EngineError> {
-        let services = &self.access.services;
-        let service = services.get(endpoint).map_or(self.access.admin_service.as_str(), String::as_str);
-        self.dial(Who::Schema(schema), service)
+        self.dial(Who::Schema(schema), self.service(endpoint))
+    }
+
+    fn service(&self, endpoint: usize) -> &str {
+        self.access.services.get(endpoint).map_or(self.access.admin_service.as_str(), String::as_str)
+    }
+
+    /// The version of the client library.
+    pub(crate) fn client_version(&self) -> Option<String> {
+        self.dial.version()
     }
 
     /// The names of the services of the sessions.

@@ -41,13 +41,16 @@ pub(crate) enum Views {
 }
 
 impl Views {
-    /// Fills their prefix into a query.
+    /// Fills their prefix into a query, and what tells instances apart.
     pub(crate) fn fill(self, sql: &str) -> String {
-        let prefix = match self {
-            Self::Instance => "v$",
-            Self::Cluster => "gv$",
+        let (prefix, instance, by_instance) = match self {
+            Self::Instance => ("v$", "1", ""),
+            Self::Cluster => ("gv$", "inst_id", "inst_id, "),
         };
-        sql.trim_end().replace("{v}", prefix)
+        sql.trim_end()
+            .replace("{v}", prefix)
+            .replace("{instance}", instance)
+            .replace("{by_instance}", by_instance)
     }
 }
 
@@ -69,7 +72,7 @@ pub(crate) fn from_rows(rows: &[Row]) -> Counters {
 
 /// The time spent waiting for reads, in nanoseconds; `None` if no event is known.
 pub(crate) fn read_time_ns(events: &[WaitEvent]) -> Option<u64> {
-    let reads = events.iter().filter(|event| READS.contains(&event.name.as_str()));
+    let reads = events.iter().filter(|event| !event.background && READS.contains(&event.name.as_str()));
     let mut times = reads.map(|event| event.time_us.saturating_mul(1000)).peekable();
     times.peek()?;
     Some(times.sum())
@@ -111,6 +114,7 @@ mod tests {
             class: "User I/O".into(),
             waits: Some(1),
             time_us,
+            background: false,
         };
         let events =
             [event("db file sequential read", 5), event("log file sync", 70), event("direct path read", 2)];
@@ -119,7 +123,8 @@ mod tests {
 
     #[test]
     fn clusters_are_asked_as_a_whole() {
-        assert!(query(Views::Cluster).contains("FROM gv$sysstat"));
+        let all = query(Views::Cluster);
+        assert!(all.contains("FROM gv$sysstat") && all.contains("GROUP BY inst_id, name"), "{all}");
         assert!(query(Views::Instance).contains("FROM v$sysstat") && !query(Views::Instance).contains('{'));
     }
 }

@@ -3,27 +3,28 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use slob_engine::{
-    Counter, Engine, EngineError, EngineKind, Figures, Layout, Load, LoadProgress, OpenSpec, RunPlan,
-    SchemaState, Seen, Server, Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
+    ServerReport, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
+use slob_spec::StatisticsType;
 
 use crate::access::Access;
 use crate::catalog::{self, number};
-use crate::client::{Client, Dial, Row};
+use crate::client::{Client, Dial};
 use crate::connector::{Connector, Who};
-use crate::counters::{self, Views};
-use crate::error::failed;
+use crate::counters::Views;
 use crate::link::Links;
 use crate::load::{self, Making};
 use crate::native::Native;
 use crate::options::{Options, PARAMS};
 use crate::passwords::Passwords;
+use crate::settings::Place;
 use crate::version::{self, Version};
-use crate::{before_run, events, finish, read_rows, script, session, settings};
+use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings};
 
 /// The scheme of our targets.
 pub(crate) const SCHEME: &str = "oracle";
@@ -62,6 +63,7 @@ pub(crate) fn open_with(
         version,
         views,
         options,
+        places: OnceLock::new(),
         complete: Mutex::default(),
     })))
 }
@@ -82,12 +84,18 @@ pub(crate) struct Inner {
     pub(crate) version: Version,
     pub(crate) views: Views,
     pub(crate) options: Options,
+    /// The instances that endpoints lead to, once they were asked for.
+    pub(crate) places: OnceLock<Option<Vec<u64>>>,
     /// Schemas that were found to be complete.
     pub(crate) complete: Mutex<BTreeSet<SchemaNo>>,
 }
 
 impl Inner {
-    fn look<T>(
+    /// Works as the account that looks.
+    ///
+    /// # Errors
+    /// Of connecting, and of `work`.
+    pub(crate) fn look<T>(
         &self,
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
@@ -96,21 +104,6 @@ impl Inner {
 
     fn tablespace(&self) -> Option<&str> {
         self.options.tablespace.as_deref()
-    }
-
-    fn figures(&self, client: &mut dyn Client) -> Result<Figures, EngineError> {
-        let mut ask = |sql: &str| client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault));
-        let statistics = ask(&counters::query(self.views))?;
-        let waits = ask(&self.views.fill(include_str!("../sql/system_event.sql")))?;
-        let model: Vec<Row> = ask(&self.views.fill(include_str!("../sql/time_model.sql")))?;
-        let histograms = ask(&events::histogram_query(self.views, &self.version))?;
-        let mut counters = counters::from_rows(&statistics);
-        let mut waits = events::waits(&waits);
-        if let Some(time_ns) = counters::read_time_ns(&waits) {
-            counters.set(Counter::PhysicalReadTimeNs, time_ns);
-        }
-        waits.extend(events::cpu(&model));
-        Ok(Figures { counters, latencies: events::latencies(&histograms), events: waits })
     }
 }
 
@@ -127,7 +120,8 @@ impl Engine for OracleEngine {
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
         let Inner { connector, links, .. } = &*self.0;
-        let block_bytes = self.0.look(|client| Ok(settings::block_bytes(client, self.0.tablespace())))?;
+        let place = self.0.options.tablespace.clone().map_or(Place::Default, Place::Tablespace);
+        let block_bytes = self.0.look(|client| Ok(settings::block_bytes(client, &place)))?;
         let making = Making { connector, links, tablespace: self.0.tablespace(), block_bytes };
         load::create(&making, load, schema)
     }
@@ -153,11 +147,8 @@ impl Engine for OracleEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        let figures = self.0.look(|client| self.0.figures(client))?;
-        // Whatever services lead there, it is one database, and its views count all of it.
-        let others = self.0.connector.endpoints().len().saturating_sub(1);
-        let seen = [Seen::Figures(figures)].into_iter().chain((0..others).map(|_| Seen::SameAs(0)));
-        Ok(Snapshot::of_servers(seen.collect()))
+        let places = self.0.places.get_or_init(|| figures::places(&self.0));
+        figures::snapshot(&self.0, places.as_deref())
     }
 
     fn read_rows(
@@ -172,6 +163,10 @@ impl Engine for OracleEngine {
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         before_run::prepare(&self.0, run)
+    }
+
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        server_report::open(&self.0, kind).map(Some)
     }
 
     fn endpoints(&self) -> Vec<String> {

@@ -49,23 +49,51 @@ pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     latencies
 }
 
-/// From rows of event, class, waits and microseconds.
+/// From rows of event, class, waits and microseconds of foreground processes, and the same of the server's own.
 pub(crate) fn waits(rows: &[Row]) -> Vec<WaitEvent> {
-    let event = |row: &Row| {
+    let of = |row: &Row, column: usize| {
+        let waits = number(row, column).filter(|waits| *waits > 0)?;
         Some(WaitEvent {
             name: text(row, 0)?.to_owned(),
             class: text(row, 1)?.to_owned(),
-            waits: number(row, 2),
-            time_us: number(row, 3)?,
+            waits: Some(waits),
+            time_us: number(row, column + 1)?,
+            background: column != FOREGROUND,
         })
     };
-    rows.iter().filter_map(event).collect()
+    rows.iter().flat_map(|row| [of(row, FOREGROUND), of(row, OWN)]).flatten().collect()
+}
+
+/// The columns of waits in the rows of `system_event.sql`.
+const FOREGROUND: usize = 2;
+const OWN: usize = 4;
+/// The class of I/O by the function of the server that does it, which counts again what events count.
+const BY_FUNCTION: &str = "I/O by function";
+
+/// From rows of function, waits and microseconds.
+pub(crate) fn io_by_function(rows: &[Row]) -> Vec<WaitEvent> {
+    let of = |row: &Row| {
+        Some(WaitEvent {
+            name: text(row, 0)?.to_owned(),
+            class: BY_FUNCTION.into(),
+            waits: Some(number(row, 1).filter(|waits| *waits > 0)?),
+            time_us: number(row, 2)?,
+            background: true,
+        })
+    };
+    rows.iter().filter_map(of).collect()
 }
 
 /// The CPU of foreground processes, from rows of the time model.
 pub(crate) fn cpu(rows: &[Row]) -> Option<WaitEvent> {
     let row = rows.iter().find(|row| text(row, 0) == Some("DB CPU"))?;
-    Some(WaitEvent { name: "DB CPU".into(), class: CPU.into(), waits: None, time_us: number(row, 1)? })
+    Some(WaitEvent {
+        name: "DB CPU".into(),
+        class: CPU.into(),
+        waits: None,
+        time_us: number(row, 1)?,
+        background: false,
+    })
 }
 
 #[cfg(test)]
@@ -96,8 +124,59 @@ mod tests {
     fn cpu_stands_among_the_waits_without_a_count() {
         let cpu = cpu(&[row(&["DB time", "900"]), row(&["DB CPU", "250"])]).unwrap();
         assert_eq!((cpu.name.as_str(), cpu.waits, cpu.time_us), ("DB CPU", None, 250));
-        let waits = waits(&[row(&["log file sync", "Commit", "4", "1200"])]);
-        assert_eq!((waits[0].class.as_str(), waits[0].waits, waits[0].time_us), ("Commit", Some(4), 1200));
+    }
+
+    /// Rows as a busy instance of 19c gives them: cumulative since its start, with sums that NUMBER holds.
+    #[test]
+    fn waits_of_sessions_are_told_from_those_of_the_servers_own_processes() {
+        let rows = [
+            row(&["db file sequential read", "User I/O", "90210514", "38719205519", "17204", "9120733"]),
+            row(&["log file sync", "Commit", "1849271", "1402887213", "0", "0"]),
+            row(&["db file parallel write", "System I/O", "0", "0", "2760011", "1019822154"]),
+            row(&["log file parallel write", "System I/O", "0", "0", "1790225", "691200981"]),
+            row(&["cursor: pin S", "Concurrency", "0", "0", "0", "0"]),
+        ];
+        let waits = waits(&rows);
+        let seen: Vec<_> = waits.iter().map(|event| (event.name.as_str(), event.background)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("db file sequential read", false),
+                ("db file sequential read", true),
+                ("log file sync", false),
+                ("db file parallel write", true),
+                ("log file parallel write", true)
+            ]
+        );
+        assert_eq!((waits[0].waits, waits[0].time_us), (Some(90_210_514), 38_719_205_519));
+        assert_eq!((waits[3].waits, waits[3].time_us), (Some(2_760_011), 1_019_822_154));
+    }
+
+    #[test]
+    fn io_by_function_is_beside_db_time() {
+        let rows = [
+            row(&["Buffer Cache Reads", "90001211", "38600112000"]),
+            row(&["LGWR", "1790225", "690000000"]),
+            row(&["Smart Scan", "0", "0"]),
+            vec![Some("XDB".into()), Some("1".into()), None],
+        ];
+        let io = io_by_function(&rows);
+        assert_eq!(io.len(), 2);
+        assert!(io.iter().all(|event| event.background && event.class == "I/O by function"));
+        assert_eq!((io[1].waits, io[1].time_us), (Some(1_790_225), 690_000_000));
+    }
+
+    /// Three buckets of a release with milliseconds: its last one has no end, and is put down at its lower bound.
+    #[test]
+    fn old_histograms_become_the_same_ones() {
+        let rows = [
+            row(&["db file sequential read", "1000", "700"]),
+            row(&["db file sequential read", "2000", "40"]),
+            row(&["db file parallel write", "4194304000", "1"]),
+        ];
+        let latencies = latencies(&rows);
+        assert_eq!(latencies[&LatencyKind::PhysicalRead].count(), 740);
+        assert_eq!(latencies[&LatencyKind::PhysicalWrite].count(), 1);
     }
 
     #[test]

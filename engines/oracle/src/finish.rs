@@ -1,5 +1,8 @@
 //! Completing a schema, and removing one.
 
+use std::thread;
+use std::time::Duration;
+
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState};
 use slob_method::{SchemaNo, Table};
 
@@ -16,6 +19,10 @@ use crate::tables::Tables;
 const EXISTS: i32 = 955;
 /// 'table or view does not exist'.
 const MISSING: i32 = 942;
+/// 'cannot drop a user that is currently connected': the server needs a moment to see that sessions are gone.
+const CONNECTED: i32 = 1940;
+const MOST_TRIES: u32 = 20;
+const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Completes a schema whose slices are all there: index, statistics, and the right of the other schemas to work in the
 /// first one. Counts rows and blocks.
@@ -132,10 +139,21 @@ pub(crate) fn drop_schema(links: &Links, connector: &Connector, schema: SchemaNo
     links.with(connector, Who::Schema(schema), drop_tables)?;
     links.close(schema);
     if known.made_user {
-        links.with(connector, Who::Admin, |client| {
-            client.execute(&tables.drop_user(), &[]).map(drop).map_err(fail)
-        })?;
+        links.with(connector, Who::Admin, |client| drop_user(client, &tables).map_err(fail))?;
         connector.passwords.forget(&tables.user)?;
     }
     Ok(())
+}
+
+fn drop_user(client: &mut dyn Client, tables: &Tables) -> Result<(), Fault> {
+    let mut tries = 1;
+    loop {
+        match client.execute(&tables.drop_user(), &[]) {
+            Err(fault) if fault.code == Some(CONNECTED) && tries < MOST_TRIES => {
+                tries += 1;
+                thread::sleep(TRY_AGAIN);
+            }
+            result => return result.map(drop),
+        }
+    }
 }

@@ -40,7 +40,8 @@ pub(crate) fn script(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Resu
         (bytes >> 20) + 64
     ));
     script.say("");
-    script.say("Part 3: redo logs for tests of updates, three of 4 GiB; then drop the small ones (V$LOG).");
+    script.say("Part 3: redo logs for tests of updates, three of 4 GiB; then drop the small ones (V$LOG). In the root of a");
+    script.say("container database; with several instances, three for each: ADD LOGFILE THREAD n.");
     (0..3).for_each(|_| script.add("ALTER DATABASE ADD LOGFILE SIZE 4G"));
     script.say("");
     script.say("Part 4: the server's own calibration, as SYSDBA, in quiet hours: it loads the storage for ten minutes.");
@@ -49,7 +50,7 @@ pub(crate) fn script(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Resu
     script.say(
         "and next to no CPU are in it. It knows no working set: arrays serve a part of it from their caches.",
     );
-    script.say("It needs asynchronous I/O (filesystemio_options, disk_asynch_io). Set the number of disks.");
+    script.say("It needs asynchronous I/O (filesystemio_options, disk_asynch_io). Set the number of disks, and SET SERVEROUTPUT ON.");
     script.add(CALIBRATE);
     Ok(script.text())
 }

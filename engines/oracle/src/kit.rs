@@ -30,12 +30,14 @@ pub(crate) fn schemas(
 fn state(row: &Row, rows: &[Row], prefix: &Prefix) -> Option<SchemaState> {
     let owner = text(row, 0)?;
     let schema = prefix.schema_of(owner).filter(|_| text(row, 1) == Some("CF1"))?;
-    let (scale, row_blocks) = (number(row, 2)?, number(row, 3)?);
+    let (scale, used) = (number(row, 2)?, number(row, 3)?);
+    // Blocks below the high-water mark may be empty, but no more of them than there are rows hold one.
+    let row_blocks = used.min(scale);
     let scan = rows.iter().find(|row| text(row, 0) == Some(owner) && text(row, 1) == Some("CF2"));
     let (scan_blocks, scan_used) =
         scan.map_or((0, 0), |row| (number(row, 2).unwrap_or(0), number(row, 3).unwrap_or(0)));
     let load = Load { seed: 0, scale, scan_blocks, obfuscated: false, slice_rows: scale.max(1) };
-    let layout = Layout { rows: scale, row_blocks, all_blocks: row_blocks + scan_used };
+    let layout = Layout { rows: scale, row_blocks, all_blocks: used + scan_used };
     Some(SchemaState { schema, load, filler_bytes: 0, state: LoadState::Complete(layout) })
 }
 

@@ -20,6 +20,7 @@ mod counters;
 mod engine;
 mod error;
 mod events;
+mod figures;
 mod finish;
 mod init;
 mod kit;
@@ -34,6 +35,7 @@ mod read_rows;
 mod script;
 #[cfg(test)]
 mod scripted;
+mod server_report;
 mod session;
 mod settings;
 mod statement;

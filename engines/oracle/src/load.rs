@@ -23,6 +23,8 @@ const SMALLEST_BLOCK: u32 = 4096;
 /// The error of an insert that was told to stop.
 const STOPPED: &str = "the load was stopped";
 const USER_EXISTS: i32 = 1920;
+/// 'user lacks CREATE SESSION privilege', which is said to those who know the password.
+const NO_SESSION: &str = "ORA-01045";
 
 /// What a schema is made with.
 pub(crate) struct Making<'a> {
@@ -50,12 +52,17 @@ pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Resu
     }
     let make_user = connector.accounts == Accounts::Create;
     if make_user {
-        links.with(connector, Who::Admin, |client| create_user(client, connector, &tables, &step))?;
+        links.with(connector, Who::Admin, |client| create_user(client, connector, &tables, schema, &step))?;
     }
     links.with(connector, Who::Schema(schema), |client| {
         let fail = |fault: Fault| failed(step.as_str(), &fault);
-        for sql in tables.create() {
-            client.execute(&sql, &[]).map_err(fail)?;
+        let texts = tables.create();
+        for (done, sql) in texts.iter().enumerate() {
+            if let Err(fault) = client.execute(sql, &[]) {
+                // Without its mark nothing here could be dropped later. What was made a moment ago is ours.
+                tables.undo(done).iter().for_each(|sql| drop(client.execute(sql, &[])));
+                return Err(fail(fault));
+            }
         }
         client.execute(&tables.begin_load(), &load_binds(load, make_user)).map_err(fail)?;
         client.commit().map_err(fail)
@@ -66,29 +73,44 @@ fn create_user(
     client: &mut dyn Client,
     connector: &Connector,
     tables: &Tables,
+    schema: SchemaNo,
     step: &str,
 ) -> Result<(), EngineError> {
-    let sql = "SELECT default_tablespace FROM user_users";
-    let rows = client.query(sql, &[]).map_err(|fault| failed(step, &fault))?;
-    let default =
-        "SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE'";
+    let rows =
+        client.query(include_str!("../sql/own_tablespace.sql"), &[]).map_err(|fault| failed(step, &fault))?;
     // What new accounts get, or, where that may not be seen, what this one has.
-    let rows = client.query(default, &[]).unwrap_or(rows);
+    let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
     let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
+    let known = connector.passwords.get(&tables.user).is_ok();
     let password = connector.passwords.make(&tables.user)?;
     // The text with the password goes to the server alone: no error and no log repeats it.
-    client.execute(&tables.create_user(password.expose(), &default), &[]).map_err(|fault| {
-        let error = failed(step, &fault);
-        if fault.code == Some(USER_EXISTS) {
-            return error.with_advice(format!(
+    match client.execute(&tables.create_user(password.expose(), &default), &[]) {
+        // Cut off after it made the account, a load goes on with it.
+        Err(fault) if fault.code == Some(USER_EXISTS) && known && is_ours_and_empty(connector, schema) => {}
+        Err(fault) if fault.code == Some(USER_EXISTS) => {
+            if !known {
+                connector.passwords.forget(&tables.user)?;
+            }
+            return Err(failed(step, &fault).with_advice(format!(
                 "the account {} is there, without a finished mark of ours: if it is not needed, a DBA drops it; else choose other names with ORACLE_PREFIX, or set ORACLE_ACCOUNTS=existing",
                 tables.user
-            ));
+            )));
         }
-        error
-    })?;
+        result => drop(result.map_err(|fault| failed(step, &fault))?),
+    }
     client.execute(&tables.grant_user(), &[]).map_err(|fault| failed(step, &fault))?;
     Ok(())
+}
+
+/// Whether an account opens with the random password that an earlier load gave it, and nothing is in it yet.
+fn is_ours_and_empty(connector: &Connector, schema: SchemaNo) -> bool {
+    let mut client = match connector.connect(Who::Schema(schema)) {
+        Ok(client) => client,
+        // Its password is right, and it has not been given any right yet.
+        Err(error) => return error.code() == Some(NO_SESSION),
+    };
+    let rows = client.query(include_str!("../sql/objects.sql"), &[]).unwrap_or_default();
+    rows.first().and_then(|row| catalog::number(row, 0)) == Some(0)
 }
 
 /// Loads a slice and marks it.

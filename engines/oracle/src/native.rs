@@ -1,6 +1,7 @@
 //! Connections through Oracle's own client library, loaded at run time (ODPI-C).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use oracle::sql_type::{Collection, ObjectType, OracleType, ToSql};
 use oracle::{Connection, Connector, Privilege, Statement};
@@ -36,6 +37,10 @@ impl Dial for Native {
         }
         let connection = connector.connect().map_err(fault)?;
         Ok(Box::new(NativeClient { connection: Arc::new(connection), types: None, block: None }))
+    }
+
+    fn version(&self) -> Option<String> {
+        oracle::Version::client().ok().map(|version| version.to_string())
     }
 }
 
@@ -80,6 +85,13 @@ impl Client for NativeClient {
         Ok(rows)
     }
 
+    fn number(&mut self, sql: &str) -> Result<u64, Fault> {
+        let mut statement = self.connection.statement(sql).build().map_err(fault)?;
+        statement.bind("answer", &OracleType::Int64).map_err(fault)?;
+        statement.execute(&[]).map_err(fault)?;
+        statement.bind_value("answer").map_err(fault)
+    }
+
     fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {
         let mut batch = self.connection.batch(sql, rows.count().max(1)).build().map_err(fault)?;
         let column = OracleType::Varchar2(COLUMN_BYTES as u32);
@@ -105,6 +117,11 @@ impl Client for NativeClient {
         let answer = execute_block(&mut statement, arrays, &numbers, &texts);
         self.block = Some((sql.to_owned(), statement));
         answer.map_err(fault)
+    }
+
+    fn limit(&mut self, most: Option<Duration>) {
+        // What an old client can't do is not needed: it only ends a call that hangs.
+        let _ = self.connection.set_call_timeout(most);
     }
 
     fn commit(&mut self) -> Result<(), Fault> {

@@ -2,17 +2,18 @@
 
 use std::fmt::Write;
 
-use slob_engine::{EngineError, Load, OpenSpec, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineError, Load, OpenSpec, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{SchemaNo, Table};
+use slob_spec::StatisticsType;
 
 use crate::access::Access;
 use crate::batch::block;
 use crate::client::Login;
-use crate::counters::{self, Views};
+use crate::counters::Views;
 use crate::options::{Accounts, Options};
 use crate::tables::Tables;
 use crate::version::Version;
-use crate::{events, init, plans, session};
+use crate::{figures, init, plans, server_report, session};
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
 
@@ -120,7 +121,7 @@ fn run(
     spec: &OpenSpec,
     run: &RunPlan<'_>,
     session: &SessionPlan,
-    pauses: bool,
+    extras: RunExtras,
 ) -> Result<String, EngineError> {
     let mut script = Script::default();
     let (options, access) = header(&mut script, "slob run", spec)?;
@@ -135,25 +136,48 @@ fn run(
     }
     script.add("ALTER SYSTEM CHECKPOINT");
     script.say("At both ends of the window and at most once a second in between:");
-    script.add(&counters::query(Views::Instance));
-    script.add(&Views::Instance.fill(include_str!("../sql/system_event.sql")));
-    script.add(&Views::Instance.fill(include_str!("../sql/time_model.sql")));
-    script.add(&events::histogram_query(Views::Instance, &version));
+    figures::queries(Views::Instance, &version).iter().for_each(|sql| script.add(sql));
     let user = options.prefix.user(session.home);
     script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
     session::settings(&user).iter().for_each(|sql| script.add(sql));
     script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
-    if pauses {
+    if extras.pauses {
         script
             .say("Before release 18: DBMS_LOCK.SLEEP, for which the account needs EXECUTE ON SYS.DBMS_LOCK.");
     }
-    script.add(&block(session, &options.prefix, pauses.then(|| version.sleep())));
+    script.add(&block(session, &options.prefix, extras.pauses.then(|| version.sleep())));
+    if let Some(kind) = extras.server_report {
+        reported(&mut script, kind, &version);
+    }
     Ok(script.text())
+}
+
+fn reported(script: &mut Script, kind: StatisticsType, version: &Version) {
+    script.say(&format!(
+        "DATABASE_STATISTICS_TYPE={}, just before the window and just after it:",
+        kind.as_str()
+    ));
+    if kind == StatisticsType::Awr {
+        script.say("Only if this is not NONE, which says that there is no licence:");
+        script.add(include_str!("../sql/pack_access.sql"));
+    }
+    script.add(server_report::snapshot_sql(kind));
+    match kind {
+        StatisticsType::Awr => {
+            script
+                .say("When the sessions have stopped; AWR_GLOBAL_REPORT_ where there are several instances:");
+            script.add(&server_report::instances_sql(version));
+            script.add(&server_report::report_sql(false, "TEXT"));
+            script.add(&server_report::report_sql(false, "HTML"));
+        }
+        StatisticsType::Statspack => script.add(include_str!("../sql/instance_name.sql")),
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::names::Prefix;
     use slob_engine::Purpose;
     use slob_spec::{EngineOptions, RedoStress};
 
@@ -175,7 +199,7 @@ pub(crate) mod tests {
         include_str!("../sql/container.sql"),
         include_str!("../sql/data_files.sql"),
         include_str!("../sql/database.sql"),
-        include_str!("../sql/histogram_milli.sql"),
+        include_str!("../sql/instance_number.sql"),
         include_str!("../sql/instances.sql"),
         include_str!("../sql/kit.sql"),
         include_str!("../sql/marked.sql"),
@@ -186,17 +210,34 @@ pub(crate) mod tests {
         include_str!("../sql/state.sql"),
         include_str!("../sql/tablespace.sql"),
         include_str!("../sql/version.sql"),
+        include_str!("../sql/version_full.sql"),
+        include_str!("../sql/block_size.sql"),
+        include_str!("../sql/db_block_size.sql"),
+        include_str!("../sql/default_tablespace.sql"),
+        include_str!("../sql/own_tablespace.sql"),
+        include_str!("../sql/objects.sql"),
     ];
 
     /// Everything that this engine may send, as one text for other parsers.
     pub(crate) fn everything() -> String {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
         let mut all = load(&spec(), &LOAD, &schemas).unwrap();
-        for redo in [RedoStress::Lite, RedoStress::Heavy] {
+        let kinds = [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
+        for (redo, report) in kinds {
+            let extras = RunExtras { pauses: true, server_report: Some(report) };
             let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true };
-            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), true).unwrap();
+            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
         }
         let mut looks = Script::default();
+        for release in ["11.2.0.4.0", "23.5.0.24.7"] {
+            let version = Version::parse(release);
+            figures::queries(Views::Cluster, &version).iter().for_each(|sql| looks.add(sql));
+            looks.add(&server_report::instances_sql(&version));
+        }
+        looks.add(&server_report::report_sql(true, "HTML"));
+        let tables = Tables::new(&Prefix::new("slob").unwrap(), SchemaNo::FIRST, Some("my data"));
+        tables.create().iter().chain(&tables.drop()).for_each(|sql| looks.add(sql));
+        looks.add(&tables.drop_user());
         LOOKS.iter().for_each(|sql| looks.add(sql));
         for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);
@@ -205,12 +246,30 @@ pub(crate) mod tests {
         all + &looks.text()
     }
 
+    /// So that a text that is added can't be forgotten: the longest part of each file that no value is filled into is there.
+    #[test]
+    fn every_text_is_among_those_that_are_checked() {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let all = words(&everything());
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/sql");
+        let mut files = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let parts = text.split(['{', '}']).map(words);
+            let longest = parts.max_by_key(String::len).unwrap();
+            assert!(all.contains(&longest), "{} is not among them: {longest}", path.display());
+            files += 1;
+        }
+        assert!(files > 40, "{files}");
+    }
+
     #[test]
     fn a_script_is_whole_and_shows_no_password() {
         let all = everything();
         for words in [
             "CREATE USER SLOB2 IDENTIFIED BY \"********\" DEFAULT TABLESPACE IOPS QUOTA UNLIMITED ON IOPS;",
-            "PCTFREE 99 NOCOMPRESS NOLOGGING CACHE NOPARALLEL TABLESPACE IOPS;",
+            "PCTFREE 99 TABLESPACE IOPS NOLOGGING NOCOMPRESS CACHE NOPARALLEL;",
             "INSERT /*+ APPEND_VALUES */ INTO SLOB1.cf2 ",
             "CREATE UNIQUE INDEX SLOB2.i_cf1 ON SLOB2.cf1 (custid)",
             "GRANT SELECT, UPDATE ON SLOB1.cf1 TO SLOB2;",

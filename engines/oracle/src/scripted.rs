@@ -17,6 +17,9 @@ use crate::engine::{OracleEngine, open_with};
 enum Reply {
     Rows(Vec<Row>),
     Fault(i32),
+    /// The first time only.
+    FaultOnce(i32),
+    RowsOnce(Vec<Row>),
 }
 
 #[derive(Default)]
@@ -46,14 +49,22 @@ impl Script {
 
     /// From now on, statements that begin so are answered with these rows; the latest rule goes first.
     pub(crate) fn rows(&self, begin: &str, rows: &[&[&str]]) {
-        let value = |text: &&str| Some((*text).to_owned()).filter(|text| text != "NULL");
-        let rows = rows.iter().map(|row| row.iter().map(value).collect()).collect();
-        self.state().replies.insert(0, (begin.into(), Reply::Rows(rows)));
+        self.state().replies.insert(0, (begin.into(), Reply::Rows(as_rows(rows))));
+    }
+
+    /// The next statement that begins so is answered with these rows.
+    pub(crate) fn rows_once(&self, begin: &str, rows: &[&[&str]]) {
+        self.state().replies.insert(0, (begin.into(), Reply::RowsOnce(as_rows(rows))));
     }
 
     /// From now on, statements that begin so fail.
     pub(crate) fn fails(&self, begin: &str, code: i32) {
         self.state().replies.insert(0, (begin.into(), Reply::Fault(code)));
+    }
+
+    /// The next statement that begins so fails.
+    pub(crate) fn fails_once(&self, begin: &str, code: i32) {
+        self.state().replies.insert(0, (begin.into(), Reply::FaultOnce(code)));
     }
 
     /// Two schemas of 10 rows, loaded.
@@ -112,13 +123,26 @@ impl Script {
     fn answer(&self, user: &str, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
         let mut state = self.state();
         let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words: String = flat.chars().take(160).collect();
+        let words: String = flat.chars().take(400).collect();
         let bound = if binds.is_empty() { String::new() } else { format!(" {binds:?}") };
         state.log.push(format!("{user}: {words}{bound}"));
-        match state.replies.iter().find(|(begin, _)| flat.starts_with(begin.as_str())) {
-            Some((_, Reply::Rows(rows))) => Ok(rows.clone()),
-            Some((_, Reply::Fault(code))) => Err(Fault { code: Some(*code), message: "scripted".into() }),
-            None => Ok(Vec::new()),
+        let fault = |code: i32| Err(Fault { code: Some(code), message: "scripted".into() });
+        let Some(place) = state.replies.iter().position(|(begin, _)| flat.starts_with(begin.as_str())) else {
+            return Ok(Vec::new());
+        };
+        match &state.replies[place].1 {
+            Reply::Rows(rows) => Ok(rows.clone()),
+            Reply::Fault(code) => fault(*code),
+            Reply::RowsOnce(rows) => {
+                let rows = rows.clone();
+                state.replies.remove(place);
+                Ok(rows)
+            }
+            Reply::FaultOnce(code) => {
+                let code = *code;
+                state.replies.remove(place);
+                fault(code)
+            }
         }
     }
 }
@@ -131,6 +155,10 @@ impl Dial for Script {
         };
         self.answer(&user, &format!("CONNECT {service}"), &[])?;
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
+    }
+
+    fn version(&self) -> Option<String> {
+        Some("19.24.0.0.0".into())
     }
 }
 
@@ -146,6 +174,12 @@ impl Client for ScriptedClient {
 
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault> {
         self.script.answer(&self.user, sql, binds)
+    }
+
+    fn number(&mut self, sql: &str) -> Result<u64, Fault> {
+        let rows = self.script.answer(&self.user, sql, &[])?;
+        let number = rows.first().and_then(|row| crate::catalog::number(row, 0));
+        number.ok_or_else(|| Fault { code: None, message: "the script has no number".into() })
     }
 
     fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {
@@ -183,6 +217,8 @@ impl Client for ScriptedClient {
         Ok(Answer { moments: moments.collect(), took_us: 10, fault })
     }
 
+    fn limit(&mut self, _: Option<Duration>) {}
+
     fn commit(&mut self) -> Result<(), Fault> {
         self.script.answer(&self.user, "COMMIT", &[]).map(drop)
     }
@@ -203,6 +239,11 @@ impl Break for Script {
     }
 }
 
+fn as_rows(rows: &[&[&str]]) -> Vec<Row> {
+    let value = |text: &&str| Some((*text).to_owned()).filter(|text| text != "NULL");
+    rows.iter().map(|row| row.iter().map(value).collect()).collect()
+}
+
 /// Options as a parameters file would give them.
 pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     let table = slob_spec::Table::new("oracle:", &[crate::options::PARAMS]);
@@ -212,6 +253,8 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     slob_spec::LoadSpec::from_settings(&settings).unwrap().spec.options.of("oracle")
 }
 
+mod counting;
 mod loading;
 mod parsed;
+mod reporting;
 mod working;

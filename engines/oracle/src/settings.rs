@@ -5,6 +5,7 @@ use slob_engine::{Capabilities, EngineError, LoadState, Server, Setting};
 use crate::advice::advice;
 use crate::catalog::{self, number, text};
 use crate::client::{Bind, Client, Row};
+use crate::counters::Views;
 use crate::engine::Inner;
 use crate::names::literals;
 
@@ -70,7 +71,7 @@ impl Found {
 /// The names of these, and those that are set, from the server.
 ///
 /// What the account may not see is absent: a query that fails gives nothing.
-fn ask(client: &mut dyn Client) -> Found {
+fn ask(client: &mut dyn Client, views: Views) -> Found {
     let mut rows = |sql: &str| -> Vec<Row> { client.query(sql, &[]).unwrap_or_default() };
     let parameters = rows(&include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES)));
     let mut settings: Vec<Setting> = parameters
@@ -80,7 +81,7 @@ fn ask(client: &mut dyn Client) -> Found {
     settings.sort_by_key(|setting| NAMES.iter().position(|name| *name == setting.name));
     let mut found = Found(settings);
     let first = |rows: Vec<Row>| rows.into_iter().next().unwrap_or_default();
-    let cache = first(rows(include_str!("../sql/cache.sql")));
+    let cache = first(rows(&views.fill(include_str!("../sql/cache.sql"))));
     found.add("buffer cache bytes", number(&cache, 0));
     let database = first(rows(include_str!("../sql/database.sql")));
     for (column, name) in ["log mode", "force logging", "database role"].into_iter().enumerate() {
@@ -103,13 +104,18 @@ fn ask(client: &mut dyn Client) -> Found {
 /// # Errors
 /// If it can't be asked for our schemas.
 pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server, EngineError> {
-    let found = ask(client);
-    let block_bytes = block_bytes(client, inner.options.tablespace.as_deref());
-    let blocks =
-        catalog::schemas(client, &inner.connector)?.into_iter().filter_map(|state| match state.state {
-            LoadState::Complete(layout) => Some(layout.all_blocks),
-            LoadState::Begun(_) => None,
-        });
+    let mut found = ask(client, inner.views);
+    found.add("client library", inner.connector.client_version());
+    let schemas = catalog::schemas(client, &inner.connector)?;
+    let place = match schemas.first() {
+        Some(state) => Place::Table(inner.connector.prefix.user(state.schema)),
+        None => inner.options.tablespace.clone().map_or(Place::Default, Place::Tablespace),
+    };
+    let block_bytes = block_bytes(client, &place);
+    let blocks = schemas.iter().filter_map(|state| match state.state {
+        LoadState::Complete(layout) => Some(layout.all_blocks),
+        LoadState::Begun(_) => None,
+    });
     let bytes = Some(blocks.sum::<u64>() * u64::from(block_bytes)).filter(|bytes| *bytes > 0);
     Ok(Server {
         product: "Oracle Database".into(),
@@ -131,16 +137,32 @@ pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server,
     })
 }
 
-/// The size of the blocks of a tablespace, or of the database where that can't be seen.
-pub(crate) fn block_bytes(client: &mut dyn Client, tablespace: Option<&str>) -> u32 {
+/// Where data lie, or will lie.
+pub(crate) enum Place {
+    /// In the tablespace of CF1 of that account.
+    Table(String),
+    /// In that tablespace.
+    Tablespace(String),
+    /// In the database's own.
+    Default,
+}
+
+/// The size of the blocks there, or of the database where that can't be seen.
+pub(crate) fn block_bytes(client: &mut dyn Client, place: &Place) -> u32 {
     let ask = |client: &mut dyn Client, sql: &str, binds: &[Bind]| {
         let rows = client.query(sql, binds).ok()?;
         rows.first().and_then(|row| number(row, 0)).and_then(|bytes| u32::try_from(bytes).ok())
     };
-    let of_tablespace = tablespace.and_then(|name| {
-        let name = Bind::Text(crate::names::identifier(name).replace('"', ""));
-        ask(client, include_str!("../sql/tablespace.sql"), &[name])
-    });
-    let of_database = "SELECT value AS block_size FROM v$parameter WHERE name = 'db_block_size'";
-    of_tablespace.or_else(|| ask(client, of_database, &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
+    let there = match place {
+        Place::Table(owner) => {
+            ask(client, include_str!("../sql/block_size.sql"), &[Bind::Text(owner.clone())])
+        }
+        Place::Tablespace(name) => {
+            let name = Bind::Text(crate::names::identifier(name).replace('"', ""));
+            ask(client, include_str!("../sql/tablespace.sql"), &[name])
+        }
+        Place::Default => None,
+    };
+    let of_database = include_str!("../sql/db_block_size.sql");
+    there.or_else(|| ask(client, of_database, &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
 }

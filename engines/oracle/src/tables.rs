@@ -109,6 +109,12 @@ impl Tables {
             .to_vec()
     }
 
+    /// Drops what the first so many texts of [`Tables::create`] made.
+    pub(crate) fn undo(&self, done: usize) -> Vec<String> {
+        let made = ["cf1", "cf2", "slob_slice", "slob_load"];
+        made.iter().take(done).map(|name| format!("DROP TABLE {}.{name} PURGE", self.user)).collect()
+    }
+
     /// Drops the account, unless somebody else put something into it.
     pub(crate) fn drop_user(&self) -> String {
         format!("DROP USER {}", self.user)

@@ -5,37 +5,42 @@ use slob_engine::{EngineError, ErrorKind};
 use crate::client::Client;
 use crate::error::failed;
 
-/// A release: 19.0.0.0.0 is 19.0, 11.2.0.4.0 is 11.2.
+/// A release: 19.24.0.0.0, 11.2.0.4.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The first two numbers.
-    pub(crate) number: (u32, u32),
+    /// The first four numbers; those that are missing are 0.
+    pub(crate) number: [u32; 4],
     /// As the server says it.
     pub(crate) text: String,
 }
 
 impl Version {
-    const OLDEST: (u32, u32) = (11, 2);
+    const OLDEST: [u32; 4] = [11, 2, 0, 0];
 
     /// Reads the text of a version.
     pub(crate) fn parse(text: &str) -> Self {
         let mut parts = text.split('.').map_while(|part| part.parse().ok());
-        Self { number: (parts.next().unwrap_or(0), parts.next().unwrap_or(0)), text: text.to_owned() }
+        Self { number: [0; 4].map(|_: u32| parts.next().unwrap_or(0)), text: text.to_owned() }
     }
 
     /// What pauses a session. Before 18 it is in a package that must be granted.
     pub(crate) fn sleep(&self) -> &'static str {
-        if self.number >= (18, 0) { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
+        if self.number >= [18, 0, 0, 0] { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
     }
 
     /// Whether histograms of waits have buckets below a millisecond.
     pub(crate) fn has_micro_histograms(&self) -> bool {
-        self.number >= (12, 1)
+        self.number >= [12, 1, 0, 2]
+    }
+
+    /// Whether releases have a full number beside that of their family.
+    fn has_full_number(&self) -> bool {
+        self.number >= [18, 0, 0, 0]
     }
 
     /// Whether there are containers.
-    fn has_containers(&self) -> bool {
-        self.number >= (12, 1)
+    pub(crate) fn has_containers(&self) -> bool {
+        self.number >= [12, 1, 0, 0]
     }
 }
 
@@ -47,10 +52,14 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<Version, EngineError> {
     let step = "asking for the server's version";
     let rows = client.query(include_str!("../sql/version.sql"), &[]).map_err(|fault| failed(step, &fault))?;
     let text = rows.into_iter().flatten().flatten().next().unwrap_or_default();
-    let version = Version::parse(&text);
+    let mut version = Version::parse(&text);
     if version.number < Version::OLDEST {
         return Err(EngineError::new(ErrorKind::Usage, step, format!("the server is Oracle '{text}'"))
             .with_advice("11.2 is the oldest that is supported"));
+    }
+    if version.has_full_number() {
+        let rows = client.query(include_str!("../sql/version_full.sql"), &[]).unwrap_or_default();
+        version = rows.into_iter().flatten().flatten().next().map_or(version, |text| Version::parse(&text));
     }
     if version.has_containers() {
         let sql = include_str!("../sql/container.sql");
@@ -70,12 +79,13 @@ mod tests {
     #[test]
     fn releases_know_what_they_can_do() {
         let of = Version::parse;
-        assert_eq!(of("19.0.0.0.0").number, (19, 0));
+        assert_eq!(of("19.24.0.0.0").number, [19, 24, 0, 0]);
         assert_eq!(
             (of("18.0.0.0.0").sleep(), of("12.2.0.1.0").sleep()),
             ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP")
         );
-        assert!(of("12.1.0.2.0").has_micro_histograms() && !of("11.2.0.4.0").has_micro_histograms());
-        assert_eq!(of("nonsense").number, (0, 0));
+        assert!(of("12.1.0.2.0").has_micro_histograms() && !of("12.1.0.1.0").has_micro_histograms());
+        assert!(of("12.1.0.1.0").has_containers() && !of("11.2.0.4.0").has_containers());
+        assert_eq!(of("nonsense").number, [0; 4]);
     }
 }

@@ -60,6 +60,7 @@ impl Sampler {
             class: class.clone(),
             waits: None,
             time_us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+            background: false,
         };
         times.iter().map(event).collect()
     }

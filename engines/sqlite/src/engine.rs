@@ -185,6 +185,7 @@ fn events(io: &IoTotals, sums: &Sums) -> Vec<WaitEvent> {
         class: class.into(),
         waits: Some(transfers.count()),
         time_us: transfers.ns.sum() / 1000,
+        background: false,
     };
     vec![
         event("page read", "data", &io.page_reads),
@@ -197,6 +198,7 @@ fn events(io: &IoTotals, sums: &Sums) -> Vec<WaitEvent> {
             class: "concurrency".into(),
             waits: Some(sums.write_waits),
             time_us: sums.write_wait_ns / 1000,
+            background: false,
         },
     ]
 }

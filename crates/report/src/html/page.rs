@@ -22,6 +22,7 @@ const TABLES: [(&str, &str, &[Part]); 3] = [
             Part::Operations,
             Part::Device,
             Part::Events,
+            Part::ServerReport,
             Part::Slices,
             Part::Marks,
             Part::Sessions,

@@ -82,6 +82,8 @@ pub(super) const COLUMNS: Columns = &[
 /// Mean of an event whose waits were counted; sampled events have no waits.
 fn event_mean_us(row: &Row<'_>, name: &str) -> Option<f64> {
     row.record.window?;
-    let event = row.record.events.iter().find(|event| event.name == name)?;
+    let events = || row.record.events.iter().filter(|event| event.name == name);
+    // What sessions waited for, or else the server's own processes: those write blocks and log.
+    let event = events().find(|event| !event.background).or_else(|| events().next())?;
     event.waits.filter(|waits| *waits > 0).map(|waits| event.time_us as f64 / waits as f64)
 }

@@ -1,6 +1,6 @@
 //! What DB time was spent on.
 
-use slob_record::Record;
+use slob_record::{Event, Record};
 
 use super::Page;
 use super::table::{Column, Table};
@@ -20,6 +20,17 @@ pub(crate) struct Timed {
     pub(crate) time_s: f64,
 }
 
+impl Timed {
+    fn of(event: &Event) -> Self {
+        Self {
+            name: event.name.clone(),
+            class: event.class.clone(),
+            waits: event.waits,
+            time_s: event.time_us as f64 / 1e6,
+        }
+    }
+}
+
 pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     let timed = timed_events(record, figures);
     if timed.is_empty() {
@@ -28,6 +39,16 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     page.section("Top timed events");
     page.table(&table(&timed, figures.load.db_time_s));
     page.paragraph(&explanation(record, &timed, figures.load.db_time_s));
+}
+
+/// What the server's own processes waited for: their time is nobody's DB time.
+pub(super) fn background(page: &mut Page, record: &Record) {
+    let of_its_own: Vec<Timed> =
+        record.events.iter().filter(|event| event.background).map(Timed::of).collect();
+    if !of_its_own.is_empty() {
+        page.section("The server's own processes");
+        page.table(&table(&of_its_own, None));
+    }
 }
 
 /// What DB time was spent on, the most first.
@@ -91,13 +112,7 @@ fn table(timed: &[Timed], db_time_s: Option<f64>) -> Table {
 }
 
 fn reported(record: &Record) -> Vec<Timed> {
-    let events = record.events.iter().map(|event| Timed {
-        name: event.name.clone(),
-        class: event.class.clone(),
-        waits: event.waits,
-        time_s: event.time_us as f64 / 1e6,
-    });
-    events.collect()
+    record.events.iter().filter(|event| !event.background).map(Timed::of).collect()
 }
 
 /// From the latencies that an embedded database measures.
@@ -153,6 +168,18 @@ mod tests {
         let timed = timed(&record, &Figures::of(&record));
         let names: Vec<&str> = timed.iter().map(|event| event.name.as_str()).collect();
         assert_eq!(names, ["data file read", "CPU and other"]);
+    }
+
+    #[test]
+    fn what_the_servers_own_processes_wait_for_is_no_part_of_db_time() {
+        let mut record = fixture::page_cache_run();
+        record.events[0].background = true;
+        let name = record.events[0].name.clone();
+        assert_eq!(timed(&record, &Figures::of(&record)).len(), 2);
+        let mut page = Page::new();
+        background(&mut page, &record);
+        let text = page.into_text();
+        assert!(text.contains("own processes") && text.contains(&name), "{text}");
     }
 
     #[test]

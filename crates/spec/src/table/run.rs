@@ -110,14 +110,18 @@ pub(super) static PARAMS: &[Param] = &[
         "DATABASE_STATISTICS_TYPE",
         Kind::Choice(STATISTICS),
         Group::Run,
-        "which of the server's own reports accompanies a run, on servers that have them",
+        "which of the server's own reports accompanies a run, on servers that have them; none is made unless this is set",
     )
     .shipped("statspack")
     .if_deleted("statspack")
     .flag("statistics-type"),
 ];
 
-static STATISTICS: &[(&str, &str)] = &[("statspack", "free of licence"), ("awr", "needs a licensed pack")];
+static STATISTICS: &[(&str, &str)] = &[
+    ("statspack", "free of licence: snapshots at both ends of the window"),
+    ("awr", "needs a licensed pack: snapshots, and the reports as text and HTML in the run's folder"),
+    ("none", "not even if a file says so"),
+];
 
 static SESSION_LOSS: &[(&str, &str)] = &[
     ("fail", "the run ends as failed"),

@@ -185,3 +185,88 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
     assert!(engine.create_schema(&LOAD, SchemaNo::new(3).unwrap()).is_err());
     assert!(!script.take_log().iter().any(|line| line.contains("DROP") || line.contains("CREATE")));
 }
+
+#[test]
+fn an_account_that_a_load_had_just_made_is_taken_up_again_if_it_is_empty() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    // Killed after CREATE USER: its password is known, and its mark is not there.
+    script.fails_once("GRANT CREATE SESSION", 3113);
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    script.fails("CREATE USER", 1920);
+    script.rows("SELECT COUNT(*) AS objects", &[&["1"]]);
+    let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err().to_string();
+    assert!(error.contains("ORACLE_PREFIX"), "something is in it: {error}");
+    script.rows("SELECT COUNT(*) AS objects", &[&["0"]]);
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    // Or before GRANT: whoever is told so knows its password.
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.fails_once("CONNECT", 1045);
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+}
+
+#[test]
+fn nobodys_account_is_tried_with_a_password_that_was_just_made_up() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.fails("CREATE USER", 1920);
+    script.take_log();
+    for _ in 0..2 {
+        engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    }
+    let log = script.take_log();
+    assert!(!log.iter().any(|line| line.starts_with("slob1: CONNECT")), "it would be locked: {log:#?}");
+}
+
+#[test]
+fn what_could_not_be_finished_leaves_no_table_without_a_mark() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.fails("CREATE TABLE SLOB1.slob_slice", 1950);
+    script.take_log();
+    let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Privilege);
+    let drops: Vec<String> = script.take_log().into_iter().filter(|line| line.contains("DROP")).collect();
+    assert_eq!(drops, ["cf1", "cf2"].map(|name| format!("slob1: DROP TABLE SLOB1.{name} PURGE")));
+}
+
+#[test]
+fn an_account_whose_sessions_are_just_ending_is_dropped_a_moment_later() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    script.loaded();
+    script.fails_once("DROP USER", 1940);
+    script.take_log();
+    engine.drop_schema(SchemaNo::FIRST).unwrap();
+    let log = script.take_log();
+    assert_eq!(log.iter().filter(|line| line.contains("DROP USER")).count(), 2, "{log:#?}");
+}
+
+#[test]
+fn the_size_of_blocks_is_that_of_the_tablespace_of_the_data() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    script.loaded();
+    script.rows("SELECT value AS block_size", &[&["8192"]]);
+    script.rows("SELECT MAX(s.block_size)", &[&["16384"]]);
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.take_log();
+    assert_eq!(engine.server().unwrap().block_bytes, 16_384);
+    let log = script.take_log();
+    let asked = log.iter().find(|line| line.contains("MAX(s.block_size)")).unwrap();
+    assert!(asked.ends_with("[Text(\"SLOB1\")]"), "{asked}");
+    script.fails("SELECT MAX(s.block_size)", 942);
+    assert_eq!(engine.server().unwrap().block_bytes, 8192, "what may be seen");
+}
+
+#[test]
+fn blocks_of_two_kilobytes_are_refused_before_anything_is_made() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    script.rows("SELECT value AS block_size", &[&["2048"]]);
+    let engine = script.open(folder.path(), EngineOptions::default());
+    script.take_log();
+    let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.to_string().contains("2048") && error.to_string().contains("4 KiB"), "{error}");
+    assert!(!script.take_log().iter().any(|line| line.contains("CREATE")));
+}

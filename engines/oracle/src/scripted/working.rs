@@ -1,17 +1,17 @@
-//! Sessions and snapshots, call by call.
+//! Sessions, call by call.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Counter, Engine, ErrorKind, LatencyKind, Outcome, RunPlan, Session, SessionPlan};
+use slob_engine::{Engine, ErrorKind, Outcome, RunPlan, Session, SessionPlan};
 use slob_method::{Action, Batch, KeyRange, Op, RowContent, SchemaNo, Stamp};
 use slob_spec::{EngineOptions, RedoStress};
 
 use super::Script;
 use crate::engine::OracleEngine;
 
-fn opened(script: &Script, folder: &tempfile::TempDir) -> OracleEngine {
+pub(super) fn opened(script: &Script, folder: &tempfile::TempDir) -> OracleEngine {
     let engine = script.open(folder.path(), EngineOptions::default());
     // Makes the passwords, as a load would have.
     let load = slob_engine::Load { seed: 77, scale: 10, scan_blocks: 0, obfuscated: false, slice_rows: 4 };
@@ -164,41 +164,4 @@ fn a_run_is_refused_unless_its_plans_read_block_by_block() {
     let error = engine.before_run(&run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("TABLE ACCESS FULL"), "{error}");
-}
-
-#[test]
-fn a_snapshot_is_put_together_from_the_views() {
-    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
-    let engine = opened(&script, &folder);
-    script.rows(
-        "SELECT name, SUM(value) AS value FROM v$sysstat",
-        &[&["redo size", "4096"], &["physical reads", "7"]],
-    );
-    script.rows("SELECT event, wait_class", &[&["db file sequential read", "User I/O", "7", "900"]]);
-    script.rows("SELECT stat_name", &[&["DB time", "2000"], &["DB CPU", "300"]]);
-    script.rows("SELECT event, wait_time_micro, SUM", &[&["db file sequential read", "256", "7"]]);
-    let figures = engine.snapshot().unwrap().total();
-    assert_eq!(figures.counters.get(Counter::RedoBytes), Some(4096));
-    assert_eq!(figures.counters.get(Counter::PhysicalReadTimeNs), Some(900_000));
-    assert_eq!(figures.counters.get(Counter::Commits), None, "the script does not say");
-    assert_eq!(figures.latencies[&LatencyKind::PhysicalRead].count(), 7);
-    assert_eq!(figures.events.len(), 2);
-    script.fails("SELECT name, SUM(value)", 942);
-    let error = engine.snapshot().unwrap_err();
-    assert!(error.to_string().contains("SELECT_CATALOG_ROLE"), "{error}");
-}
-
-#[test]
-fn a_cluster_is_asked_as_a_whole_and_a_container_root_refused() {
-    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
-    script.rows("SELECT COUNT(*) AS instances", &[&["2"]]);
-    let engine = opened(&script, &folder);
-    engine.snapshot().unwrap();
-    let log = script.take_log();
-    assert!(log.iter().all(|line| line.contains("gv$") || line.contains("CONNECT")), "{log:#?}");
-    script.rows("SELECT SYS_CONTEXT", &[&["CDB$ROOT"]]);
-    let target = "oracle://system:manager@//db1/orcl".parse().unwrap();
-    let spec = slob_engine::OpenSpec::new(target, slob_engine::Purpose::Use, EngineOptions::default());
-    let opened = crate::engine::open_with(&spec, Box::new(script), Some(folder.path().join("p")));
-    assert_eq!(opened.err().map(|error| error.kind()), Some(ErrorKind::Usage));
 }

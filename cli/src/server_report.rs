@@ -1,0 +1,139 @@
+//! The server's own report of a run, read back and held against what was measured here.
+
+use std::fs;
+use std::path::Path;
+
+use slob_awr::{Rates, Report};
+use slob_record::{Record, ReportedPair};
+
+/// Puts the figures of the report that lies in the run's folder beside the record's own. A report that can't be read is a note.
+pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
+    let Some(report) = &record.server_report else { return };
+    // The first one is enough: the others hold the same figures in another form.
+    let Some(name) = report.files.first().cloned() else { return };
+    let read = fs::read(folder.join(&name)).map_err(|error| error.to_string());
+    let read = read.and_then(|bytes| slob_awr::read(&bytes).map_err(|error| error.to_string()));
+    let (seconds, pairs) = match read.as_deref() {
+        Ok([report]) => (report.elapsed_s(), pairs(record, report)),
+        Ok(_) => (None, Vec::new()),
+        Err(error) => {
+            let note =
+                format!("The server's own report, {name}, could not be compared with this one: {error}.");
+            record.notes.push(note);
+            (None, Vec::new())
+        }
+    };
+    if let Some(report) = &mut record.server_report {
+        (report.seconds, report.pairs) = (seconds, pairs);
+    }
+}
+
+/// Every figure that both have.
+fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
+    let Some(window) = record.window else { return Vec::new() };
+    let rate = |total: Option<f64>| total.map(|total| total / window.seconds);
+    let counted = |name: &str| rate(record.counters.get(name).map(|count| *count as f64));
+    let busy = |us: u64| us as f64 / 1e6;
+    let db_time = record.sessions.iter().map(|session| busy(session.busy_us)).sum();
+    let rates = Rates::of(report);
+    let pair = |what: &str, ours: Option<f64>, reported: Option<f64>| {
+        ours.zip(reported).map(|(ours, reported)| ReportedPair { what: what.to_owned(), ours, reported })
+    };
+    [
+        pair("DB time, s/s", rate(Some(db_time)), rates.db_time_s),
+        pair("Logical reads/s", counted("logical_reads"), rates.logical_reads),
+        pair("Physical reads/s (blocks)", counted("physical_reads"), rates.physical_reads),
+        pair("Physical read requests/s", counted("physical_read_requests"), rates.physical_read_requests),
+        pair("Physical read bytes/s", counted("physical_read_bytes"), rates.physical_read_bytes),
+        pair("Physical writes/s (blocks)", counted("physical_writes"), rates.physical_writes),
+        pair("Redo bytes/s", counted("redo_bytes"), rates.redo_bytes),
+        pair("Commits/s", counted("commits"), rates.commits),
+        pair("Mean wait for one block, us", mean_us(record, &SINGLE_BLOCK), rates.single_block_read_us),
+        pair("Mean wait for the log, us", mean_us(record, &["log file sync"]), rates.log_file_sync_us),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The wait for one block, which storage servers give a name of its own.
+const SINGLE_BLOCK: [&str; 2] = ["db file sequential read", "cell single block physical read"];
+
+/// The mean wait of the one of these events that was waited for most often.
+fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
+    let events =
+        record.events.iter().filter(|event| !event.background && names.contains(&event.name.as_str()));
+    let counted = events.filter_map(|event| Some((event.waits.filter(|waits| *waits > 0)?, event.time_us)));
+    counted.max().map(|(waits, time_us)| time_us as f64 / waits as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_record::{Event, ServerReportRecord, Window};
+
+    const RUN: &str = include_str!("../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
+    const AWR: &str = include_str!("../../crates/awr/tests/fixtures/awr_12201.txt");
+
+    /// A run of 500 s in the middle of the report's 600 s, at the rates that it reports.
+    fn record() -> Record {
+        let mut record: Record = serde_json::from_str(RUN).unwrap();
+        record.window = Some(Window { begin_s: 0.0, seconds: 500.0 });
+        let counted = [("logical_reads", 2_500_000), ("physical_reads", 500_000), ("redo_bytes", 60_000_000)];
+        record.counters = counted.map(|(name, value)| (name.to_owned(), value)).into();
+        let wait = |name: &str, waits, time_us| Event {
+            name: name.into(),
+            class: String::new(),
+            waits: Some(waits),
+            time_us,
+            background: false,
+        };
+        record.events = vec![wait("db file sequential read", 500_000, 750_000_000), wait("other", 1, 9)];
+        let files = vec!["awr.txt".into(), "awr.html".into()];
+        record.server_report = Some(ServerReportRecord {
+            kind: "awr".into(),
+            snapshots: [10, 11],
+            files,
+            seconds: None,
+            pairs: Vec::new(),
+        });
+        record
+    }
+
+    fn checked(report: &str) -> Record {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("awr.txt"), report).unwrap();
+        let mut record = record();
+        cross_check(&mut record, folder.path());
+        record
+    }
+
+    #[test]
+    fn figures_that_both_have_stand_side_by_side() {
+        let record = checked(AWR);
+        let report = record.server_report.unwrap();
+        assert_eq!(report.seconds, Some(600.0));
+        let pairs = report.pairs;
+        let find = |what: &str| pairs.iter().find(|pair| pair.what == what).unwrap();
+        let percent = |what: &str| find(what).difference_percent().unwrap();
+        assert!(percent("Logical reads/s").abs() < 0.1, "{pairs:?}");
+        assert!(percent("Mean wait for one block, us").abs() < 0.1, "{pairs:?}");
+        assert!((percent("Redo bytes/s") - -16.7).abs() < 0.1, "{pairs:?}");
+        assert!(pairs.iter().all(|pair| pair.what != "Physical read bytes/s"), "not counted here: {pairs:?}");
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_read_is_a_note() {
+        for broken in ["ORA-13516: AWR Operation failed\n", ""] {
+            let record = checked(broken);
+            assert!(record.server_report.unwrap().pairs.is_empty());
+            assert!(
+                record.notes.iter().any(|note| note.contains("awr.txt, could not be compared")),
+                "{broken}"
+            );
+        }
+        let mut record = record();
+        cross_check(&mut record, Path::new("/no/such/folder"));
+        assert!(record.notes.iter().any(|note| note.contains("No such file")), "{:?}", record.notes);
+    }
+}

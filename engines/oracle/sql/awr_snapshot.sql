@@ -1,0 +1,3 @@
+BEGIN
+    :answer := DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT(flush_level => 'TYPICAL');
+END;

@@ -1,0 +1,1 @@
+SELECT SYS_CONTEXT('USERENV', 'INSTANCE_NAME') AS instance_name FROM dual

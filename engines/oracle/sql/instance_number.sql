@@ -1,0 +1,1 @@
+SELECT SYS_CONTEXT('USERENV', 'INSTANCE') AS instance_number FROM dual

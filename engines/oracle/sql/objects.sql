@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS objects FROM user_objects

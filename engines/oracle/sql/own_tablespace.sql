@@ -1,0 +1,1 @@
+SELECT default_tablespace FROM user_users

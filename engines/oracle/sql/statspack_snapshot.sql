@@ -1,0 +1,3 @@
+BEGIN
+    :answer := PERFSTAT.STATSPACK.SNAP;
+END;

@@ -1,0 +1,116 @@
+//! All figures of one moment, of each instance.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use slob_engine::{Counter, EngineError, Figures, Seen, Snapshot};
+
+use crate::catalog::number;
+use crate::client::{Client, Row};
+use crate::counters::{self, Views};
+use crate::engine::Inner;
+use crate::error::failed;
+use crate::events;
+use crate::version::Version;
+
+/// Figures by the number of their instance; that of a single one is 1.
+type ByInstance = BTreeMap<u64, Figures>;
+
+/// The queries of a snapshot; the first column of each is the instance.
+pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
+    [
+        counters::query(views),
+        views.fill(include_str!("../sql/system_event.sql")),
+        views.fill(include_str!("../sql/time_model.sql")),
+        events::histogram_query(views, version),
+        views.fill(include_str!("../sql/iostat_function.sql")),
+    ]
+}
+
+/// Which instance the services of the sessions lead to, in their order, if each instance has one: only then are an
+/// instance's figures those of an endpoint.
+pub(crate) fn places(inner: &Inner) -> Option<Vec<u64>> {
+    let endpoints = inner.connector.endpoints();
+    if inner.views == Views::Instance || endpoints.len() < 2 {
+        return None;
+    }
+    let ask = |endpoint: usize| {
+        let mut client = inner.connector.connect_admin(endpoint).ok()?;
+        let rows = client.query(include_str!("../sql/instance_number.sql"), &[]).ok()?;
+        number(rows.first()?, 0)
+    };
+    let places: Vec<u64> = (0..endpoints.len()).map(ask).collect::<Option<_>>()?;
+    let all = inner.look(|client| by_instance(client, inner)).ok()?;
+    all.keys().all(|instance| places.contains(instance)).then_some(places)
+}
+
+/// A snapshot: of each endpoint's instance where `places` tells it, else of the whole database.
+///
+/// # Errors
+/// If the views can't be read.
+pub(crate) fn snapshot(inner: &Inner, places: Option<&[u64]>) -> Result<Snapshot, EngineError> {
+    let mut figures = inner.look(|client| by_instance(client, inner))?;
+    let Some(places) = places else {
+        let all = Snapshot::of_servers(figures.into_values().map(Seen::Figures).collect()).total();
+        let others = inner.connector.endpoints().len().saturating_sub(1);
+        // Whatever services lead there, it is one database, and its views count all of it.
+        let seen = [Seen::Figures(all)].into_iter().chain((0..others).map(|_| Seen::SameAs(0)));
+        return Ok(Snapshot::of_servers(seen.collect()));
+    };
+    let seen = |(endpoint, instance): (usize, &u64)| {
+        let first = places.iter().position(|place| place == instance).unwrap_or(endpoint);
+        match figures.remove(instance) {
+            Some(figures) => Seen::Figures(figures),
+            None if first < endpoint => Seen::SameAs(first),
+            None => Seen::Unreachable,
+        }
+    };
+    Ok(Snapshot::of_servers(places.iter().enumerate().map(seen).collect()))
+}
+
+/// Views of a server that hangs must not hold up the timeline of a run for longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn by_instance(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
+    client.limit(Some(PATIENCE));
+    let figures = read(client, inner);
+    client.limit(None);
+    figures
+}
+
+fn read(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
+    let [statistics, waits, model, histograms, io] = queries(inner.views, &inner.version);
+    let mut ask = |sql: &str| {
+        let rows = client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault))?;
+        Ok::<_, EngineError>(split(rows))
+    };
+    let (mut statistics, mut waits) = (ask(&statistics)?, ask(&waits)?);
+    let (mut model, mut histograms) = (ask(&model)?, ask(&histograms)?);
+    // Not every service shows it, and no figure rests on it.
+    let mut io = ask(&io).unwrap_or_default();
+    let instances: Vec<u64> = statistics.keys().copied().collect();
+    let mut of = |instance: u64| {
+        let take = |rows: &mut BTreeMap<u64, Vec<Row>>| rows.remove(&instance).unwrap_or_default();
+        let mut counters = counters::from_rows(&take(&mut statistics));
+        let mut events = events::waits(&take(&mut waits));
+        if let Some(time_ns) = counters::read_time_ns(&events) {
+            counters.set(Counter::PhysicalReadTimeNs, time_ns);
+        }
+        events.extend(events::cpu(&take(&mut model)));
+        events.extend(events::io_by_function(&take(&mut io)));
+        Figures { counters, latencies: events::latencies(&take(&mut histograms)), events }
+    };
+    Ok(instances.into_iter().map(|instance| (instance, of(instance))).collect())
+}
+
+/// Rows without their first column, by what it says.
+fn split(rows: Vec<Row>) -> BTreeMap<u64, Vec<Row>> {
+    let mut split: BTreeMap<u64, Vec<Row>> = BTreeMap::new();
+    for mut row in rows {
+        if let Some(instance) = number(&row, 0) {
+            row.remove(0);
+            split.entry(instance).or_default().push(row);
+        }
+    }
+    split
+}
