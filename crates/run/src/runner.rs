@@ -17,7 +17,7 @@ use slob_engine::{Engine, RunPlan, SessionPlan};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
-use slob_spec::{Length, RunSpec};
+use slob_spec::{Length, RunSpec, SessionLoss};
 
 use crate::assemble::{Parts, assemble};
 use crate::check::Prepared;
@@ -78,7 +78,7 @@ pub fn run(
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
-    let sampler = Sampler::new(context.engine.as_ref(), device.clone(), spec.host_counters);
+    let sampler = Sampler::new(Arc::clone(&context.engine), device.clone(), spec.host_counters);
     let mut timeline = Timeline { context, prepared, observer, run_id: directory.id().to_owned() };
     match timeline.measure(&sampler) {
         Ok(mut parts) => {
@@ -110,7 +110,7 @@ struct Timeline<'a> {
 
 impl Timeline<'_> {
     /// From the first connection to the end of the last session.
-    fn measure(&mut self, sampler: &Sampler<'_>) -> Result<Parts, RunError> {
+    fn measure(&mut self, sampler: &Sampler) -> Result<Parts, RunError> {
         let (sender, messages) = mpsc::channel();
         let shared = Arc::new(Shared::default());
         let workers = self.workers(&shared, &sender);
@@ -213,7 +213,7 @@ impl Timeline<'_> {
     }
 
     /// From the start of the sessions to their end.
-    fn started(&mut self, sampler: &Sampler<'_>, mut sessions: Sessions) -> Parts {
+    fn started(&mut self, sampler: &Sampler, mut sessions: Sessions) -> Parts {
         let first = sampler.take();
         let start = Instant::now();
         if let Length::Time(length) = self.prepared.length {
@@ -239,12 +239,15 @@ impl Timeline<'_> {
         }
         parts.series.flush_all(&tally);
         parts.unfinished = sessions.count - sessions.ended.len() as u32;
+        if parts.unfinished > 0 && self.context.spec.session_loss == SessionLoss::Fail {
+            parts.fail(&sessions.silent());
+        }
         parts.sessions = sessions.ended;
         parts
     }
 
     /// Samples once a second, and at the edges of the window, until the window ends.
-    fn watch(&mut self, sampler: &Sampler<'_>, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
+    fn watch(&mut self, sampler: &Sampler, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
         let tally = Arc::clone(&parts.tally);
         let start = tally.start();
         let begin_at = start + self.prepared.warmup;
@@ -323,7 +326,8 @@ impl Timeline<'_> {
             parts.fail(&error);
         }
         self.observer.on_run(&RunEvent::Verifying);
-        parts.verification = verify::sample(self.context.engine.as_ref(), &self.prepared.schemas);
+        parts.verification =
+            verify::sample(&self.context.engine, &self.prepared.schemas, parts.unfinished > 0);
     }
 }
 

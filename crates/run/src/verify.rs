@@ -1,11 +1,11 @@
 //! Reading rows back and checking every byte of them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState};
+use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
@@ -18,6 +18,9 @@ const SAMPLED_ROWS: u64 = 100;
 const PIECE: u64 = 4096;
 /// Faults that are named; the rest are counted.
 const NAMED_FAULTS: usize = 100;
+/// How long these may take altogether; and if the server has not answered some of the sessions either.
+const SAMPLE_PATIENCE: Duration = Duration::from_secs(30);
+const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server that died while it was read from may take to be back, and how often it is asked.
 const RECOVERY: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(100);
@@ -161,11 +164,13 @@ struct Reader<'a> {
     /// Held by all that read, and by one alone once a server has died: damage can make it die of reading a row, and with it
     /// go the reads of all others, whose rows are not to be suspected.
     turn: RwLock<()>,
+    /// It was waited for in vain, which nobody needs to repeat.
+    gone: AtomicBool,
 }
 
 impl<'a> Reader<'a> {
     fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
-        Self { engine, stop, turn: RwLock::new(()) }
+        Self { engine, stop, turn: RwLock::new(()), gone: AtomicBool::new(false) }
     }
 
     fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -206,12 +211,15 @@ impl<'a> Reader<'a> {
     /// Whether the server answers, now or after its recovery.
     fn is_back(&self) -> bool {
         let limit = Instant::now() + RECOVERY;
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.stop.load(Ordering::Relaxed) && !self.gone.load(Ordering::Relaxed) {
             match self.engine.schemas() {
                 Err(error) if error.kind() == ErrorKind::Connection && Instant::now() < limit => {
                     thread::sleep(RETRY);
                 }
-                answer => return answer.is_ok(),
+                answer => {
+                    self.gone.store(answer.is_err(), Ordering::Relaxed);
+                    return answer.is_ok();
+                }
             }
         }
         false
@@ -263,11 +271,27 @@ fn may_be_damage(error: &EngineError) -> bool {
     matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
-/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored.
-pub(crate) fn sample(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
+/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored. A server
+/// that does not answer must not hold up the record.
+pub(crate) fn sample(
+    engine: &Arc<dyn Engine>,
+    states: &[SchemaState],
+    was_silent: bool,
+) -> Option<Verification> {
     if states.is_empty() {
         return None;
     }
+    let (asked, states) = (Arc::clone(engine), states.to_vec());
+    let patience = if was_silent { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
+    let found = within(patience, move || read_some(asked.as_ref(), &states));
+    Some(found.unwrap_or_else(|silence| Verification {
+        rows: 0,
+        updated: 0,
+        faults: vec![format!("reading some rows back: {silence}")],
+    }))
+}
+
+fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Verification {
     let mut found = VerifySummary::default();
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
@@ -287,5 +311,5 @@ pub(crate) fn sample(engine: &dyn Engine, states: &[SchemaState]) -> Option<Veri
             }
         }
     }
-    Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults })
+    Verification { rows: found.rows, updated: found.updated, faults: found.faults }
 }
