@@ -89,6 +89,7 @@ fn run() -> Command {
             .arg(switch("json").help("Print the record as JSON instead of the report"))
             .arg(scripts::print_sql())
             .arg(plain())
+            .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),
     )
@@ -163,9 +164,21 @@ fn conf() -> Command {
 }
 
 fn verify() -> Command {
-    with_params(Command::new("verify").about("Read every row back and check every byte of it"), |param| {
-        is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key)
-    })
+    with_params(
+        Command::new("verify")
+            .about("Read every row back and check every byte of it")
+            .arg(durability().help("Check too that every update is there which the database had acknowledged, by the journal of `slob run --durability FILE`"))
+            .after_help("Exit codes: 0 every row is what it must be; 1 some are not."),
+        |param| is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
+    )
+}
+
+/// The journal of the updates that a database acknowledged.
+fn durability() -> Arg {
+    Arg::new("durability")
+        .long("durability")
+        .value_name("FILE")
+        .value_parser(value_parser!(std::path::PathBuf))
 }
 
 fn drop_command() -> Command {

@@ -1,7 +1,7 @@
 //! `slob run`: measuring.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,8 +32,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let server =
         matches.get_one::<String>("metrics").map(|address| MetricsServer::start(address)).transpose()?;
     let stop = interrupt::flag()?;
-    let watch =
-        Watch { plain: matches.get_flag("plain"), figures: server.as_ref().map(MetricsServer::figures) };
+    let figures = server.as_ref().map(MetricsServer::figures);
+    let journal = matches.get_one::<PathBuf>("durability").map(PathBuf::as_path);
+    let watch = Watch { plain: matches.get_flag("plain"), figures, journal };
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
     let record = &kept.record;
@@ -55,25 +56,28 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
 
 /// Who looks on, and how.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct Watch<'a> {
     /// Lines, even on a terminal.
     pub(crate) plain: bool,
     /// Where a server finds what it serves.
     pub(crate) figures: Option<Figures>,
+    /// Where updates are noted that the database acknowledges.
+    pub(crate) journal: Option<&'a Path>,
 }
 
 /// Runs and keeps the record. A run that failed is a record too.
-pub(crate) fn measure(settings: &Settings, watch: Watch, stop: &AtomicBool) -> Result<Kept, Failure> {
+pub(crate) fn measure(settings: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<Kept, Failure> {
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let mut display = RunDisplay::new(&checked.spec, watch.plain, watch.figures);
-    measure_spec(settings, &checked.spec, stop, &mut display)
+    measure_spec(settings, &checked.spec, watch.journal, stop, &mut display)
 }
 
-/// The same for a specification that was checked, watched by somebody.
+/// The same for a specification that was checked, watched by somebody, with a journal of its updates if asked for.
 pub(crate) fn measure_spec(
     settings: &Settings,
     spec: &RunSpec,
+    journal: Option<&Path>,
     stop: &AtomicBool,
     observer: &mut dyn RunObserver,
 ) -> Result<Kept, Failure> {
@@ -84,6 +88,7 @@ pub(crate) fn measure_spec(
         configuration: settings::for_record(settings),
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
+        journal,
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;

@@ -9,6 +9,7 @@ mod cluster;
 mod common;
 mod crash;
 mod data;
+mod durability;
 mod limits;
 mod network;
 mod random;

@@ -9,6 +9,7 @@ mod check;
 mod counted;
 mod error;
 mod growing;
+mod journal;
 mod loader;
 mod loader_plan;
 mod loader_slices;
@@ -28,6 +29,7 @@ mod verify;
 
 pub use check::{Prepared, prepare};
 pub use error::{RunError, RunErrorKind};
+pub use journal::{Acknowledged, Journal};
 pub use loader::{LoadSummary, load};
 pub use loader_plan::{LoadPlan, plan_load};
 pub use observe::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};

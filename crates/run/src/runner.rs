@@ -21,6 +21,7 @@ use slob_spec::{Length, RunSpec, SessionLoss};
 
 use crate::assemble::{Parts, assemble};
 use crate::check::Prepared;
+use crate::journal::Journal;
 use crate::observe::{Phase, RunEvent, RunObserver, Tick};
 use crate::sampler::{Sample, Sampler};
 use crate::session::{Message, SessionEnd, Shared, Worker};
@@ -46,6 +47,8 @@ pub struct RunContext<'a> {
     pub slob_version: &'a str,
     /// Set by the user's wish to stop.
     pub stop: &'a AtomicBool,
+    /// Where to note what the database says is committed, if that is asked for: a file that is not there yet.
+    pub journal: Option<&'a Path>,
 }
 
 /// A run that was measured, if not to its planned end: the record, and the directory that waits to be published.
@@ -75,12 +78,13 @@ pub fn run(
         scans: prepared.workload.scans(),
     };
     let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
+    let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler = Sampler::new(Arc::clone(&context.engine), device.clone(), spec.host_counters);
     let mut timeline = Timeline { context, prepared, observer, run_id: directory.id().to_owned() };
-    match timeline.measure(&sampler) {
+    match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
             parts.device = device;
             parts.notes = notes;
@@ -92,6 +96,8 @@ pub fn run(
         }
         Err(error) => {
             directory.discard();
+            // Nothing was updated: the next try may have the name.
+            context.journal.map(std::fs::remove_file);
             Err(error)
         }
     }
@@ -110,9 +116,9 @@ struct Timeline<'a> {
 
 impl Timeline<'_> {
     /// From the first connection to the end of the last session.
-    fn measure(&mut self, sampler: &Sampler) -> Result<Parts, RunError> {
+    fn measure(&mut self, sampler: &Sampler, journal: Option<Journal>) -> Result<Parts, RunError> {
         let (sender, messages) = mpsc::channel();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(journal));
         let workers = self.workers(&shared, &sender);
         drop(sender);
         let count = workers.len() as u32;

@@ -10,6 +10,7 @@ use slob_method::{RowState, Table};
 use slob_record::Verification;
 
 use crate::RunError;
+use crate::journal::Acknowledged;
 use crate::random::fresh_seed;
 
 /// Rows read back after a run.
@@ -32,8 +33,10 @@ pub struct VerifySummary {
     pub rows: u64,
     /// Rows that an update had changed, soundly.
     pub updated: u64,
-    /// Rows that are missing or not what they must be.
+    /// Rows that are missing or not what they must be, those that lost an update among them.
     pub faulty: u64,
+    /// Rows that lost an update which the database had said is committed.
+    pub lost: u64,
     /// The first of these, in words: schema, table, row, and what is wrong.
     pub faults: Vec<String>,
 }
@@ -43,6 +46,7 @@ impl VerifySummary {
         self.rows += other.rows;
         self.updated += other.updated;
         self.faulty += other.faulty;
+        self.lost += other.lost;
         let room = NAMED_FAULTS.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
     }
@@ -55,8 +59,8 @@ impl VerifySummary {
     }
 }
 
-/// Reads all rows of all complete schemas back, with `streams` threads, and checks every byte. `on_rows` hears,
-/// from those threads, how many rows have been read of how many.
+/// Reads all rows of all complete schemas back, with `streams` threads, and checks every byte, and that each holds what
+/// `acknowledged` says it must. `on_rows` hears, from those threads, how many rows have been read of how many.
 ///
 /// # Errors
 /// If there is nothing to verify, or the target can't be read; with [`crate::RunErrorKind::Interrupted`] when
@@ -64,13 +68,15 @@ impl VerifySummary {
 pub fn verify(
     engine: &dyn Engine,
     streams: u32,
+    acknowledged: Option<&Acknowledged>,
     stop: &AtomicBool,
     on_rows: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<VerifySummary, RunError> {
     let states = complete(engine)?;
+    acknowledged.map_or(Ok(()), |acknowledged| acknowledged.check_schemas(&states))?;
     let pieces = pieces(&states);
     let total: u64 = pieces.iter().map(Piece::rows).sum();
-    let reader = Reader::new(engine, stop);
+    let reader = Reader { acknowledged, ..Reader::new(engine, stop) };
     let next = Mutex::new(pieces.into_iter());
     let (read, found) = (AtomicU64::new(0), Mutex::new(Ok(VerifySummary::default())));
     thread::scope(|scope| {
@@ -161,6 +167,8 @@ fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
 struct Reader<'a> {
     engine: &'a dyn Engine,
     stop: &'a AtomicBool,
+    /// What the rows must hold besides.
+    acknowledged: Option<&'a Acknowledged>,
     /// Held by all that read, and by one alone once a server has died: damage can make it die of reading a row, and with it
     /// go the reads of all others, whose rows are not to be suspected.
     turn: RwLock<()>,
@@ -170,7 +178,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
-        Self { engine, stop, turn: RwLock::new(()), gone: AtomicBool::new(false) }
+        Self { engine, stop, acknowledged: None, turn: RwLock::new(()), gone: AtomicBool::new(false) }
     }
 
     fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -225,6 +233,12 @@ impl<'a> Reader<'a> {
         false
     }
 
+    /// Which update a sound row lacks.
+    fn loss(&self, piece: Piece<'_>, key: u64, row: RowState) -> Option<String> {
+        let acknowledged = self.acknowledged.filter(|_| piece.table == Table::Main)?;
+        acknowledged.missing(piece.state.schema, key, row)
+    }
+
     fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
         let Piece { state, table, first, end } = piece;
         let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
@@ -234,6 +248,7 @@ impl<'a> Reader<'a> {
             visited += 1;
             let place = row.position.checked_sub(first).and_then(|i| rows.get_mut(i as usize));
             let checked = verifier.check(row).map_err(|fault| fault.to_string());
+            let checked = checked.map(|state| (row.custid, state));
             match place {
                 Some(place @ None) => *place = Some(checked),
                 // A damaged key makes a row look like another: the sound one of both is the one.
@@ -250,8 +265,13 @@ impl<'a> Reader<'a> {
         let mut missing = 0_u64;
         for (position, row) in (first..end).zip(rows) {
             match row {
-                Some(Ok(RowState::Loaded)) => {}
-                Some(Ok(RowState::Updated(_))) => found.updated += 1,
+                Some(Ok((key, row))) => {
+                    found.updated += u64::from(row != RowState::Loaded);
+                    if let Some(loss) = self.loss(piece, key, row) {
+                        found.lost += 1;
+                        found.fault(format!("{}, key {key}: {loss}", piece.place(position)));
+                    }
+                }
                 Some(Err(fault)) => found.fault(format!("{}: {fault}", piece.place(position))),
                 None => {
                     missing += 1;
