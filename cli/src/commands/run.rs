@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 use slob_engine::Purpose;
-use slob_record::{Record, Status};
+use slob_record::{Record, RecordError, Status};
 use slob_report::html::run_page;
 use slob_report::{Answer, compact_summary, text_report, verdicts};
 use slob_run::{ExternalScript, RunContext, RunObserver, ScriptMoment, prepare};
@@ -94,7 +94,7 @@ pub(crate) fn measure_spec(
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (record, directory) = (measured.record, measured.directory);
     // The record first: everything else can be made from it again.
-    let folder = directory.publish(&record).map_err(Failure::failed)?;
+    let folder = directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
     let views = [
         ("report.txt", text_report(&record)),
         (HTML_REPORT, run_page(&record)),
@@ -108,6 +108,15 @@ pub(crate) fn measure_spec(
         }
     }
     Ok(Kept { record, folder, script: prepared.script })
+}
+
+/// What was measured is told while it still can be.
+fn not_kept(error: &RecordError, record: &Record) -> Failure {
+    output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
+    Failure::failed(format!(
+        "the record of this run can't be kept: {error}; make room for RESULTS_DIR, or name another one: all there is of it \
+         is above"
+    ))
 }
 
 /// A run that is kept, and the script that wants to hear of it.

@@ -16,6 +16,7 @@ mod random;
 mod secrets;
 #[path = "../../../engines/mysql/tests/server/mod.rs"]
 mod server;
+mod space;
 mod truth;
 mod wire;
 
