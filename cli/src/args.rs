@@ -89,6 +89,7 @@ fn run() -> Command {
             .arg(switch("json").help("Print the record as JSON instead of the report"))
             .arg(scripts::print_sql())
             .arg(plain())
+            .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),
     )
@@ -166,10 +167,19 @@ fn verify() -> Command {
     with_params(
         Command::new("verify")
             .about("Read every row back and check every byte of it; or check a run's record")
-            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to")
-            .arg(Arg::new("run").long("run").value_name("RUN").help("Check what can be repeated of a run from its record, instead of the data")),
+            .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check what can be repeated of a run from its record, instead of the data"))
+            .arg(durability().help("Check too that every update is there which the database had acknowledged, by the journal of `slob run --durability FILE`"))
+            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to\nExit codes: 0 all is what it must be; 1 some is not."),
         |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
     )
+}
+
+/// The journal of the updates that a database acknowledged.
+fn durability() -> Arg {
+    Arg::new("durability")
+        .long("durability")
+        .value_name("FILE")
+        .value_parser(value_parser!(std::path::PathBuf))
 }
 
 fn drop_command() -> Command {

@@ -10,6 +10,7 @@ mod counted;
 mod error;
 mod growing;
 mod idle;
+mod journal;
 mod keeping;
 mod loader;
 mod loader_plan;
@@ -32,6 +33,7 @@ mod verify;
 
 pub use check::{Prepared, prepare};
 pub use error::{RunError, RunErrorKind};
+pub use journal::{Acknowledged, Journal};
 pub use loader::{LoadSummary, load};
 pub use loader_plan::{LoadPlan, plan_load};
 pub use observe::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};

@@ -12,6 +12,7 @@ use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
 use crate::idle::Idle;
+use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::tally::{Place, SessionTotals, Tally};
 
@@ -75,9 +76,15 @@ pub(crate) struct Shared {
     stop: AtomicBool,
     deadline: OnceLock<Instant>,
     operations: AtomicU64,
+    journal: Option<Journal>,
 }
 
 impl Shared {
+    /// With a journal, if the run is to have one.
+    pub(crate) fn new(journal: Option<Journal>) -> Self {
+        Self { journal, ..Self::default() }
+    }
+
     /// Tells the sessions to end after their batch, and those that have done all to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -239,11 +246,15 @@ impl Worker {
             let begun = Instant::now();
             work.batch.hand_over(tally.since_start(begun));
             let planned_pauses = work.batch.pauses();
+            let journal = self.shared.journal.as_ref();
+            journal.map_or(Ok(()), |journal| journal.sending(self.plan.number, work.batch.ops()))?;
             let result = session.execute(&work.batch, deadline, &mut work.outcome);
             let elapsed = begun.elapsed();
             end.endpoint = session.endpoint();
             let place = Place { number: self.plan.number, endpoint: end.endpoint };
             tally.add(place, begun, &work.batch, work.outcome.ops(), &mut end.totals);
+            let answered = &work.batch.ops()[..work.outcome.ops().len()];
+            journal.map_or(Ok(()), |journal| journal.answered(self.plan.number, answered))?;
             let done = work.learn(elapsed.saturating_sub(planned_pauses));
             end.operations += done as u64;
             self.shared.operations.fetch_add(done as u64, Ordering::Relaxed);
