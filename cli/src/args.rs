@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use slob_spec::{Group, Kind, Param};
 
-use crate::registry;
+use crate::{registry, version};
 
 /// Parameters that decide what is loaded.
 const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
@@ -23,6 +23,7 @@ const LOAD_ONLY: &[&str] = &["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLE
 pub(crate) fn command() -> Command {
     Command::new("slob")
         .version(env!("CARGO_PKG_VERSION"))
+        .long_version(version::long())
         .about("OpenSLOB: what can this platform do for a database?")
         .long_about(
             "OpenSLOB tests whether a platform can carry a database's I/O: real SQL, the most random single-block \
@@ -46,6 +47,7 @@ pub(crate) fn command() -> Command {
         .subcommand(selftest())
         .subcommands(scripts::commands())
         .subcommand(completions())
+        .subcommand(man())
 }
 
 fn examples() -> String {
@@ -205,6 +207,18 @@ fn completions() -> Command {
     Command::new("completions")
         .about("Print completions for a shell")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
+}
+
+fn man() -> Command {
+    Command::new("man")
+        .about("Print the manual page, or write those of all commands into a folder")
+        .after_help("Examples:\n  slob man | man -l -\n  slob man /usr/local/share/man/man1")
+        .arg(
+            Arg::new("folder")
+                .value_parser(value_parser!(std::path::PathBuf))
+                .value_name("FOLDER")
+                .help("Where slob.1, slob-run.1 and so on are written; it must exist"),
+        )
 }
 
 /// The target and how to reach it.
