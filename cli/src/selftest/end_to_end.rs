@@ -109,6 +109,7 @@ impl<'a> EndToEnd<'a> {
             configuration: settings::for_record(&self.settings),
             slob_version: env!("CARGO_PKG_VERSION"),
             stop: self.stop,
+            journal: None,
         };
         let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(|error| error.to_string())?;
         let mut record = measured.record;
@@ -120,7 +121,8 @@ impl<'a> EndToEnd<'a> {
 
     fn verify(&self) -> Result<((), String), String> {
         let engine = self.open(Purpose::Use)?;
-        let found = verify(engine.as_ref(), 2, self.stop, &|_, _| ()).map_err(|error| error.to_string())?;
+        let found =
+            verify(engine.as_ref(), 2, None, self.stop, &|_, _| ()).map_err(|error| error.to_string())?;
         if let Some(fault) = found.faults.first() {
             return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
         }
