@@ -51,6 +51,17 @@ impl Disk {
         }
     }
 
+    /// Leaves no room, while the program stands still: else it may be done before.
+    fn fill_under(&self, child: &Child) {
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+            assert!(sent.success(), "{name}: it had ended");
+        };
+        signal("-STOP");
+        self.fill();
+        signal("-CONT");
+    }
+
     /// Leaves that much room.
     fn fill_but(&self, megabytes: u64) {
         self.fill();
@@ -114,7 +125,7 @@ fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
     let setup = ["setup", "--target", &target, "--scale", "32M", "--scan-table-sz", "64", "2"];
     let child = start(&folder, &setup);
     wait_for("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
-    disk.fill();
+    disk.fill_under(&child);
     assert_failed(&child.wait_with_output().unwrap(), FULL);
     disk.make_room();
     folder.slob(setup).success();
@@ -193,7 +204,7 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     data.fill_but(84);
     let child = start(&folder, &setup);
     wait_for("the load begins", || bytes_below(&space) > 100_000);
-    data.fill();
+    data.fill_under(&child);
     assert_failed(&child.wait_with_output().unwrap(), FULL);
     data.make_room();
     folder.slob(setup).success();
