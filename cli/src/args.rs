@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use slob_spec::{Group, Kind, Param};
 
-use crate::registry;
+use crate::{registry, version};
 
 /// Parameters that decide what is loaded.
 const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
@@ -23,6 +23,7 @@ const LOAD_ONLY: &[&str] = &["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLE
 pub(crate) fn command() -> Command {
     Command::new("slob")
         .version(env!("CARGO_PKG_VERSION"))
+        .long_version(version::long())
         .about("OpenSLOB: what can this platform do for a database?")
         .long_about(
             "OpenSLOB tests whether a platform can carry a database's I/O: real SQL, the most random single-block \
@@ -46,6 +47,7 @@ pub(crate) fn command() -> Command {
         .subcommand(selftest())
         .subcommands(scripts::commands())
         .subcommand(completions())
+        .subcommand(man())
 }
 
 fn examples() -> String {
@@ -89,6 +91,7 @@ fn run() -> Command {
             .arg(switch("json").help("Print the record as JSON instead of the report"))
             .arg(scripts::print_sql())
             .arg(plain())
+            .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
         |param| !LOAD_ONLY.contains(&param.key),
     )
@@ -163,9 +166,22 @@ fn conf() -> Command {
 }
 
 fn verify() -> Command {
-    with_params(Command::new("verify").about("Read every row back and check every byte of it"), |param| {
-        is_common(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key)
-    })
+    with_params(
+        Command::new("verify")
+            .about("Read every row back and check every byte of it; or check a run's record")
+            .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check what can be repeated of a run from its record, instead of the data"))
+            .arg(durability().help("Check too that every update is there which the database had acknowledged, by the journal of `slob run --durability FILE`"))
+            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to\nExit codes: 0 all is what it must be; 1 some is not."),
+        |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
+    )
+}
+
+/// The journal of the updates that a database acknowledged.
+fn durability() -> Arg {
+    Arg::new("durability")
+        .long("durability")
+        .value_name("FILE")
+        .value_parser(value_parser!(std::path::PathBuf))
 }
 
 fn drop_command() -> Command {
@@ -191,6 +207,18 @@ fn completions() -> Command {
     Command::new("completions")
         .about("Print completions for a shell")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
+}
+
+fn man() -> Command {
+    Command::new("man")
+        .about("Print the manual page, or write those of all commands into a folder")
+        .after_help("Examples:\n  slob man | man -l -\n  slob man /usr/local/share/man/man1")
+        .arg(
+            Arg::new("folder")
+                .value_parser(value_parser!(std::path::PathBuf))
+                .value_name("FOLDER")
+                .help("Where slob.1, slob-run.1 and so on are written; it must exist"),
+        )
 }
 
 /// The target and how to reach it.

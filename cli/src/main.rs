@@ -13,6 +13,7 @@ mod selftest;
 mod server_report;
 mod settings;
 mod tables;
+mod version;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
     raise_file_limit();
+    leave_no_core();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return args::exit_with(&error),
@@ -38,4 +40,11 @@ fn main() -> ExitCode {
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// The memory of this program holds passwords, and a core dump would be a file that does. Only the soft limit goes: who
+/// wants a dump of what a hook starts says `ulimit -c` there.
+fn leave_no_core() {
+    let limit = getrlimit(Resource::Core);
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
 }

@@ -129,7 +129,7 @@ fn analyze_and_report_take_reports() {
     let analysis = slob(folder.path(), &["analyze", "--csv", "my reports"]);
     assert_eq!(analysis.status.code(), Some(0), "{}", stderr(&analysis));
     assert!(
-        stdout(&analysis).contains("awr.txt") && stdout(&analysis).contains("983.3"),
+        stdout(&analysis).contains("awr.txt") && stdout(&analysis).contains("1023.3"),
         "{}",
         stdout(&analysis)
     );

@@ -120,7 +120,7 @@ impl Conductor for Runs {
     fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
         let kept = RunSpec::from_settings(settings).map_err(Failure::from).and_then(|checked| {
             let mut talk = Quiet::new();
-            run::measure_spec(settings, &checked.spec, &self.stop, &mut talk)
+            run::measure_spec(settings, &checked.spec, None, &self.stop, &mut talk)
         });
         let kept = kept.map_err(|failure| match failure.is_interruption() {
             true => RunFailure::Interrupted,

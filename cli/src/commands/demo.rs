@@ -60,7 +60,7 @@ fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -
         save_probe(&results, &probe).map_err(Failure::failed)?;
     }
     output::say("3. Eight sessions, 10 % updates");
-    run::measure(settings, run::Watch { plain, figures: None }, stop)
+    run::measure(settings, run::Watch { plain, ..run::Watch::default() }, stop)
 }
 
 /// Removes what the demo loaded, and its folder if nothing else lies there.

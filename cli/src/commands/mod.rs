@@ -17,6 +17,7 @@ mod drop;
 mod export;
 mod info;
 mod list;
+mod man;
 mod mark;
 mod print_sql;
 mod probe;
@@ -27,6 +28,7 @@ mod selftest;
 mod setup;
 mod show;
 mod verify;
+mod verify_run;
 
 use clap::ArgMatches;
 
@@ -55,6 +57,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("selftest", matches)) => selftest::selftest(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
+        Some(("man", matches)) => man::man(matches),
         Some((engine, matches)) => print_sql::init(engine, matches),
         None => Err(Failure::usage("no such command")),
     }

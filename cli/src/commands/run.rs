@@ -1,14 +1,14 @@
 //! `slob run`: measuring.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 use slob_engine::Purpose;
-use slob_record::{Record, Status};
+use slob_record::{Record, RecordError, Status};
 use slob_report::html::run_page;
 use slob_report::{Answer, compact_summary, text_report, verdicts};
 use slob_run::{ExternalScript, RunContext, RunObserver, ScriptMoment, prepare};
@@ -32,8 +32,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let server =
         matches.get_one::<String>("metrics").map(|address| MetricsServer::start(address)).transpose()?;
     let stop = interrupt::flag()?;
-    let watch =
-        Watch { plain: matches.get_flag("plain"), figures: server.as_ref().map(MetricsServer::figures) };
+    let figures = server.as_ref().map(MetricsServer::figures);
+    let journal = matches.get_one::<PathBuf>("durability").map(PathBuf::as_path);
+    let watch = Watch { plain: matches.get_flag("plain"), figures, journal };
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
     let record = &kept.record;
@@ -55,25 +56,28 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
 
 /// Who looks on, and how.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct Watch<'a> {
     /// Lines, even on a terminal.
     pub(crate) plain: bool,
     /// Where a server finds what it serves.
     pub(crate) figures: Option<Figures>,
+    /// Where updates are noted that the database acknowledges.
+    pub(crate) journal: Option<&'a Path>,
 }
 
 /// Runs and keeps the record. A run that failed is a record too.
-pub(crate) fn measure(settings: &Settings, watch: Watch, stop: &AtomicBool) -> Result<Kept, Failure> {
+pub(crate) fn measure(settings: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<Kept, Failure> {
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let mut display = RunDisplay::new(&checked.spec, watch.plain, watch.figures);
-    measure_spec(settings, &checked.spec, stop, &mut display)
+    measure_spec(settings, &checked.spec, watch.journal, stop, &mut display)
 }
 
-/// The same for a specification that was checked, watched by somebody.
+/// The same for a specification that was checked, watched by somebody, with a journal of its updates if asked for.
 pub(crate) fn measure_spec(
     settings: &Settings,
     spec: &RunSpec,
+    journal: Option<&Path>,
     stop: &AtomicBool,
     observer: &mut dyn RunObserver,
 ) -> Result<Kept, Failure> {
@@ -84,13 +88,14 @@ pub(crate) fn measure_spec(
         configuration: settings::for_record(settings),
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
+        journal,
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (mut record, directory) = (measured.record, measured.directory);
     server_report::cross_check(&mut record, directory.path());
     // The record first: everything else can be made from it again.
-    let folder = directory.publish(&record).map_err(Failure::failed)?;
+    let folder = directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
     let views = [
         ("report.txt", text_report(&record)),
         (HTML_REPORT, run_page(&record)),
@@ -104,6 +109,15 @@ pub(crate) fn measure_spec(
         }
     }
     Ok(Kept { record, folder, script: prepared.script })
+}
+
+/// What was measured is told while it still can be.
+fn not_kept(error: &RecordError, record: &Record) -> Failure {
+    output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
+    Failure::failed(format!(
+        "the record of this run can't be kept: {error}; make room for RESULTS_DIR, or name another one: all there is of it \
+         is above"
+    ))
 }
 
 /// A run that is kept, and the script that wants to hear of it.

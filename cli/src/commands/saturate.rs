@@ -183,7 +183,7 @@ impl Work {
         pairs.push(("RUN_NAME".to_owned(), format!("{}-{part}", self.name)));
         let settings = self.settings.overridden(&registry::table(), &pairs, "saturate")?.settings;
         let spec = RunSpec::from_settings(&settings)?.spec;
-        let kept = run::measure_spec(&settings, &spec, &self.stop, &mut Quiet::new())?;
+        let kept = run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
         kept.end()?;
         match &kept.record.status {
             Status::Completed => Ok(kept.record),

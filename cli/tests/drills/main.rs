@@ -9,12 +9,16 @@ mod cluster;
 mod common;
 mod crash;
 mod data;
+mod durability;
 mod limits;
+mod network;
 mod random;
 mod secrets;
 #[path = "../../../engines/mysql/tests/server/mod.rs"]
 mod server;
+mod space;
 mod truth;
+mod wire;
 
 /// How often a drill is repeated: usually, and for docs/trust.md.
 fn times(usual: usize, full: usize) -> usize {

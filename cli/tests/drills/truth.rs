@@ -36,6 +36,50 @@ fn the_series_and_the_histograms_add_up_to_the_totals() {
     }
 }
 
+/// The plan of a run is repeated from its record: with a window in the middle, with every kind of operation, hot spots,
+/// think time, in an open loop. What is changed in a record afterwards shows.
+#[test]
+fn a_record_can_be_checked_against_its_plan() {
+    let folder = Folder::loaded(2, "8M");
+    let mixed = ["--update-pct", "30", "--scan-pct", "10", "--work-unit", "7", "--update-work-unit", "3"];
+    let hot =
+        ["--do-hotspot", "--hotspot-mb", "2", "--hotspot-frequency", "3", "--hot-schema-frequency", "4"];
+    let think = ["--think-tm-frequency", "5", "--think-tm-min", "0.001", "--think-tm-max", "0.002"];
+    let timed = ["-s", "2", "-t", "2", "--run-time", "1", "--warmup", "1", "--keep-operations"];
+    let counted = ["-s", "2", "-t", "1", "--work-loop", "250"];
+    let runs: [Vec<&str>; 4] = [
+        [&timed[..], &mixed].concat(),
+        [&timed[..], &mixed, &hot].concat(),
+        [&counted[..], &mixed, &think].concat(),
+        [&timed[..], &["--rate", "200", "--update-pct", "50"]].concat(),
+    ];
+    for run in runs {
+        // In so short a window what the device read is no measure.
+        let record = folder.run_json(&[&run[..], &["--buffered"]].concat());
+        let done: u64 = record["sessions"].as_array().unwrap().iter().map(operations_of).sum();
+        assert!(done > 0);
+        let verified = folder.slob(["verify", "--run", "latest"]).success();
+        let text = verified.stdout;
+        assert!(text.contains(&format!("agrees   {done} operations of ")), "{run:?}: {text}");
+        let listed = run.contains(&"--keep-operations");
+        assert_eq!(text.contains("p99.9 of SELECTs"), listed, "{text}");
+    }
+    let file = folder.last_run().join("run.json");
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let session = &mut record["sessions"][1];
+    session["updates"] = (session["updates"].as_u64().unwrap() + 1).into();
+    session["selects"] = (session["selects"].as_u64().unwrap() - 1).into();
+    fs::write(&file, record.to_string()).unwrap();
+    let doubted = folder.slob(["verify", "--run", "latest"]);
+    assert_eq!(doubted.code, 1, "{}", doubted.stderr);
+    let text = doubted.stdout;
+    assert!(text.contains("DIFFERS  session 1: ") && text.contains("contradicts itself"), "{text}");
+}
+
+fn operations_of(session: &Value) -> u64 {
+    ["selects", "updates", "scans"].iter().map(|kind| session[kind].as_u64().unwrap()).sum()
+}
+
 /// What the server says of itself, and the kernel of it.
 struct Witness {
     updated: i64,

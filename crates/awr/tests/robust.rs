@@ -70,13 +70,13 @@ fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
     bytes
 }
 
-/// As many as `SLOB_AWR_MUTATIONS` says; by default so many as take seconds.
+/// As many as `TEST_AWR_MUTATIONS` says; by default so many as take seconds.
 #[test]
 fn mutations_do_no_harm() {
     let count: usize =
-        std::env::var("SLOB_AWR_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
+        std::env::var("TEST_AWR_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
     let seed: u64 =
-        std::env::var("SLOB_AWR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
+        std::env::var("TEST_AWR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
     let originals: Vec<Vec<u8>> = FIXTURES.iter().map(|fixture| bytes(fixture)).collect();
     let mut random = Seeded(seed);
     for _ in 0..count {

@@ -67,6 +67,19 @@ pub enum PlanError {
         /// Those there are.
         known: String,
     },
+    /// It comes to more runs than anybody makes.
+    #[error(
+        "{place}: variants x models x sessions x repeats come to {runs} runs; at most {most} are possible. Lower `repeats`, or make \
+         several plans."
+    )]
+    TooMany {
+        /// The plan's file.
+        place: String,
+        /// Its runs.
+        runs: u64,
+        /// The most.
+        most: u64,
+    },
     /// A parameter that the campaign itself decides.
     #[error("{place}: {key} is decided by the campaign ({instead}); take it out of the settings")]
     Decided {

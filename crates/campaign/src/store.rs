@@ -123,8 +123,9 @@ impl Store {
         let records = runs.iter().rev().filter_map(|path| read_record_with(path, SeriesWanted::Empty).ok());
         // Seconds are what an id knows; a run can't have begun before its step.
         let second = jiff::SignedDuration::from_secs(1);
+        let since = running.since.saturating_sub(second).unwrap_or(running.since);
         let mut fitting = records
-            .filter(|record| record.name == running.run_name && record.started >= running.since - second)
+            .filter(|record| record.name == running.run_name && record.started >= since)
             .filter(|record| !noted(&record.id));
         fitting.next()
     }

@@ -236,6 +236,8 @@ pub struct EngineKind {
     pub target_form: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// What of the database's own code is in this build, with its version, or how the engine speaks to it.
+    pub library: fn() -> String,
     /// Parameters of its own.
     pub params: &'static [Param],
     /// Opens a target: checks it as far as possible without changing anything.

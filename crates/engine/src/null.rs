@@ -22,6 +22,7 @@ pub const KIND: EngineKind = EngineKind {
     scheme: "null",
     target_form: "null: or null:?latency_us=N",
     summary: "no database: shows what the tool itself costs",
+    library: || "none".to_owned(),
     params: &[],
     open,
     scripts: None,

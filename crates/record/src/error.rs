@@ -24,6 +24,16 @@ pub enum RecordError {
         /// What is wrong with it, with line and column.
         source: serde_json::Error,
     },
+    /// A line of a table is none that this program wrote.
+    #[error("{}, line {line}: not of the form {wanted}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What a line holds.
+        wanted: &'static str,
+    },
     /// The file was written by a later release.
     #[error(
         "{} has record version {found}; this release reads versions up to {known}: use a newer one",

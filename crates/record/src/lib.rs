@@ -11,6 +11,7 @@ mod find;
 mod interval;
 mod marks;
 mod model;
+mod operations;
 mod probes;
 mod read;
 mod series;
@@ -28,6 +29,7 @@ pub use model::{
     Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
     WorkloadRecord,
 };
+pub use operations::{KeptOperation, OPERATIONS_FILE, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;

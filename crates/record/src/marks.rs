@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::course::Mark;
 use crate::error::RecordError;
+use crate::store::{END, RUN_FILE, SERIES_FILE};
 
 /// The file of marks in the folder of a run that is under way.
 const MARKS_FILE: &str = "marks";
@@ -128,22 +129,30 @@ fn runs_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// Removes the folders of runs that were killed before they wrote anything but marks.
+/// Removes the folders of runs that were killed before they had written their record. One with a whole record, which only
+/// lacks its name, is kept for whoever looks for it.
 pub(crate) fn remove_abandoned(results: &Path) {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(PARTIAL)) {
-        let path = entry.path().join(MARKS_FILE);
-        if is_held(&path) {
+        let folder = entry.path();
+        if is_held(&folder.join(MARKS_FILE)) || !holds_nothing_whole(&folder) {
             continue;
         }
-        let only_marks = fs::read_dir(entry.path())
-            .is_ok_and(|files| files.flatten().all(|file| file.file_name() == MARKS_FILE));
-        if only_marks {
-            let _ = fs::remove_file(path);
-            // Only an empty folder can be removed in this way.
-            let _ = fs::remove_dir(entry.path());
+        for name in OURS {
+            let _ = fs::remove_file(folder.join(name));
         }
+        // Only an empty folder can be removed in this way.
+        let _ = fs::remove_dir(folder);
     }
+}
+
+/// What this program writes into such a folder.
+const OURS: [&str; 3] = [MARKS_FILE, RUN_FILE, SERIES_FILE];
+
+fn holds_nothing_whole(folder: &Path) -> bool {
+    let is_ours = |file: fs::DirEntry| OURS.iter().any(|name| file.file_name() == *name);
+    let are_ours = fs::read_dir(folder).is_ok_and(|files| files.flatten().all(is_ours));
+    are_ours && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
 
 /// Whether a running program holds the file.

@@ -252,6 +252,9 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Select, Self::Update, Self::Scan];
+
     /// Its name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -287,6 +290,10 @@ pub struct SessionRecord {
     /// The endpoint it worked on last, as an index of [`Record::endpoints`]; absent where there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<u32>,
+    /// Operations that ended before the window: where in its plan the window begins. Absent in records of releases that
+    /// did not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_window: Option<u64>,
     /// Operations that ended within the window.
     pub selects: u64,
     /// See `selects`.

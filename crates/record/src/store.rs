@@ -15,6 +15,11 @@ use crate::series_csv;
 /// The file in a run's directory that makes it one.
 pub const RUN_FILE: &str = "run.json";
 
+/// A record's last byte: the file that lacks it was cut off.
+pub(crate) const END: &[u8] = b"\n";
+/// Made from the record, for spreadsheets.
+pub(crate) const SERIES_FILE: &str = "series.csv";
+
 /// A run's directory while it is being written. It has a temporary name, which [`list_runs`](crate::list_runs) does not see, until
 /// [`RunDirectory::publish`] renames it: there is no half record that could be taken for a whole one.
 #[derive(Debug)]
@@ -87,9 +92,21 @@ impl RunDirectory {
     /// Writes the record and its series, makes them durable, and gives the directory its name. Returns that.
     ///
     /// # Errors
-    /// If anything can't be written; the temporary directory then stays, with what could be written.
+    /// If anything can't be written: half a record helps nobody, so that the temporary directory is then removed, and with it
+    /// what it takes of the room that is missing. If it can't be renamed it stays, with the whole record.
     pub fn publish(self, record: &Record) -> Result<PathBuf, RecordError> {
-        self.write("series.csv", &series_csv(record))?;
+        if let Err(error) = self.write_all(record) {
+            self.discard();
+            return Err(error);
+        }
+        self.marks.remove();
+        fs::rename(&self.temporary, &self.published)
+            .map_err(RecordError::io("renaming the run's folder to", &self.published))?;
+        sync_directory(self.published.parent());
+        Ok(self.published)
+    }
+
+    fn write_all(&self, record: &Record) -> Result<(), RecordError> {
         let path = self.temporary.join(RUN_FILE);
         let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
         let mut writer = BufWriter::new(file);
@@ -98,14 +115,10 @@ impl RunDirectory {
             path: path.clone(),
             source: source.into(),
         })?;
-        writer.write_all(b"\n").map_err(RecordError::io("writing", &path))?;
+        writer.write_all(END).map_err(RecordError::io("writing", &path))?;
         let file = writer.into_inner().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
         file.sync_all().map_err(RecordError::io("writing", &path))?;
-        self.marks.remove();
-        fs::rename(&self.temporary, &self.published)
-            .map_err(RecordError::io("renaming the run's folder to", &self.published))?;
-        sync_directory(self.published.parent());
-        Ok(self.published)
+        self.write(SERIES_FILE, &series_csv(record))
     }
 
     /// Removes the directory: for runs that were refused before they began.

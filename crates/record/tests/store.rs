@@ -173,6 +173,21 @@ fn runs_are_found_by_age_beginning_and_part() {
 }
 
 #[test]
+fn a_record_that_was_cut_off_goes_away_and_one_that_only_lacks_its_name_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("cut", "{\"id\": "), ("whole", "{}\n")] {
+        let left = folder.path().join(format!(".20260101T000000Z-{name}.partial"));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("run.json"), text).unwrap();
+        fs::write(left.join("series.csv"), "").unwrap();
+    }
+    publish(folder.path(), "next");
+    let hidden = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let hidden: Vec<_> = hidden.filter(|name| name.to_string_lossy().starts_with('.')).collect();
+    assert_eq!(hidden, [".20260101T000000Z-whole.partial"]);
+}
+
+#[test]
 fn folders_of_killed_runs_go_away_and_a_run_that_goes_on_keeps_its_own() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".20260101T000000Z-killed.partial")).unwrap();

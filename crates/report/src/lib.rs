@@ -12,6 +12,7 @@
 //! - [`info`]: one row per run. [`diff`]: two runs, or two groups of runs, side by side. [`field`]: one field by its path.
 //! - [`analysis`]: repeated runs of several variants: SLOB.R's tables, intervals, verdicts.
 //! - [`export`]: a run in the formats of other tools.
+//! - [`recheck()`]: whatever a record holds twice, held against each other.
 //! - [`compact_summary`]: the few lines that end a run on a terminal.
 //!
 //! A figure that is not known is `None`, and shown as [`format::ABSENT`], never as 0.
@@ -29,12 +30,14 @@ pub mod format;
 pub mod html;
 pub mod info;
 mod near;
+mod recheck;
 mod summary;
 mod text;
 mod verdicts;
 mod window;
 
 pub use figures::{CpuFigures, DeviceFigures, Figures, LatencyFigures, LoadFigures, ProbeFigures};
+pub use recheck::{Recheck, recheck, recheck_operations};
 pub use summary::compact_summary;
 pub use text::{NoComparison, compare_probe_text, probe_text, text_report};
 pub use verdicts::{Answer, Question, Verdict, limits, verdicts};

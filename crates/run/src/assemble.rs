@@ -303,6 +303,7 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 session: end.session,
                 schema: prepared.homes[end.session as usize].get(),
                 endpoint: several.then_some(end.endpoint as u32),
+                before_window: Some(end.totals.before_window),
                 selects: end.totals.selects,
                 updates: end.totals.updates,
                 scans: end.totals.scans,

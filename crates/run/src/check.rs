@@ -40,7 +40,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_bytes, server.block_bytes)?;
     let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
-    let workload = resolve(spec, server.block_bytes);
+    let workload = workload_of(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
         let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
@@ -75,7 +75,8 @@ pub(crate) fn check_block_size(asked: u32, real: u32) -> Result<(), RunError> {
     )))
 }
 
-fn resolve(spec: &RunSpec, block_bytes: u32) -> Workload {
+/// What a run's sessions do, in blocks.
+pub(crate) fn workload_of(spec: &RunSpec, block_bytes: u32) -> Workload {
     Workload {
         scale: spec.scale.blocks(block_bytes),
         update_pct: spec.update_pct,

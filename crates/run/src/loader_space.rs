@@ -41,9 +41,14 @@ pub(crate) fn room_left(error: &EngineError, path: Option<&Path>, missing_bytes:
         return None;
     }
     let needed = with_overhead(missing_bytes);
+    let remedy = if needed > free || full {
+        "make room there"
+    } else {
+        "so it is another one that is full, such as the log's"
+    };
     let (needed, free) = (mb(needed), mb(free));
     Some(format!(
-        "the file system of {} has {free} MB free now, and what is still missing needs {needed} MB: make room there",
+        "the file system of {} has {free} MB free now, and what is still missing needs {needed} MB: {remedy}",
         place.display()
     ))
 }
@@ -86,13 +91,13 @@ mod tests {
     #[test]
     fn room_is_told_with_errors_that_may_come_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let room = |kind| {
+        let room = |kind, missing_bytes| {
             let error = EngineError::new(kind, "loading", "no");
-            room_left(&error, Some(folder.path()), 200_000_000)
+            room_left(&error, Some(folder.path()), missing_bytes)
         };
-        let text = room(ErrorKind::Space).unwrap();
-        assert!(text.contains("needs 210 MB") && text.contains("make room"), "{text}");
-        assert_eq!(room(ErrorKind::Data), None);
+        let text = room(ErrorKind::Space, 200_000_000_000_000).unwrap();
+        assert!(text.contains("needs 210000000 MB") && text.contains("make room"), "{text}");
+        assert_eq!(room(ErrorKind::Data, 1), None);
         let error = EngineError::new(ErrorKind::Space, "loading", "no");
         assert_eq!(room_left(&error, None, 1), None, "a server elsewhere");
     }

@@ -17,10 +17,12 @@ use slob_engine::{Engine, RunPlan, SessionPlan};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
-use slob_spec::{Length, RunSpec};
+use slob_spec::{Length, RunSpec, SessionLoss};
 
 use crate::assemble::{Parts, assemble};
 use crate::check::Prepared;
+use crate::journal::Journal;
+use crate::keeping::Keeping;
 use crate::observe::{Phase, RunEvent, RunObserver, Tick};
 use crate::sampler::{Sample, Sampler};
 use crate::server_report::OwnReport;
@@ -49,6 +51,8 @@ pub struct RunContext<'a> {
     pub slob_version: &'a str,
     /// Set by the user's wish to stop.
     pub stop: &'a AtomicBool,
+    /// Where to note what the database says is committed, if that is asked for: a file that is not there yet.
+    pub journal: Option<&'a Path>,
 }
 
 /// A run that was measured, if not to its planned end: the record, and the directory that waits to be published.
@@ -78,17 +82,19 @@ pub fn run(
         scans: prepared.workload.scans(),
     };
     let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
+    let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
-    let sampler = Sampler::new(context.engine.as_ref(), device.clone(), spec.host_counters);
+    let sampler = Sampler::new(Arc::clone(&context.engine), device.clone(), spec.host_counters);
+    let keeping = Keeping::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
-    let mut timeline = Timeline { context, prepared, observer, run_id, own_report };
-    match timeline.measure(&sampler) {
+    let mut timeline = Timeline { context, prepared, observer, keeping, run_id, own_report };
+    match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
             parts.device = device;
-            parts.notes = notes;
+            parts.notes.splice(0..0, notes);
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
             parts.server_report = timeline.own_report.store(&directory, &mut parts.notes);
@@ -98,6 +104,8 @@ pub fn run(
         }
         Err(error) => {
             directory.discard();
+            // Nothing was updated: the next try may have the name.
+            context.journal.map(std::fs::remove_file);
             Err(error)
         }
     }
@@ -111,15 +119,16 @@ struct Timeline<'a> {
     context: &'a RunContext<'a>,
     prepared: &'a Prepared,
     observer: &'a mut dyn RunObserver,
+    keeping: Keeping,
     run_id: String,
     own_report: OwnReport,
 }
 
 impl Timeline<'_> {
     /// From the first connection to the end of the last session.
-    fn measure(&mut self, sampler: &Sampler<'_>) -> Result<Parts, RunError> {
+    fn measure(&mut self, sampler: &Sampler, journal: Option<Journal>) -> Result<Parts, RunError> {
         let (sender, messages) = mpsc::channel();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(journal));
         let workers = self.workers(&shared, &sender);
         drop(sender);
         let count = workers.len() as u32;
@@ -220,9 +229,9 @@ impl Timeline<'_> {
     }
 
     /// From the start of the sessions to their end.
-    fn started(&mut self, sampler: &Sampler<'_>, mut sessions: Sessions) -> Parts {
+    fn started(&mut self, sampler: &Sampler, mut sessions: Sessions) -> Parts {
         if self.prepared.warmup.is_zero() {
-            self.own_report.open(self.context.engine.as_ref());
+            self.own_report.open(&self.context.engine);
         }
         let first = sampler.take();
         let start = Instant::now();
@@ -230,7 +239,7 @@ impl Timeline<'_> {
             let snapshots = if self.own_report.is_wanted() { SERVERS_SNAPSHOTS } else { Duration::ZERO };
             sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT + snapshots);
         }
-        let tally = Arc::new(Tally::new(start));
+        let tally = Arc::new(Tally::new(start).keeping(self.keeping.is_wanted()));
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
         if self.prepared.warmup.is_zero() {
             // Before the start, so that every operation counts, from the very first.
@@ -249,13 +258,17 @@ impl Timeline<'_> {
             parts.status = Status::Failed { error: "every session lost its database".into() };
         }
         parts.series.flush_all(&tally);
+        parts.notes.extend(self.keeping.finish(&tally));
         parts.unfinished = sessions.count - sessions.ended.len() as u32;
+        if parts.unfinished > 0 && self.context.spec.session_loss == SessionLoss::Fail {
+            parts.fail(&sessions.silent());
+        }
         parts.sessions = sessions.ended;
         parts
     }
 
     /// Samples once a second, and at the edges of the window, until the window ends.
-    fn watch(&mut self, sampler: &Sampler<'_>, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
+    fn watch(&mut self, sampler: &Sampler, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
         let tally = Arc::clone(&parts.tally);
         let start = tally.start();
         let begin_at = start + self.prepared.warmup;
@@ -276,7 +289,7 @@ impl Timeline<'_> {
             let over = why.is_some() || steady || end_at.is_some_and(|end| now >= end);
             let opening = !over && parts.begin.is_none() && now >= begin_at;
             if opening {
-                self.own_report.open(self.context.engine.as_ref());
+                self.own_report.open(&self.context.engine);
             }
             let sample = sampler.take_with(|taken| {
                 if opening {
@@ -317,6 +330,7 @@ impl Timeline<'_> {
 
     fn tick(&mut self, sessions: &Sessions, parts: &mut Parts, tally: &Tally, end_at: Option<Instant>) {
         let recent = parts.series.collect(tally);
+        self.keeping.collect(tally);
         let now = Instant::now();
         let all = match self.prepared.length {
             Length::Operations(count) => Some(count * u64::from(sessions.count)),
@@ -338,7 +352,8 @@ impl Timeline<'_> {
             parts.fail(&error);
         }
         self.observer.on_run(&RunEvent::Verifying);
-        parts.verification = verify::sample(self.context.engine.as_ref(), &self.prepared.schemas);
+        parts.verification =
+            verify::sample(&self.context.engine, &self.prepared.schemas, parts.unfinished > 0);
     }
 }
 

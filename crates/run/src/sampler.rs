@@ -1,17 +1,36 @@
 //! Samples of everything that only ever grows: the database's counters, CPU times, the device.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use slob_engine::{Counter, Engine, Snapshot};
+use slob_engine::{Asked, Counter, Engine, Snapshot, Unanswered};
 use slob_host::{CpuTimes, Device, DeviceCounters, ProcessCpu, ProcessIo};
 use slob_record::{CpuSplit, DeviceUse, Interval};
 
+/// How long the database may take to answer before a sample goes without its figures: a server that is not heard of any
+/// more must not hold up the run's timeline.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Takes samples of one target and its host.
-pub(crate) struct Sampler<'a> {
-    engine: &'a dyn Engine,
+pub(crate) struct Sampler {
+    engine: Arc<dyn Engine>,
     device: Option<Device>,
     host_counters: bool,
+    /// A question that has not been answered; no other is asked before.
+    late: RefCell<Option<Box<dyn Late>>>,
+}
+
+/// An answer that was given up, of whatever sort.
+trait Late {
+    fn has_come(&self) -> bool;
+}
+
+impl<T: Send + 'static> Late for Asked<T> {
+    fn has_come(&self) -> bool {
+        !matches!(self.wait(Duration::ZERO), Err(Unanswered::Silence(_)))
+    }
 }
 
 /// The cumulative figures of one moment; absent is what can't be known.
@@ -29,10 +48,10 @@ pub(crate) struct Sample {
     pub(crate) device: Option<DeviceCounters>,
 }
 
-impl<'a> Sampler<'a> {
+impl Sampler {
     /// `device` is the one behind the data; nothing of the host is read without `host_counters`.
-    pub(crate) fn new(engine: &'a dyn Engine, device: Option<Device>, host_counters: bool) -> Self {
-        Self { engine, device, host_counters }
+    pub(crate) fn new(engine: Arc<dyn Engine>, device: Option<Device>, host_counters: bool) -> Self {
+        Self { engine, device, host_counters, late: RefCell::default() }
     }
 
     /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
@@ -43,9 +62,10 @@ impl<'a> Sampler<'a> {
     /// The same; `on_taken` hears of the moment as soon as the database's counters are read, before the slower
     /// rest: operations are told apart by that moment.
     pub(crate) fn take_with(&self, on_taken: impl FnOnce(Instant)) -> Sample {
-        let (snapshot, snapshot_error) = match self.engine.snapshot() {
-            Ok(snapshot) => (Some(snapshot), None),
-            Err(error) => (None, Some(error.to_string())),
+        let (snapshot, snapshot_error) = match self.ask(|engine| engine.snapshot()) {
+            Ok(Ok(snapshot)) => (Some(snapshot), None),
+            Ok(Err(error)) => (None, Some(error.to_string())),
+            Err(silence) => (None, Some(format!("reading the database's counters: {silence}"))),
         };
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
         on_taken(taken);
@@ -69,9 +89,26 @@ impl<'a> Sampler<'a> {
         sample
     }
 
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Engine) -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        if self.late.borrow().as_ref().is_some_and(|late| !late.has_come()) {
+            return Err(Unanswered::Silence(PATIENCE));
+        }
+        self.late.take();
+        let engine = Arc::clone(&self.engine);
+        let asked = Asked::begin(move || question(engine.as_ref()))?;
+        let answer = asked.wait(PATIENCE);
+        if matches!(answer, Err(Unanswered::Silence(_))) {
+            self.late.replace(Some(Box::new(asked)));
+        }
+        answer
+    }
+
     /// The CPU of the server's processes. One that has just ended can't be read; it is left out.
     fn db_cpu(&self) -> Option<BTreeMap<u32, ProcessCpu>> {
-        let pids = self.engine.processes()?;
+        let pids = self.ask(|engine| engine.processes()).ok()??;
         let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
         Some(pids.into_iter().filter_map(cpu).collect())
     }

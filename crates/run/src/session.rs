@@ -11,6 +11,8 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
+use crate::idle::Idle;
+use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::tally::{Place, SessionTotals, Tally};
 
@@ -70,15 +72,23 @@ impl Gate {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) gate: Gate,
+    pub(crate) idle: Idle,
     stop: AtomicBool,
     deadline: OnceLock<Instant>,
     operations: AtomicU64,
+    journal: Option<Journal>,
 }
 
 impl Shared {
-    /// Tells the sessions to end after their batch.
+    /// With a journal, if the run is to have one.
+    pub(crate) fn new(journal: Option<Journal>) -> Self {
+        Self { journal, ..Self::default() }
+    }
+
+    /// Tells the sessions to end after their batch, and those that have done all to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.idle.release();
     }
 
     /// Whether sessions are to end.
@@ -152,20 +162,31 @@ impl Worker {
         };
         // An engine that panics must not leave the others waiting for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
-        end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
+        let (kept, error) = match worked.unwrap_or_else(|_| Err(panicked("the session"))) {
+            Ok(kept) => (kept, None),
+            Err(error) => (None, Some(error)),
+        };
+        end.error = error;
+        kept.iter().for_each(|_| self.shared.idle.announce());
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
+        kept.into_iter().for_each(|session| self.shared.idle.keep(session));
     }
 
-    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
+    /// Returns the session if it has done all its operations while others still work.
+    fn connect_and_execute(
+        &mut self,
+        engine: &dyn Engine,
+        end: &mut SessionEnd,
+    ) -> Result<Option<Box<dyn Session>>, EngineError> {
         let mut session = engine.session(&self.plan)?;
         end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
-        let Some(tally) = self.shared.gate.wait() else { return Ok(()) };
+        let Some(tally) = self.shared.gate.wait() else { return Ok(None) };
         let mut work = Work::default();
         loop {
             let Err(error) = self.execute_all(session.as_mut(), &tally, &mut work, end) else {
-                return Ok(());
+                return Ok((!self.shared.is_over()).then_some(session));
             };
             if error.kind() != ErrorKind::Connection || self.on_loss == SessionLoss::Fail {
                 return Err(error);
@@ -179,7 +200,7 @@ impl Worker {
             drop(session);
             match self.reconnect(engine) {
                 Some(again) => session = again,
-                None => return Ok(()),
+                None => return Ok(None),
             }
             end.endpoint = session.endpoint();
             end.losses.end(tally.since_start(Instant::now()), end.endpoint);
@@ -225,11 +246,15 @@ impl Worker {
             let begun = Instant::now();
             work.batch.hand_over(tally.since_start(begun));
             let planned_pauses = work.batch.pauses();
+            let journal = self.shared.journal.as_ref();
+            journal.map_or(Ok(()), |journal| journal.sending(self.plan.number, work.batch.ops()))?;
             let result = session.execute(&work.batch, deadline, &mut work.outcome);
             let elapsed = begun.elapsed();
             end.endpoint = session.endpoint();
             let place = Place { number: self.plan.number, endpoint: end.endpoint };
             tally.add(place, begun, &work.batch, work.outcome.ops(), &mut end.totals);
+            let answered = &work.batch.ops()[..work.outcome.ops().len()];
+            journal.map_or(Ok(()), |journal| journal.answered(self.plan.number, answered))?;
             let done = work.learn(elapsed.saturating_sub(planned_pauses));
             end.operations += done as u64;
             self.shared.operations.fetch_add(done as u64, Ordering::Relaxed);

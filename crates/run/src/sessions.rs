@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use slob_engine::Cancel;
 
+use crate::RunError;
 use crate::session::{Message, SessionEnd, Shared};
 
 /// How long sessions may take to finish their batch before they are cancelled.
@@ -89,14 +90,26 @@ impl Sessions {
             match self.messages.recv_timeout(Duration::from_millis(20)) {
                 Ok(message) => drop(self.hear(message)),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.shared.idle.wait_until_empty(PATIENCE);
     }
 
     /// Whether every session has lost its database and ended.
     pub(crate) fn all_dropped(&self) -> bool {
         self.ended.len() as u32 == self.count && self.ended.iter().all(|(_, end)| end.dropped)
+    }
+
+    /// Why a run failed some of whose sessions never came back.
+    pub(crate) fn silent(&self) -> RunError {
+        RunError::failed(format!(
+            "{} of {} sessions have not answered for {} s after they were told to stop: their server does not answer, or \
+             can't be reached",
+            self.count - self.ended.len() as u32,
+            self.count,
+            (GRACE + PATIENCE).as_secs()
+        ))
     }
 
     /// The first error of a session before `window_end`: later ones fail nothing that was measured.

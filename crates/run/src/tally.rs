@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
 use slob_method::{Action, Batch, Op};
-use slob_record::{Interval, KindRecord, OpKind};
+use slob_record::{Interval, KeptOperation, KindRecord, OpKind};
 use slob_stats::Merge;
 
 const SHARDS: usize = 16;
@@ -50,6 +50,8 @@ impl WindowEdges {
 pub(crate) struct Tally {
     start: Instant,
     edges: WindowEdges,
+    /// Whether every single operation is kept.
+    keeps: bool,
     shards: Vec<Mutex<Shard>>,
 }
 
@@ -60,6 +62,8 @@ struct Shard {
     seconds: BTreeMap<u64, Interval>,
     /// Operations that ended before the end of the window, from the start of the run.
     until_end: u64,
+    /// Every operation since they were last taken, if they are kept.
+    kept: Vec<KeptOperation>,
 }
 
 /// Who did an operation, and where.
@@ -72,6 +76,8 @@ pub(crate) struct Place {
 /// What a session did within the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
+    /// Operations that ended before the window.
+    pub(crate) before_window: u64,
     pub(crate) selects: u64,
     pub(crate) updates: u64,
     pub(crate) scans: u64,
@@ -86,7 +92,13 @@ impl Tally {
     /// A tally whose second 0 begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { start, edges: WindowEdges::default(), shards }
+        Self { start, edges: WindowEdges::default(), keeps: false, shards }
+    }
+
+    /// The same, keeping every single operation if `keeps`.
+    pub(crate) fn keeping(mut self, keeps: bool) -> Self {
+        self.keeps = keeps;
+        self
     }
 
     pub(crate) fn start(&self) -> Instant {
@@ -119,13 +131,19 @@ impl Tally {
             totals.last_end_ns = end_ns;
             shard.until_end += u64::from(!self.edges.is_over(end));
             shard.add_to_series((end - self.start).as_secs(), kind, done, response_ns);
-            if self.edges.holds(end) {
+            let in_window = self.edges.holds(end);
+            if self.keeps {
+                shard.keep(session.number, kind, handed_over_ns, done, in_window);
+            }
+            if in_window {
                 let record = shard.window.entry((session.endpoint, kind)).or_default();
                 record.operations += 1;
                 record.rows += done.rows;
                 record.latency.record(done.duration_ns);
                 response_ns.into_iter().for_each(|ns| record.response.record(ns));
                 totals.add(kind, done);
+            } else if !self.edges.is_over(end) {
+                totals.before_window += 1;
             }
         }
     }
@@ -150,6 +168,14 @@ impl Tally {
             }
         }
         seconds
+    }
+
+    /// Takes the operations that were kept since the last call; those of a session are in order.
+    pub(crate) fn drain_kept(&self) -> Vec<KeptOperation> {
+        let kept = |shard: &Mutex<Shard>| {
+            std::mem::take(&mut shard.lock().unwrap_or_else(PoisonError::into_inner).kept)
+        };
+        self.shards.iter().flat_map(kept).collect()
     }
 
     /// The operations within the window, by kind.
@@ -194,6 +220,17 @@ fn kind_of(op: &Op) -> OpKind {
 }
 
 impl Shard {
+    fn keep(&mut self, session: u32, kind: OpKind, handed_over_ns: u64, done: &OpOutcome, in_window: bool) {
+        self.kept.push(KeptOperation {
+            session,
+            kind,
+            start_ns: handed_over_ns + done.start_ns,
+            duration_ns: done.duration_ns,
+            rows: done.rows,
+            in_window,
+        });
+    }
+
     fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
         let interval = self.seconds.entry(second).or_default();
         match kind {
@@ -249,6 +286,7 @@ mod tests {
         tally.add(Place { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
+        assert_eq!(totals.before_window, 1);
         assert_eq!(tally.window()[&OpKind::Select].operations, 2);
         assert_eq!(tally.window_of_endpoint(1), tally.window());
         assert!(tally.window_of_endpoint(0).is_empty());

@@ -1,15 +1,16 @@
 //! Reading rows back and checking every byte of them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState};
+use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
 use crate::RunError;
+use crate::journal::Acknowledged;
 use crate::random::fresh_seed;
 
 /// Rows read back after a run.
@@ -18,6 +19,9 @@ const SAMPLED_ROWS: u64 = 100;
 const PIECE: u64 = 4096;
 /// Faults that are named; the rest are counted.
 const NAMED_FAULTS: usize = 100;
+/// How long these may take altogether; and if the server has not answered some of the sessions either.
+const SAMPLE_PATIENCE: Duration = Duration::from_secs(30);
+const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server that died while it was read from may take to be back, and how often it is asked.
 const RECOVERY: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(100);
@@ -29,8 +33,10 @@ pub struct VerifySummary {
     pub rows: u64,
     /// Rows that an update had changed, soundly.
     pub updated: u64,
-    /// Rows that are missing or not what they must be.
+    /// Rows that are missing or not what they must be, those that lost an update among them.
     pub faulty: u64,
+    /// Rows that lost an update which the database had said is committed.
+    pub lost: u64,
     /// The first of these, in words: schema, table, row, and what is wrong.
     pub faults: Vec<String>,
 }
@@ -40,6 +46,7 @@ impl VerifySummary {
         self.rows += other.rows;
         self.updated += other.updated;
         self.faulty += other.faulty;
+        self.lost += other.lost;
         let room = NAMED_FAULTS.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
     }
@@ -52,8 +59,8 @@ impl VerifySummary {
     }
 }
 
-/// Reads all rows of all complete schemas back, with `streams` threads, and checks every byte. `on_rows` hears,
-/// from those threads, how many rows have been read of how many.
+/// Reads all rows of all complete schemas back, with `streams` threads, and checks every byte, and that each holds what
+/// `acknowledged` says it must. `on_rows` hears, from those threads, how many rows have been read of how many.
 ///
 /// # Errors
 /// If there is nothing to verify, or the target can't be read; with [`crate::RunErrorKind::Interrupted`] when
@@ -61,13 +68,15 @@ impl VerifySummary {
 pub fn verify(
     engine: &dyn Engine,
     streams: u32,
+    acknowledged: Option<&Acknowledged>,
     stop: &AtomicBool,
     on_rows: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<VerifySummary, RunError> {
     let states = complete(engine)?;
+    acknowledged.map_or(Ok(()), |acknowledged| acknowledged.check_schemas(&states))?;
     let pieces = pieces(&states);
     let total: u64 = pieces.iter().map(Piece::rows).sum();
-    let reader = Reader::new(engine, stop);
+    let reader = Reader { acknowledged, ..Reader::new(engine, stop) };
     let next = Mutex::new(pieces.into_iter());
     let (read, found) = (AtomicU64::new(0), Mutex::new(Ok(VerifySummary::default())));
     thread::scope(|scope| {
@@ -158,14 +167,18 @@ fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
 struct Reader<'a> {
     engine: &'a dyn Engine,
     stop: &'a AtomicBool,
+    /// What the rows must hold besides.
+    acknowledged: Option<&'a Acknowledged>,
     /// Held by all that read, and by one alone once a server has died: damage can make it die of reading a row, and with it
     /// go the reads of all others, whose rows are not to be suspected.
     turn: RwLock<()>,
+    /// It was waited for in vain, which nobody needs to repeat.
+    gone: AtomicBool,
 }
 
 impl<'a> Reader<'a> {
     fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
-        Self { engine, stop, turn: RwLock::new(()) }
+        Self { engine, stop, acknowledged: None, turn: RwLock::new(()), gone: AtomicBool::new(false) }
     }
 
     fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -206,15 +219,24 @@ impl<'a> Reader<'a> {
     /// Whether the server answers, now or after its recovery.
     fn is_back(&self) -> bool {
         let limit = Instant::now() + RECOVERY;
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.stop.load(Ordering::Relaxed) && !self.gone.load(Ordering::Relaxed) {
             match self.engine.schemas() {
                 Err(error) if error.kind() == ErrorKind::Connection && Instant::now() < limit => {
                     thread::sleep(RETRY);
                 }
-                answer => return answer.is_ok(),
+                answer => {
+                    self.gone.store(answer.is_err(), Ordering::Relaxed);
+                    return answer.is_ok();
+                }
             }
         }
         false
+    }
+
+    /// Which update a sound row lacks.
+    fn loss(&self, piece: Piece<'_>, key: u64, row: RowState) -> Option<String> {
+        let acknowledged = self.acknowledged.filter(|_| piece.table == Table::Main)?;
+        acknowledged.missing(piece.state.schema, key, row)
     }
 
     fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -226,6 +248,7 @@ impl<'a> Reader<'a> {
             visited += 1;
             let place = row.position.checked_sub(first).and_then(|i| rows.get_mut(i as usize));
             let checked = verifier.check(row).map_err(|fault| fault.to_string());
+            let checked = checked.map(|state| (row.custid, state));
             match place {
                 Some(place @ None) => *place = Some(checked),
                 // A damaged key makes a row look like another: the sound one of both is the one.
@@ -242,8 +265,13 @@ impl<'a> Reader<'a> {
         let mut missing = 0_u64;
         for (position, row) in (first..end).zip(rows) {
             match row {
-                Some(Ok(RowState::Loaded)) => {}
-                Some(Ok(RowState::Updated(_))) => found.updated += 1,
+                Some(Ok((key, row))) => {
+                    found.updated += u64::from(row != RowState::Loaded);
+                    if let Some(loss) = self.loss(piece, key, row) {
+                        found.lost += 1;
+                        found.fault(format!("{}, key {key}: {loss}", piece.place(position)));
+                    }
+                }
                 Some(Err(fault)) => found.fault(format!("{}: {fault}", piece.place(position))),
                 None => {
                     missing += 1;
@@ -263,12 +291,27 @@ fn may_be_damage(error: &EngineError) -> bool {
     matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
-/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored, or what is
-/// stored can't be verified.
-pub(crate) fn sample(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
+/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored, or
+/// what is stored can't be verified. A server that does not answer must not hold up the record.
+pub(crate) fn sample(
+    engine: &Arc<dyn Engine>,
+    states: &[SchemaState],
+    was_silent: bool,
+) -> Option<Verification> {
     if states.is_empty() {
         return None;
     }
+    let (asked, states) = (Arc::clone(engine), states.to_vec());
+    let patience = if was_silent { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
+    let found = within(patience, move || read_some(asked.as_ref(), &states));
+    found.unwrap_or_else(|silence| {
+        let faults = vec![format!("reading some rows back: {silence}")];
+        Some(Verification { rows: 0, updated: 0, faults })
+    })
+}
+
+/// `None` of what can't be verified.
+fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
     let mut found = VerifySummary::default();
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);

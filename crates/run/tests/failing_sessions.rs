@@ -138,8 +138,14 @@ fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Reco
     let engine: Arc<dyn Engine> = Arc::new(Faulty { inner: (null::KIND.open)(&open).unwrap(), fault });
     let prepared = prepare(engine.as_ref(), &spec)?;
     let stop = AtomicBool::new(false);
-    let context =
-        RunContext { engine, spec: &spec, configuration: Vec::new(), slob_version: "test", stop: &stop };
+    let context = RunContext {
+        engine,
+        spec: &spec,
+        configuration: Vec::new(),
+        slob_version: "test",
+        stop: &stop,
+        journal: None,
+    };
     Ok(slob_run::run(&context, &prepared, &mut Silent)?.record)
 }
 

@@ -61,7 +61,8 @@ fn run_with(spec: &RunSpec, log: &mut Log<'_>, stop: &AtomicBool) -> Result<(Rec
     let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
     let engine: Arc<dyn Engine> = Arc::from((null::KIND.open)(&open).unwrap());
     let prepared = prepare(engine.as_ref(), spec)?;
-    let context = RunContext { engine, spec, configuration: Vec::new(), slob_version: "test", stop };
+    let context =
+        RunContext { engine, spec, configuration: Vec::new(), slob_version: "test", stop, journal: None };
     let measured = slob_run::run(&context, &prepared, log)?;
     let folder = measured.directory.publish(&measured.record).unwrap();
     Ok((measured.record, read_record(&folder).unwrap()))

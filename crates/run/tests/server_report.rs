@@ -125,8 +125,14 @@ fn run(fails_at: &'static str, parameters: &[(&str, &str)]) -> Done {
     let engine: Arc<dyn Engine> = Arc::new(Reporting { inner, log: log.clone(), fails_at });
     let prepared = prepare(engine.as_ref(), &spec).unwrap();
     let stop = AtomicBool::new(false);
-    let context =
-        RunContext { engine, spec: &spec, configuration: Vec::new(), slob_version: "test", stop: &stop };
+    let context = RunContext {
+        engine,
+        spec: &spec,
+        configuration: Vec::new(),
+        slob_version: "test",
+        stop: &stop,
+        journal: None,
+    };
     let measured = slob_run::run(&context, &prepared, &mut Watch(log.clone())).unwrap();
     let folder = measured.directory.publish(&measured.record).unwrap();
     let log = log.lock().unwrap().clone();

@@ -24,6 +24,7 @@ pub const KIND: EngineKind = EngineKind {
     scheme: "mysql",
     target_form: "mysql://USER@HOST:PORT",
     summary: "MySQL 8 and MariaDB 10.6 or later, InnoDB: batches run inside the server",
+    library: || "its protocol, without its client library".to_owned(),
     params: &[LoopPlace::PARAM],
     open,
     scripts: None,

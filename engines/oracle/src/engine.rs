@@ -34,6 +34,7 @@ pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: "oracle://USER@//HOST:PORT/SERVICE",
     summary: "Oracle Database 11.2 to 23ai: batches run inside the server; needs Oracle's client library",
+    library: || "ODPI-C, built in; the client library is looked for at run time".to_owned(),
     params: PARAMS,
     open,
     scripts: Some(&script::SCRIPTS),

@@ -6,7 +6,7 @@
 //!
 //! Oracle's client library is loaded when a target is opened, not before. No Oracle server was at hand when this was
 //! written: what was checked without one, and what not, is in `docs/engines.md`. So all that this engine does with a
-//! server goes through one trait, [`client::Client`], behind which tests put a script.
+//! server goes through one trait, `client::Client`, behind which tests put a script.
 #![forbid(unsafe_code)]
 
 mod access;

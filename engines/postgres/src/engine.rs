@@ -26,6 +26,7 @@ pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: "postgres://USER@HOST:PORT/DATABASE",
     summary: "PostgreSQL 13 to 18: batches run inside the server",
+    library: || "its protocol 3.0, without libpq".to_owned(),
     params: PARAMS,
     open,
     scripts: None,

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ops::Range;
 
+use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
@@ -63,12 +64,9 @@ fn visit_rows(
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
-    // What the server can't make sense of is damaged, however it puts it: a length that is none ends in an "invalid
-    // memory alloc request size", a letter that is none in an error of the encoding.
     let fail = |error: postgres::Error| {
         let said = failed(step, &error);
-        let unclear = said.kind() == ErrorKind::Fatal && error.as_db_error().is_some();
-        if unclear { said.with_kind(ErrorKind::Data) } else { said }
+        if error.code().is_some_and(speaks_of_damage) { said.with_kind(ErrorKind::Data) } else { said }
     };
     let mut rows = client.query_raw(sql, parameters.iter().copied()).map_err(fail)?;
     while let Some(row) = rows.next().map_err(fail)? {
@@ -77,6 +75,13 @@ fn visit_rows(
         visit(&RowView { position: position_of(custid), custid, columns, filler: &[] });
     }
     Ok(())
+}
+
+/// What the server can't make sense of is damaged, however it puts it: a length that is none ends in an "invalid memory
+/// alloc request size" (XX000), a letter that is none in an error of the encoding (class 22), a block that is none in one of
+/// the system (class 58). A lock that is not to be had (55P03) is not damage.
+fn speaks_of_damage(code: &SqlState) -> bool {
+    ["XX", "22", "54", "58"].iter().any(|class| code.code().starts_with(class))
 }
 
 /// The bytes of a text as they are stored: those of a damaged one need not be letters. An absent text is an empty one, which

@@ -24,6 +24,7 @@ pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: FORM,
     summary: "SQLite, embedded, with direct I/O: needs no server",
+    library: || format!("SQLite {}, built in", rusqlite::version()),
     params: PARAMS,
     open,
     scripts: None,

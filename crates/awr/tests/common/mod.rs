@@ -8,7 +8,7 @@ use slob_awr::info::Named;
 use slob_awr::{Report, WaitEvent, read};
 
 /// The folder of real reports; they are not part of the project.
-pub const REPORTS: &str = "SLOB_AWR_REPORTS";
+pub const REPORTS: &str = "TEST_AWR_REPORTS";
 
 pub const FIXTURES: [&str; 7] = [
     "awr_12201.txt",

@@ -26,6 +26,10 @@ const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
 const SESSIONS: &str = "a number of schemas such as 8, or schemas x threads such as \"2x4\"";
 const TIMEOUT: Kind = Kind::Duration { min_s: 1, max_s: 7 * 86_400 };
 const DEFAULT_TIMEOUT: &str = "600";
+/// The most runs of a plan: a year of them, if each takes an hour.
+const MOST_RUNS: u64 = 10_000;
+/// The most runs to throw away at a switch, and the most attempts at a run that fails.
+const MOST_EXTRA: u32 = 100;
 /// The block size does not matter to a time.
 const ANY_BLOCK: u32 = 8192;
 
@@ -61,6 +65,12 @@ pub(super) fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     }
     checks.contested(&variants, &models);
     let repeats = checks.repeats(raw.repeats);
+    let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
+    let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
+    let lists = [variants.len(), models.len(), sessions.len()];
+    checks.not_too_many(
+        lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64)),
+    );
     PlanErrors::check(checks.errors)?;
     Ok(Plan {
         file: file.to_owned(),
@@ -69,8 +79,8 @@ pub(super) fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         order: raw.order.unwrap_or(Order::Interleaved),
         seed: raw.seed.unwrap_or(1),
         repeats,
-        warmup_runs: raw.warmup_runs.unwrap_or(0),
-        retries: raw.retries.unwrap_or(1),
+        warmup_runs,
+        retries,
         baseline,
         settings,
         variants,
@@ -211,6 +221,21 @@ impl Checks<'_> {
             self.bad(self.file, "repeats", "0", "1 or more; 3 to 10 show what is noise");
         }
         repeats.unwrap_or(NonZeroU32::MIN)
+    }
+
+    /// A number of runs that stand for nothing by themselves.
+    fn few(&mut self, place: &str, key: &'static str, number: u32) -> u32 {
+        if number > MOST_EXTRA {
+            self.bad(place, key, &number.to_string(), &format!("0 to {MOST_EXTRA}"));
+        }
+        number
+    }
+
+    /// Every run of a plan is worked out beforehand: a slip of the finger must not fill the memory.
+    fn not_too_many(&mut self, runs: u64) {
+        if runs > MOST_RUNS {
+            self.errors.push(PlanError::TooMany { place: self.file.to_owned(), runs, most: MOST_RUNS });
+        }
     }
 
     fn baseline(&mut self, raw: Option<String>, variants: &[Variant]) -> String {

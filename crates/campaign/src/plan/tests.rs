@@ -77,6 +77,9 @@ fn every_key_is_read() {
 #[case("RUN_TIME = 300", "SCHEMAS = 3", "SCHEMAS is decided by the campaign (`sessions`)")]
 #[case("TABLESPACE = \"raw\"", "UPDATE_PCT = 5", "UPDATE_PCT is set by variant 'raw' and by model 'read'")]
 #[case("repeats = 10", "repeats = 0", "repeats is '0'; it must be 1 or more")]
+#[case("repeats = 10", "repeats = 4294967295", "77309411310 runs; at most 10000 are possible")]
+#[case("warmup_runs = 1", "warmup_runs = 101", "warmup_runs is '101'; it must be 0 to 100")]
+#[case("retries = 2", "retries = 4294967295", "retries is '4294967295'; it must be 0 to 100")]
 #[case("order = \"blocked\"", "order = \"random\"", "unknown variant")]
 #[case("[[variant]]\nname = \"xfs\"", "[[variant]]", "missing field `name`")]
 fn what_is_wrong_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {

@@ -45,6 +45,18 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     Verdict::worst_of(findings, good)
 }
 
+/// All pairs of counters that must agree.
+pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
+    if record.window.is_none() {
+        return Vec::new();
+    }
+    independent_pairs(record)
+        .into_iter()
+        .chain(own_pairs(record))
+        .filter(|pair| pair.rule != Rule::Shown)
+        .collect()
+}
+
 /// What the device read beyond what it was asked for.
 fn others_reads(pairs: &[Pair]) -> Option<String> {
     let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
@@ -80,8 +92,7 @@ fn capitalised(text: &str) -> String {
 /// of an edge in two counters: that much difference is allowed on top of the percentage.
 fn independent_pairs(record: &Record) -> Vec<Pair> {
     let sessions = f64::from(record.workload.sessions());
-    let unit = f64::from(record.workload.work_unit.max(record.workload.update_work_unit));
-    let edge_blocks = sessions * unit;
+    let edge_blocks = sessions * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
     let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
     let logical = counter(record, LOGICAL_READS).map(|logical| {
@@ -96,6 +107,15 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
             Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), sessions)
         });
     [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
+}
+
+/// Blocks of the largest operation of a run: a scan, where it scans.
+fn largest_operation(record: &Record) -> f64 {
+    let workload = &record.workload;
+    let keyed = u64::from(workload.work_unit.max(workload.update_work_unit));
+    let scans = workload.scan_pct > 0 && workload.update_pct < 100;
+    let scanned = record.load.as_ref().filter(|_| scans).map_or(0, |load| load.scan_blocks);
+    keyed.max(scanned) as f64
 }
 
 /// Physical reads against what the kernel fetched for this process and what the device read, for whomever: more at

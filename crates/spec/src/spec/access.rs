@@ -4,13 +4,14 @@ use std::num::NonZeroU32;
 
 use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
-use crate::value::{Services, Target};
+use crate::value::{MASK, Services, Target};
 
 /// Reads the target; ENDPOINTS, if set, takes the place of its hosts.
 pub(super) fn target(settings: &Settings, errors: &mut Vec<SpecError>) -> Result<Target, SpecErrors> {
     let target: Target = settings.required("TARGET")?;
     let Some(list) = settings.optional::<String>("ENDPOINTS") else { return Ok(target) };
     Ok(target.with_endpoints(&list).unwrap_or_else(|fault| {
+        let list = without_login(&list);
         errors.push(SpecError::Endpoints { list, target: target.to_string(), fault });
         target
     }))
@@ -28,4 +29,9 @@ pub(super) fn services(settings: &Settings, errors: &mut Vec<SpecError>) -> Serv
         errors.push(SpecError::ServiceWithoutBase { max: max.get() });
     }
     services
+}
+
+/// What may be shown of a list of hosts: before an `@` somebody may have put a password, as in a target.
+fn without_login(list: &str) -> String {
+    list.rsplit_once('@').map_or_else(|| list.to_owned(), |(_, hosts)| format!("{MASK}@{hosts}"))
 }

@@ -66,6 +66,8 @@ pub struct RunSpec {
     pub run_name: RunName,
     /// The directory that receives the run's own directory.
     pub results_dir: PathBuf,
+    /// Whether every single operation is kept in a file beside the record.
+    pub keep_operations: bool,
     /// Whether the host's counters are sampled.
     pub host_counters: bool,
     /// The block size that sizes are divided by, in bytes.
@@ -118,6 +120,7 @@ impl RunSpec {
             seed: load::seed(settings)?,
             run_name: settings.required("RUN_NAME")?,
             results_dir: settings.required("RESULTS_DIR")?,
+            keep_operations: settings.required("KEEP_OPERATIONS")?,
             host_counters: !skip_host,
             block_bytes: settings.block_bytes(),
             services: access::services(settings, &mut errors),

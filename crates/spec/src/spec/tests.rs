@@ -184,3 +184,9 @@ fn each_engine_finds_its_own_options() {
     assert_eq!(options.secret("DEMO_TOKEN").map(Secret::expose), Some("t1ger"));
     assert_eq!((options.text("OTHER_MODE"), options.flag("CACHE_MB")), (None, None));
 }
+
+#[test]
+fn a_password_among_the_hosts_is_not_shown() {
+    let errors = run(&[("TARGET", "db://u@h/d"), ("ENDPOINTS", "u:tiger@a,b")]).unwrap_err().to_string();
+    assert!(errors.contains("ENDPOINTS=********@a,b") && !errors.contains("tiger"), "{errors}");
+}

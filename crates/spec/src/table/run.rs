@@ -86,6 +86,14 @@ pub(super) static PARAMS: &[Param] = &[
         .shipped("runs")
         .flag("results-dir"),
     Param::new(
+        "KEEP_OPERATIONS",
+        Kind::Flag,
+        Group::Run,
+        "keep every single operation in operations.csv beside the record; for short runs: a line of some 40 bytes each",
+    )
+    .shipped("FALSE")
+    .flag("keep-operations"),
+    Param::new(
         "EXTERNAL_SCRIPT",
         Kind::Path,
         Group::Run,

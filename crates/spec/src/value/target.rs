@@ -195,12 +195,23 @@ mod tests {
     #[case("db://h/d%00", BadTarget::Control)]
     #[case("db://h/d?sslpassword=x", BadTarget::SecretInQuery)]
     #[case("db://h/d?api%5Ftoken=x", BadTarget::SecretInQuery)]
+    #[case("db://h/d?pass=x", BadTarget::SecretInQuery)]
     #[case("db://h/d?=x", BadTarget::Query)]
     #[case("db://h/d?a=b?password=x", BadTarget::Query)]
     #[case("db://u:12?@h/d", BadTarget::StrayAt)]
     #[case("db://a:x@h?password=y", BadTarget::TwoPasswords)]
     fn refuses(#[case] text: &str, #[case] expected: BadTarget) {
         assert_eq!(text.parse::<Target>().err(), Some(expected));
+    }
+
+    #[test]
+    fn hosts_that_would_be_shown_as_something_else_are_refused() {
+        let target = parse("db://u@h/d");
+        assert_eq!(target.with_endpoints("a:1,[::1]").unwrap().to_string(), "db://u@a:1,[::1]/d");
+        for list in ["a?b", "a/b", "u:p@a", "a\n"] {
+            assert_eq!(target.with_endpoints(list).err(), Some(BadTarget::Host), "{list}");
+        }
+        assert_eq!(parse("file:.//d").with_endpoints("a").err(), Some(BadTarget::Host));
     }
 
     proptest! {

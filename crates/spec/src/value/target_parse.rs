@@ -43,7 +43,7 @@ pub enum BadTarget {
 }
 
 /// Words in a query's names that tell a secret.
-const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "token"];
+const SECRET_WORDS: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "secret", "token"];
 
 pub(super) fn parse(text: &str) -> Result<Target, BadTarget> {
     if text.chars().any(char::is_control) {
@@ -110,12 +110,17 @@ fn read_endpoints(hosts: &str) -> Result<Vec<Endpoint>, BadTarget> {
 
 /// See [`Target::with_endpoints`].
 pub(super) fn with_endpoints(target: &Target, list: &str) -> Result<Target, BadTarget> {
-    let (scheme, rest) = target.text.split_once("//").ok_or(BadTarget::Host)?;
+    // In a target these would end the hosts, or begin them: they would be shown as something else than they are.
+    if list.contains(['/', '?', '@']) || list.chars().any(char::is_control) {
+        return Err(BadTarget::Host);
+    }
+    let (scheme, rest) = target.text.split_once(':').ok_or(BadTarget::Host)?;
+    let rest = rest.strip_prefix("//").ok_or(BadTarget::Host)?;
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let user = authority.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
     let mut other = target.clone();
     other.endpoints = read_endpoints(list)?;
-    other.text = format!("{scheme}//{user}{}{path}", list.trim());
+    other.text = format!("{scheme}://{user}{}{path}", list.trim());
     Ok(other)
 }
 
@@ -185,7 +190,7 @@ fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
         if pair.contains('@') {
             return Err(BadTarget::StrayAt);
         }
-        if SECRET_WORDS.iter().any(|word| lower.contains(word)) {
+        if lower == "pass" || SECRET_WORDS.iter().any(|word| lower.contains(word)) {
             return Err(BadTarget::SecretInQuery);
         }
         target.query.push((name, value));

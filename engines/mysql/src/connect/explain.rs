@@ -3,7 +3,7 @@
 use std::io;
 
 use mysql::{DriverError, Error};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Unanswered};
 
 /// Translates an error of connecting. `step` names the endpoint and the user.
 pub(super) fn explain(step: String, error: &Error) -> EngineError {
@@ -34,6 +34,13 @@ pub(super) fn explain(step: String, error: &Error) -> EngineError {
         other => (ErrorKind::Connection, other.to_string(), "see the server's log"),
     };
     EngineError::new(kind, step, message).with_advice(advice)
+}
+
+/// A server that takes the connection and then says nothing.
+pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
+    EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
+        "something listens there and does not answer: see whether the server is stopped or overloaded",
+    )
 }
 
 const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the host \

@@ -15,21 +15,25 @@ use std::fmt;
 use std::time::Duration;
 
 use mysql::{Conn, DriverError, Error, OptsBuilder};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, within};
 use slob_spec::{Secret, Target};
 
 use endpoint::Endpoint;
 use environment::Environment;
-use explain::explain;
+use explain::{explain, unanswered};
 use sources::Sources;
 use tls::Tls;
 
 /// How long to wait for a server to take a connection, unless `connect-timeout` says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A dead peer is noticed after about two minutes of silence.
-const KEEPALIVE_IDLE_MS: u32 = 60_000;
-const KEEPALIVE_INTERVAL_S: u32 = 15;
+/// How long a server may take, beyond that, to let a connection in that it has taken.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// A peer that is gone without a word is noticed after half a minute, whether an answer is awaited from it (keepalive:
+/// 10 + 4 * 5 s) or something that was sent to it is not acknowledged (the user timeout of RFC 5482).
+const KEEPALIVE_IDLE_MS: u32 = 10_000;
+const KEEPALIVE_INTERVAL_S: u32 = 5;
 const KEEPALIVE_PROBES: u32 = 4;
+const USER_TIMEOUT_MS: u32 = 30_000;
 
 /// Makes connections to the servers of a target. Files are read once, when it is made.
 pub(crate) struct Connector {
@@ -75,14 +79,14 @@ impl Connector {
     pub(crate) fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
         let place = self.place(endpoint);
         let options = self.options(place);
-        let encrypted = Conn::new(options.clone().ssl_opts(self.tls.options(place)));
-        let made = match encrypted {
-            Err(Error::DriverError(DriverError::TlsNotSupported)) if self.tls.may_be_plain(place) => {
-                Conn::new(options)
-            }
+        let (encrypted, may_be_plain) =
+            (options.clone().ssl_opts(self.tls.options(place)), self.tls.may_be_plain(place));
+        let made = within(self.timeout + LOGIN_TIMEOUT, move || match Conn::new(encrypted) {
+            Err(Error::DriverError(DriverError::TlsNotSupported)) if may_be_plain => Conn::new(options),
             made => made,
-        };
-        made.map_err(|error| explain(self.step(place), &error))
+        });
+        made.map_err(|silence| unanswered(self.step(place), &silence))?
+            .map_err(|error| explain(self.step(place), &error))
     }
 
     fn options(&self, place: &Endpoint) -> OptsBuilder {
@@ -94,7 +98,8 @@ impl Connector {
             .tcp_connect_timeout(Some(self.timeout))
             .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
             .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_S))
-            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES));
+            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
+            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS));
         match place {
             Endpoint::Network(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port),
             Endpoint::Socket(path) => options.socket(path.to_str()),

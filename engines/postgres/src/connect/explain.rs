@@ -4,12 +4,12 @@ use std::error::Error;
 use std::io;
 use std::iter;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Unanswered};
 
 /// Translates an error of connecting. `step` names the endpoint, the user and the database; `hint` is what is known
 /// about the password.
 pub(super) fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineError {
-    let Some(db) = error.as_db_error() else { return unanswered(step, error, hint) };
+    let Some(db) = error.as_db_error() else { return of_client(step, error, hint) };
     let code = db.code().code();
     let (kind, advice) = match code {
         "28P01" => (ErrorKind::Privilege, PASSWORD),
@@ -31,11 +31,18 @@ pub(super) fn explain(step: String, error: &postgres::Error, hint: Option<&str>)
     EngineError::new(kind, step, db.message()).with_code(format!("SQLSTATE {code}")).with_advice(advice)
 }
 
+/// A server that takes the connection and then says nothing.
+pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
+    EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
+        "something listens there and does not answer: see whether the server is stopped or overloaded",
+    )
+}
+
 const PASSWORD: &str =
     "give the password in PGPASSWORD, ~/.pgpass (mode 0600) or the target, and check the user's name";
 
 /// An error that is not the server's: of the network, of TLS, or of what the client has.
-fn unanswered(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineError {
+fn of_client(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineError {
     let message = chain(error);
     let (kind, advice) = if causes(error).any(|cause| cause.is::<rustls::Error>() || tls_inside(cause)) {
         (ErrorKind::Connection, TLS)

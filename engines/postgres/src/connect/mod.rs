@@ -19,12 +19,12 @@ use std::time::Duration;
 
 use postgres::config::SslMode;
 use postgres::{CancelToken, Client, Config, NoTls};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, within};
 use slob_spec::Target;
 
 use endpoint::{Endpoint, Place};
 pub(crate) use environment::Environment;
-use explain::explain;
+use explain::{explain, unanswered};
 use login::Login;
 use sources::Sources;
 use tls::Tls;
@@ -33,10 +33,16 @@ use tls::Tls;
 const APPLICATION: &str = "slob";
 /// How long to wait for a server to take a connection, unless `connect_timeout` says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A dead peer is noticed after about two minutes of silence.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// After that long the system has given up by itself (`tcp_syn_retries` of Linux: 127 s).
+const SYSTEM_TIMEOUT: Duration = Duration::from_secs(150);
+/// How long a server may take, beyond that, to let a connection in that it has taken.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// A peer that is gone without a word is noticed after half a minute, whether an answer is awaited from it (keepalive:
+/// 10 + 4 * 5 s) or something that was sent to it is not acknowledged (the user timeout of RFC 5482).
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 4;
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once,
 /// when they are first needed.
@@ -111,16 +117,28 @@ impl Connector {
                 }
             }
         }
-        let client = match &self.tls {
-            Tls::Off => config.ssl_mode(SslMode::Disable).connect(NoTls),
+        let tls = match &self.tls {
+            Tls::Off => {
+                config.ssl_mode(SslMode::Disable);
+                None
+            }
             Tls::On { mode, connect } => {
                 if matches!(server.endpoint.place, Place::Network(_)) {
                     config.ssl_mode(*mode);
                 }
-                config.connect(connect.clone())
+                Some(connect.clone())
             }
         };
-        client.map_err(|error| explain(self.step(endpoint), &error, server.hint.as_deref()))
+        // Of a name with several addresses each is tried.
+        let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
+        let patience = config.get_connect_timeout().copied().unwrap_or(SYSTEM_TIMEOUT);
+        let patience = patience.saturating_mul(addresses) + LOGIN_TIMEOUT;
+        let made = within(patience, move || match tls {
+            None => config.connect(NoTls),
+            Some(connect) => config.connect(connect),
+        });
+        made.map_err(|silence| unanswered(self.step(endpoint), &silence))?
+            .map_err(|error| explain(self.step(endpoint), &error, server.hint.as_deref()))
     }
 
     /// Connects to the first endpoint that can be reached.
@@ -196,6 +214,7 @@ fn common_config(login: &Login, sources: &Sources<'_>) -> Result<Config, EngineE
     config.user(&login.user).dbname(&login.database).application_name(APPLICATION);
     config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
     config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+    config.tcp_user_timeout(USER_TIMEOUT);
     if let Some(timeout) = connect_timeout(sources)? {
         config.connect_timeout(timeout);
     }

@@ -21,7 +21,7 @@ pub(super) type Counted = (&'static str, u64);
 
 /// Two counters of the same thing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub(super) rule: Rule,
     pub(super) left: Counted,
     pub(super) right: Counted,
@@ -34,7 +34,7 @@ impl Pair {
         Self { rule, left, right, slack }
     }
 
-    pub(super) fn agrees(&self) -> bool {
+    pub(crate) fn agrees(&self) -> bool {
         let (left, right) = (self.left.1 as f64, self.right.1 as f64);
         let allowed = TOLERANCE * left.max(right) + self.slack;
         match self.rule {
@@ -54,7 +54,7 @@ impl Pair {
     }
 
     /// Both counts and their difference.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let ((left, left_count), (right, right_count)) = (self.left, self.right);
         let counts = format!("{left} {}, {right} {}", count(left_count), count(right_count));
         match self.difference_percent() {

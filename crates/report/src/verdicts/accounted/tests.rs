@@ -96,3 +96,15 @@ fn without_the_databases_counters_there_is_nothing_independent() {
     assert_eq!(verdict(&record).answer, Answer::Unknown);
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
 }
+
+#[test]
+fn a_scan_at_each_edge_of_a_window_is_no_disagreement() {
+    let mut record = fixture::direct_read_run();
+    with_device_read_share(&mut record, 0.98);
+    record.workload.scan_pct = 10;
+    let blocks = record.counters["physical_reads"] / u64::from(record.workload.sessions()) / 20;
+    record.load.as_mut().unwrap().scan_blocks = blocks;
+    assert_eq!(verdict(&record).answer, Answer::Good, "{:?}", verdict(&record));
+    record.workload.scan_pct = 0;
+    assert_ne!(verdict(&record).answer, Answer::Good);
+}

@@ -1,0 +1,280 @@
+//! The wire between the program and its server is made slow, is cut, and goes silent.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Version};
+use crate::common::{Folder, SLOB};
+use crate::server::MariaDb;
+use crate::times;
+use crate::wire::{Network, Weather, Wire};
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// A peer that is gone is noticed after half a minute: see the connectors of both engines.
+const NOTICED: Duration = Duration::from_secs(30);
+/// How the kernel says that nobody answers: of what was under way, and of a new connection.
+const VANISHED: &[&str] = &["timed out", "No route to host"];
+/// What a busy machine may take for anything else.
+const SLACK: Duration = Duration::from_secs(25);
+
+/// A server that goes on for as long as the drill needs it.
+enum Server {
+    Postgres(Cluster),
+    MariaDb(MariaDb),
+}
+
+impl Server {
+    /// One of each that is installed.
+    fn all() -> Vec<Self> {
+        let postgres = Cluster::start_or_skip(Version::V15, &[]).map(Self::Postgres);
+        postgres.into_iter().chain(MariaDb::start_or_skip(&[]).map(Self::MariaDb)).collect()
+    }
+
+    /// Where it is, with an account that may come from everywhere.
+    fn open(&self) -> Listener {
+        match self {
+            Self::Postgres(cluster) => Listener { product: Product::Postgres, port: cluster.port() },
+            Self::MariaDb(mariadb) => {
+                mariadb.sql("CREATE USER drill@'%'");
+                mariadb.sql("GRANT ALL ON *.* TO drill@'%'");
+                Listener { product: Product::MariaDb, port: mariadb.port() }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Product {
+    Postgres,
+    MariaDb,
+}
+
+/// A port of loopback.
+#[derive(Clone, Copy)]
+struct Listener {
+    product: Product,
+    port: u16,
+}
+
+impl Listener {
+    /// The server itself.
+    fn target(self) -> String {
+        self.target_at(LOOPBACK, self.port)
+    }
+
+    /// The same at the other end of a wire.
+    fn target_at(self, host: IpAddr, port: u16) -> String {
+        match self.product {
+            Product::Postgres => format!("postgres://postgres@{host}:{port}/postgres"),
+            Product::MariaDb => {
+                format!("mysql://drill@{host}:{port}/?defaults-file=/dev/null&ssl-mode=disabled")
+            }
+        }
+    }
+}
+
+fn load(folder: &Folder, target: &str) {
+    folder.slob(["setup", "--target", target, "--scale", "512", "--scan-table-sz", "64", "1"]).success();
+}
+
+fn start(command: &mut Command, folder: &Folder, words: &[&str]) -> Child {
+    command.args(words).current_dir(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+fn select_mean_us(record: &Value) -> f64 {
+    let latency = &record["operations"]["select"]["latency"];
+    latency["sum"].as_f64().unwrap() / latency["count"].as_f64().unwrap() / 1000.0
+}
+
+fn operations(record: &Value) -> f64 {
+    record["operations"]["select"]["operations"].as_f64().unwrap_or(0.0)
+}
+
+/// Waits until the run of that folder is in its window: its record's folder is there, and time has passed.
+fn wait_for_window(folder: &Folder) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    let is_partial = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".partial"))
+    };
+    while !std::fs::read_dir(folder.path().join("runs")).is_ok_and(|mut runs| runs.any(is_partial)) {
+        assert!(Instant::now() < limit, "the run begins");
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(2500));
+}
+
+#[test]
+fn a_slow_wire_shows_in_the_figures() {
+    for server in Server::all() {
+        let listener = server.open();
+        let wire = Wire::lay(LOOPBACK, listener.port);
+        let (folder, target) = (Folder::new(), listener.target_at(LOOPBACK, wire.port()));
+        load(&folder, &target);
+        // Statement by statement: each has to cross the wire.
+        let run =
+            ["--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "2", "--loop", "client"];
+        let fast = folder.run_json(&run);
+        wire.set(Weather::Delay(Duration::from_millis(4)));
+        let slow = folder.run_json(&run);
+        let (slow_us, fast_us) = (select_mean_us(&slow), select_mean_us(&fast));
+        assert!(slow_us >= 8000.0 && slow_us > fast_us, "4 ms each way: {slow_us} us after {fast_us} us");
+        // In the server nobody waits for the wire: that is what the loop is there for.
+        let inside = folder.run_json(&run[..run.len() - 2]);
+        assert!(select_mean_us(&inside) < slow_us, "{} us", select_mean_us(&inside));
+    }
+}
+
+#[test]
+fn a_cut_wire_ends_a_load_a_run_and_a_verification_with_a_word() {
+    for server in Server::all() {
+        let listener = server.open();
+        let wire = Wire::lay(LOOPBACK, listener.port);
+        let (folder, target) = (Folder::new(), listener.target_at(LOOPBACK, wire.port()));
+        let setup = ["setup", "--target", &target, "--scale", "256M", "--scan-table-sz", "64", "1"];
+        let child = start(&mut Command::new(SLOB), &folder, &setup);
+        thread::sleep(Duration::from_millis(700));
+        ended_by_a_cut(child, &wire, 3);
+        folder.slob(["drop", "--target", &target, "--yes"]);
+        load(&folder, &target);
+        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
+        let child = start(&mut Command::new(SLOB), &folder, &run);
+        wait_for_window(&folder);
+        ended_by_a_cut(child, &wire, 3);
+        let record = folder.last_record();
+        assert_kept_as_failed(&record);
+        folder.slob(["verify", "--target", &target]).success();
+    }
+}
+
+/// A failed run that keeps what was measured.
+fn assert_kept_as_failed(record: &Value) {
+    assert_eq!(record["status"]["state"], "failed", "{}", record["status"]);
+    assert!(operations(record) > 0.0, "what was measured is kept");
+}
+
+/// Cuts the wire and mends it once the program has ended with that code, soon and with a word.
+fn ended_by_a_cut(child: Child, wire: &Wire, code: i32) {
+    wire.set(Weather::Cut);
+    let cut = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    wire.set(Weather::Delay(Duration::ZERO));
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(cut.elapsed() < Duration::from_secs(10) + SLACK, "{:?} after the cut: {said}", cut.elapsed());
+    assert!(said.contains("server") && !said.contains("panicked"), "{said}");
+}
+
+/// One server and one way not to hear from it any more, with a folder of its own.
+struct Case {
+    server: Listener,
+    folder: Folder,
+}
+
+impl Case {
+    /// Waits for the end, which must come within that time with code 3 and these words.
+    fn ends(&self, child: Child, within: Duration, words: &[&str]) {
+        let since = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(since.elapsed() < within + SLACK, "{:?}: {said}", since.elapsed());
+        assert!(words.iter().any(|word| said.contains(word)) && !said.contains("panicked"), "{said}");
+    }
+
+    /// Packets vanish under a run.
+    fn run_without_a_cable(&self, network: &Network) {
+        let wire = Wire::lay(network.near(), self.server.port);
+        let target = self.server.target_at(network.near(), wire.port());
+        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
+        let child = start(&mut network.slob(), &self.folder, &run);
+        wait_for_window(&self.folder);
+        network.pull();
+        self.ends(child, NOTICED, VANISHED);
+        assert_kept_as_failed(&self.folder.last_record());
+    }
+
+    /// Packets vanish under a load, which then goes on from where it was.
+    fn load_without_a_cable(&self, network: &Network) {
+        let wire = Wire::lay(network.near(), self.server.port);
+        wire.set(Weather::Delay(Duration::from_millis(200)));
+        let target = self.server.target_at(network.near(), wire.port());
+        let words = |target| ["setup", "--target", target, "--scale", "512", "--scan-table-sz", "64", "2"];
+        let child = start(&mut network.slob(), &self.folder, &words(&target));
+        thread::sleep(Duration::from_secs(5));
+        network.pull();
+        self.ends(child, NOTICED, VANISHED);
+        let sound = self.server.target();
+        // The server may not have noticed yet that its client is gone, and hold that one's locks.
+        wire.set(Weather::Cut);
+        self.folder.slob(words(&sound)).success();
+        self.folder.slob(["verify", "--target", &sound]).success();
+    }
+
+    /// Packets vanish under a verification, which waits half a minute more for a server that may recover.
+    fn verify_without_a_cable(&self, network: &Network) {
+        let wire = Wire::lay(network.near(), self.server.port);
+        wire.set(Weather::Delay(Duration::from_millis(100)));
+        let target = self.server.target_at(network.near(), wire.port());
+        let child = start(&mut network.slob(), &self.folder, &["verify", "--target", &target]);
+        thread::sleep(Duration::from_millis(2500));
+        network.pull();
+        self.ends(child, NOTICED + Duration::from_secs(40), VANISHED);
+    }
+
+    /// The wire lives, and says nothing.
+    fn run_on_a_silent_wire(&self) {
+        let wire = Wire::lay(LOOPBACK, self.server.port);
+        let target = self.server.target_at(LOOPBACK, wire.port());
+        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "4"];
+        let child = start(&mut Command::new(SLOB), &self.folder, &run);
+        wait_for_window(&self.folder);
+        wire.set(Weather::Silent);
+        // 10 s for a sample, 32 s for the sessions, 5 s for the rows.
+        self.ends(child, Duration::from_secs(4 + 10 + 32 + 5), &["have not answered for 32 s"]);
+        assert_kept_as_failed(&self.folder.last_record());
+    }
+
+    /// Something takes the connection, and says nothing.
+    fn connect_to_a_silent_wire(&self) {
+        let wire = Wire::lay(LOOPBACK, self.server.port);
+        wire.set(Weather::Silent);
+        let target = self.server.target_at(LOOPBACK, wire.port());
+        let run = ["run", "1", "--target", &target, "--scale", "512"];
+        let child = start(&mut Command::new(SLOB), &self.folder, &run);
+        self.ends(child, Duration::from_secs(30), &["no answer within 30 s"]);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_heard_of_holds_nothing_up() {
+    let (servers, folder) = (Server::all(), Folder::new());
+    let deeds: &[fn(&Case, &Network)] = match times(2, 3) {
+        2 => &[Case::run_without_a_cable, Case::load_without_a_cable],
+        _ => &[Case::run_without_a_cable, Case::load_without_a_cable, Case::verify_without_a_cable],
+    };
+    thread::scope(|scope| {
+        for (number, server) in (0_u8..).zip(&servers) {
+            let server = server.open();
+            load(&folder, &server.target());
+            let case = move || Case { server, folder: Folder::new() };
+            // All at once: most of it is waiting.
+            scope.spawn(move || case().run_on_a_silent_wire());
+            scope.spawn(move || case().connect_to_a_silent_wire());
+            for (deed, number) in deeds.iter().zip(number * 10..) {
+                scope.spawn(move || {
+                    let network = Network::make_or_skip(number);
+                    network.iter().for_each(|network| deed(&case(), network));
+                });
+            }
+        }
+    });
+}

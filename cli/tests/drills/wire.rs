@@ -1,0 +1,169 @@
+//! A wire between the program and a server that can be made slow, be cut, or go silent.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::SLOB;
+
+/// What the wire does to all connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weather {
+    /// Passes everything on, after that long.
+    Delay(Duration),
+    /// Closes every connection, and all that are made from now on.
+    Cut,
+    /// Acknowledges everything and passes nothing on: to the kernel of either side the other one is alive.
+    Silent,
+}
+
+/// Passes connections on to a port of loopback. Its threads end with the test's process.
+pub(crate) struct Wire {
+    port: u16,
+    state: Arc<State>,
+}
+
+struct State {
+    weather: Mutex<Weather>,
+    changed: Condvar,
+}
+
+impl State {
+    /// How long to hold what was read; `None` if the connection is to end.
+    fn delay(&self) -> Option<Duration> {
+        let mut weather = self.weather.lock().unwrap();
+        loop {
+            match *weather {
+                Weather::Delay(delay) => return Some(delay),
+                Weather::Cut => return None,
+                Weather::Silent => weather = self.changed.wait(weather).unwrap(),
+            }
+        }
+    }
+}
+
+impl Wire {
+    /// A sound wire from an address of this machine to a server's port.
+    pub(crate) fn lay(from: IpAddr, to: u16) -> Self {
+        let listener = TcpListener::bind((from, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state =
+            Arc::new(State { weather: Mutex::new(Weather::Delay(Duration::ZERO)), changed: Condvar::new() });
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for near in listener.incoming().map(Result::unwrap) {
+                if shared.delay().is_some() {
+                    let far = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, to))).unwrap();
+                    carry(&near, &far, &shared);
+                    carry(&far, &near, &shared);
+                }
+            }
+        });
+        Self { port, state }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn set(&self, weather: Weather) {
+        *self.state.weather.lock().unwrap() = weather;
+        self.state.changed.notify_all();
+    }
+}
+
+/// Carries what comes from one end to the other, until one of both closes.
+fn carry(from: &TcpStream, to: &TcpStream, state: &Arc<State>) {
+    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+    let state = Arc::clone(state);
+    from.set_nodelay(true).unwrap();
+    from.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            let read = from.read(&mut bytes);
+            let Some(delay) = state.delay() else { break };
+            match read {
+                Ok(0) => break,
+                Ok(count) => {
+                    thread::sleep(delay);
+                    if state.delay().is_none() || to.write_all(&bytes[..count]).is_err() {
+                        break;
+                    }
+                }
+                // Nothing came: time to look at the weather.
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    });
+}
+
+/// A network of its own, with one cable to this machine's, which can be pulled: then packets vanish, and neither side
+/// hears of it.
+pub(crate) struct Network {
+    name: String,
+    number: u8,
+}
+
+impl Network {
+    /// `None`, which stderr says, where this account may not make one.
+    #[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
+    pub(crate) fn make_or_skip(number: u8) -> Option<Self> {
+        let name = format!("slob{}n{number}", std::process::id());
+        let network = Self { name, number };
+        let Self { name, .. } = &network;
+        let (near, far) = (network.host(1), network.host(2));
+        let steps = [
+            format!("netns add {name}"),
+            format!("link add {name} type veth peer name cable netns {name}"),
+            format!("addr add {near}/30 dev {name}"),
+            format!("link set {name} up"),
+            format!("-n {name} addr add {far}/30 dev cable"),
+            format!("-n {name} link set cable up"),
+            format!("-n {name} link set lo up"),
+        ];
+        if steps.iter().all(|step| network.ip(step)) {
+            return Some(network);
+        }
+        eprintln!("skipped: no network namespace can be made here (root, iproute2, and veth are needed)");
+        None
+    }
+
+    /// This machine's address on the cable.
+    pub(crate) fn near(&self) -> IpAddr {
+        self.host(1)
+    }
+
+    fn host(&self, last: u8) -> IpAddr {
+        IpAddr::from([10, 213, self.number, last])
+    }
+
+    /// The program, in there.
+    pub(crate) fn slob(&self) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name, SLOB]);
+        command
+    }
+
+    /// Pulls the cable.
+    pub(crate) fn pull(&self) {
+        assert!(self.ip(&format!("link set {} down", self.name)));
+    }
+
+    fn ip(&self, words: &str) -> bool {
+        let output = Command::new("ip").args(words.split(' ')).output();
+        output.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.ip(&format!("link del {}", self.name));
+        self.ip(&format!("netns del {}", self.name));
+    }
+}

@@ -1,0 +1,130 @@
+//! A run's plan once more: what its sessions did, held against what they were to do.
+//!
+//! A plan depends on the workload, the seed and the session's number alone, so that a record is enough to repeat it: from
+//! a session's operation after `before_window` on, as many as it did must be of the kinds, and have the rows, that the
+//! record says. One operation that was left out, done twice or taken for another one shows.
+
+use slob_method::{Action, Batch, PlanSeed, Planner, SchemaNo};
+use slob_record::{Record, SessionRecord};
+use slob_spec::RunSpec;
+
+use crate::check::workload_of;
+
+/// Operations that are planned at once.
+const BATCH: u64 = 4096;
+/// Faults that are put into words.
+const MOST_WORDS: usize = 20;
+
+/// What came of repeating a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replay {
+    /// Sessions whose plan was repeated.
+    pub sessions: u32,
+    /// Their operations within the window.
+    pub operations: u64,
+    /// Sessions that did something else.
+    pub faulty: u32,
+    /// What they did, and what they were to do; of the first twenty.
+    pub faults: Vec<String>,
+}
+
+/// Why a plan can't be repeated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoReplay(String);
+
+/// Repeats the plan of a run. `spec` is what the record's configuration says; `on_operations` hears how many of all
+/// operations were repeated.
+///
+/// # Errors
+/// If the record is of a release that did not note where in its plan each session's window began, or its configuration
+/// does not fit its workload.
+pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, NoReplay> {
+    let workload = workload_of(spec, record.server.block_bytes);
+    workload.check().map_err(|error| NoReplay(error.to_string()))?;
+    let written = &record.workload;
+    if (workload.scale, workload.update_pct.get(), workload.scan_pct.get())
+        != (written.scale_blocks, written.update_pct, written.scan_pct)
+    {
+        return Err(NoReplay("the record's configuration and its workload are not the same".into()));
+    }
+    let seed = PlanSeed { seed: written.seed, nonce: written.nonce };
+    let scan_rows = record.load.as_ref().map_or(0, |load| load.scan_blocks);
+    let all = record.sessions.iter().map(|session| session.before_window.unwrap_or(0) + done(session)).sum();
+    let mut replay = Replay::default();
+    let mut repeated = 0;
+    for session in &record.sessions {
+        let before = session.before_window.ok_or_else(|| {
+            NoReplay("the record does not say where in its plan each session's window began".into())
+        })?;
+        let home =
+            SchemaNo::new(session.schema).ok_or_else(|| NoReplay("a schema has the number 0".into()))?;
+        let planner = Planner::new(workload, seed, session.session, home);
+        let planned = Planned::of(planner, before, done(session), scan_rows);
+        replay.compare(session, &planned);
+        repeated += before + done(session);
+        on_operations(repeated, all);
+    }
+    Ok(replay)
+}
+
+impl Replay {
+    fn compare(&mut self, session: &SessionRecord, planned: &Planned) {
+        let Planned { selects, updates, scans, rows } = *planned;
+        self.sessions += 1;
+        self.operations += done(session);
+        if (selects, updates, scans, rows) == (session.selects, session.updates, session.scans, session.rows)
+        {
+            return;
+        }
+        self.faulty += 1;
+        if self.faults.len() < MOST_WORDS {
+            self.faults.push(format!(
+                "session {}: {} SELECTs, {} UPDATEs, {} scans with {} rows; its plan has {selects}, {updates}, {scans} \
+                 with {rows}",
+                session.session, session.selects, session.updates, session.scans, session.rows
+            ));
+        }
+    }
+}
+
+fn done(session: &SessionRecord) -> u64 {
+    session.selects + session.updates + session.scans
+}
+
+/// What a stretch of a plan holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Planned {
+    selects: u64,
+    updates: u64,
+    scans: u64,
+    rows: u64,
+}
+
+impl Planned {
+    /// Of `count` operations after the first `skipped` ones.
+    fn of(mut planner: Planner, skipped: u64, count: u64, scan_rows: u64) -> Self {
+        let mut planned = Self::default();
+        let mut batch = Batch::default();
+        for (count, counts) in [(skipped, false), (count, true)] {
+            let mut left = count;
+            while left > 0 {
+                planner.fill(&mut batch, left.min(BATCH) as usize);
+                left -= batch.ops().len() as u64;
+                if counts {
+                    batch.ops().iter().for_each(|op| planned.add(op, scan_rows));
+                }
+            }
+        }
+        planned
+    }
+
+    fn add(&mut self, op: &slob_method::Op, scan_rows: u64) {
+        match op.action {
+            Action::Select(_) => self.selects += 1,
+            Action::Update(..) => self.updates += 1,
+            Action::Scan => self.scans += 1,
+        }
+        self.rows += op.rows().unwrap_or(scan_rows);
+    }
+}
