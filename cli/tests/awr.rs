@@ -139,3 +139,17 @@ fn analyze_and_report_take_reports() {
     let text = slob(folder.path(), &["report", "my reports"]);
     assert!(text.status.code() == Some(2) && stderr(&text).contains("--html"), "{}", stderr(&text));
 }
+
+#[test]
+fn the_folder_of_a_run_with_the_servers_own_report_is_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = "../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json";
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(record), folder.path().join("run.json")).unwrap();
+    fs::copy(fixture("awr_12201.txt"), folder.path().join("awr.txt")).unwrap();
+    let name = folder.path().display().to_string();
+    let output = slob(folder.path(), &["report", &name]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("20261121T014616Z-ten"), "{}", stdout(&output));
+    let report = slob(folder.path(), &["awr", "info", &format!("{name}/awr.txt")]);
+    assert!(stdout(&report).contains("db file sequential read"), "{}", stderr(&report));
+}

@@ -37,6 +37,7 @@ fn a_sound_target_passes_and_is_left_as_it_was() {
     assert_passed(&called, "sqlite:./d");
     assert!(called.stdout.contains("- ok: setup: 2176 rows, one in each block"), "{}", called.stdout);
     assert!(called.stdout.contains("- ok: verify: 2176 rows read back, "), "{}", called.stdout);
+    assert!(called.stdout.contains("acknowledged UPDATEs lost"), "{}", called.stdout);
     assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
     assert_eq!(fs::read_to_string(folder.path().join("report.md")).unwrap(), called.stdout);
     let drop = folder.slob(["drop", "--yes", "--target", "sqlite:./d"]).success();

@@ -10,6 +10,7 @@ use std::thread;
 
 use slob_awr::info::Named;
 use slob_awr::{ReadError, is_report, read};
+use slob_record::RUN_FILE;
 
 use crate::failure::{Failure, PARTLY};
 use crate::output;
@@ -100,8 +101,12 @@ fn one<T>(path: &Path, keep: &impl Fn(Named) -> T) -> One<T> {
     One { kept, error }
 }
 
-/// Whether a path is a report, or a folder whose files are: one of the first of them.
+/// Whether a path is a report, or a folder whose files are: one of the first of them. The folder of a run, in which the
+/// server's own report may lie, is a run.
 pub(super) fn are_reports(path: &Path) -> bool {
+    if path.join(RUN_FILE).exists() {
+        return false;
+    }
     let is_one = |path: &PathBuf| begins(path).is_some_and(|bytes| is_report(&bytes));
     let looked_at = 5;
     match files_of([&path.to_owned()]) {

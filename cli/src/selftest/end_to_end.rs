@@ -1,5 +1,6 @@
 //! A small test from its load to its removal, as a user would do it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -8,7 +9,8 @@ use slob_engine::{Engine, EngineError, Purpose};
 use slob_record::{Record, Status};
 use slob_report::{Answer, Question, text_report, verdicts};
 use slob_run::{
-    LoadEvent, LoadObserver, RunContext, RunEvent, RunObserver, load, plan_load, prepare, verify,
+    Acknowledged, LoadEvent, LoadObserver, RunContext, RunEvent, RunObserver, load, plan_load, prepare,
+    verify,
 };
 use slob_spec::{Group, LoadSpec, RunSpec, Settings};
 
@@ -39,8 +41,8 @@ pub(crate) struct EndToEnd<'a> {
     run: RunSpec,
     settings: Settings,
     stop: &'a AtomicBool,
-    /// Where the run keeps its record until it is read.
-    _results: tempfile::TempDir,
+    /// Where the run keeps its record, and the journal of its updates, until they are read.
+    results: tempfile::TempDir,
 }
 
 impl<'a> EndToEnd<'a> {
@@ -55,13 +57,13 @@ impl<'a> EndToEnd<'a> {
         let settings = settings.overridden(&registry::table(), &pairs(&folder), "slob selftest")?.settings;
         let load = LoadSpec::from_settings(&settings)?.spec;
         let run = RunSpec::from_settings(&settings)?.spec;
-        Ok(Self { load, run, settings, stop, _results: results })
+        Ok(Self { load, run, settings, stop, results })
     }
 
     /// Does all of it, and removes what it loaded whatever happens.
     pub(crate) fn report(&self, report: &mut Report, stores_data: bool) {
         let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
-        let record = setup.and_then(|()| Self::step(report, "run", || self.measure()));
+        let record = setup.and_then(|()| Self::step(report, "run", || self.measure(stores_data)));
         if stores_data {
             if record.is_some() {
                 Self::step(report, "verify", || self.verify());
@@ -100,7 +102,13 @@ impl<'a> EndToEnd<'a> {
         Ok(((), format!("{} rows, one in each block", summary.rows)))
     }
 
-    fn measure(&self) -> Result<(Record, String), String> {
+    /// What the run writes down of its updates as they are acknowledged.
+    fn journal(&self) -> PathBuf {
+        self.results.path().join("journal")
+    }
+
+    fn measure(&self, stores_data: bool) -> Result<(Record, String), String> {
+        let journal = self.journal();
         let engine: Arc<dyn Engine> = Arc::from(self.open(Purpose::Use)?);
         let prepared = prepare(engine.as_ref(), &self.run).map_err(|error| error.to_string())?;
         let context = RunContext {
@@ -109,7 +117,7 @@ impl<'a> EndToEnd<'a> {
             configuration: settings::for_record(&self.settings),
             slob_version: env!("CARGO_PKG_VERSION"),
             stop: self.stop,
-            journal: None,
+            journal: stores_data.then_some(journal.as_path()),
         };
         let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(|error| error.to_string())?;
         let mut record = measured.record;
@@ -121,12 +129,20 @@ impl<'a> EndToEnd<'a> {
 
     fn verify(&self) -> Result<((), String), String> {
         let engine = self.open(Purpose::Use)?;
-        let found =
-            verify(engine.as_ref(), 2, None, self.stop, &|_, _| ()).map_err(|error| error.to_string())?;
+        let acknowledged = Acknowledged::read(&self.journal()).map_err(|error| error.to_string())?;
+        let found = verify(engine.as_ref(), 2, Some(&acknowledged), self.stop, &|_, _| ())
+            .map_err(|error| error.to_string())?;
         if let Some(fault) = found.faults.first() {
             return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
         }
-        Ok(((), format!("{} rows read back, {} of them updated", found.rows, found.updated)))
+        let updates = acknowledged.updates();
+        Ok((
+            (),
+            format!(
+                "{} rows read back, {} of them updated, none of {updates} acknowledged UPDATEs lost",
+                found.rows, found.updated
+            ),
+        ))
     }
 
     /// The target held no schema of ours when the test began: all that are there now are its own.

@@ -231,7 +231,7 @@ impl Timeline<'_> {
     /// From the start of the sessions to their end.
     fn started(&mut self, sampler: &Sampler, mut sessions: Sessions) -> Parts {
         if self.prepared.warmup.is_zero() {
-            self.own_report.open(self.context.engine.as_ref());
+            self.own_report.open(&self.context.engine);
         }
         let first = sampler.take();
         let start = Instant::now();
@@ -289,7 +289,7 @@ impl Timeline<'_> {
             let over = why.is_some() || steady || end_at.is_some_and(|end| now >= end);
             let opening = !over && parts.begin.is_none() && now >= begin_at;
             if opening {
-                self.own_report.open(self.context.engine.as_ref());
+                self.own_report.open(&self.context.engine);
             }
             let sample = sampler.take_with(|taken| {
                 if opening {

@@ -291,8 +291,8 @@ fn may_be_damage(error: &EngineError) -> bool {
     matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
-/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored. A server
-/// that does not answer must not hold up the record.
+/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored, or
+/// what is stored can't be verified. A server that does not answer must not hold up the record.
 pub(crate) fn sample(
     engine: &Arc<dyn Engine>,
     states: &[SchemaState],
@@ -304,14 +304,14 @@ pub(crate) fn sample(
     let (asked, states) = (Arc::clone(engine), states.to_vec());
     let patience = if was_silent { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
     let found = within(patience, move || read_some(asked.as_ref(), &states));
-    Some(found.unwrap_or_else(|silence| Verification {
-        rows: 0,
-        updated: 0,
-        faults: vec![format!("reading some rows back: {silence}")],
-    }))
+    found.unwrap_or_else(|silence| {
+        let faults = vec![format!("reading some rows back: {silence}")];
+        Some(Verification { rows: 0, updated: 0, faults })
+    })
 }
 
-fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Verification {
+/// `None` of what can't be verified.
+fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
     let mut found = VerifySummary::default();
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
@@ -325,11 +325,13 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Verification {
             Ok(part) => found.add(part),
             // One that is damaged may be alone, and the server there again for the next.
             Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
+            // Rows that somebody else loaded are nobody's to judge.
+            Err(error) if error.kind() == ErrorKind::Usage => return None,
             Err(error) => {
                 found.fault(error.to_string());
                 break;
             }
         }
     }
-    Verification { rows: found.rows, updated: found.updated, faults: found.faults }
+    Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults })
 }

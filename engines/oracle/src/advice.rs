@@ -40,6 +40,9 @@ pub(crate) fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
     if found.get("resource_manager_plan").is_some_and(|plan| !plan.is_empty()) {
         advice.push("A resource_manager_plan is set: sessions may wait for CPU or I/O that the plan denies them (resmgr: events).".into());
     }
+    if found.get("db_flash_cache_size").is_some_and(|size| !["", "0"].contains(&size)) {
+        advice.push("A flash cache is behind the buffer cache (db_flash_cache_size): blocks may come from there, and not from the storage of the data.".into());
+    }
     if let Some(smallest) = bytes("smallest redo log bytes").filter(|bytes| *bytes < SMALL_LOG_BYTES) {
         advice.push(format!(
             "The smallest redo log has {} MiB: updates will wait for log switches and checkpoints. Test updates with logs of 1 GiB or more.",
@@ -79,6 +82,11 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "NOARCHIVELOG",
         "The database is in NOARCHIVELOG mode: redo is written, but not read again and archived as in production.",
     ),
+    (
+        "result_cache_mode",
+        "FORCE",
+        "result_cache_mode is FORCE: results of SELECTs may come from a cache without a block being read; set it to MANUAL.",
+    ),
     ("commit_wait", "NOWAIT", "commit_wait is NOWAIT: our commits ask to wait for the log all the same."),
     ("recyclebin", "on", "The recyclebin is on: tables that others drop keep their room; ours are purged."),
 ];
@@ -101,6 +109,8 @@ mod tests {
         ("resource_manager_plan", ""),
         ("smallest redo log bytes", "4294967296"),
         ("buffer cache bytes", "67108864"),
+        ("result_cache_mode", "MANUAL"),
+        ("db_flash_cache_size", "0"),
     ];
 
     fn with(changes: &[(&str, &str)]) -> Found {
@@ -129,6 +139,8 @@ mod tests {
             ("smallest redo log bytes", "209715200", "200 MiB"),
             ("automatic tasks", "sql tuning advisor", "sql tuning advisor"),
             ("recyclebin", "on", "recyclebin"),
+            ("result_cache_mode", "FORCE", "result_cache_mode"),
+            ("db_flash_cache_size", "64G", "flash cache"),
         ] {
             let advice = advice(&with(&[(name, value)]), Some(1 << 30));
             assert!(advice.len() == 1 && advice[0].contains(word), "{name}: {advice:?}");

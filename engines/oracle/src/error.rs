@@ -31,7 +31,7 @@ fn not_of_the_server(step: String, message: &str) -> EngineError {
     }
     if message.contains("DPI-1072") || message.contains("DPI-1050") {
         return EngineError::new(ErrorKind::Usage, step, message)
-            .with_advice("Oracle's client library is too old: 19 or later reaches servers from 11.2 on");
+            .with_advice("Oracle's client library is too old: one of 19 reaches servers from 11.2 on");
     }
     // 1067 is a call that took longer than it may.
     let lost = ["DPI-1080", "DPI-1010", "DPI-1067"].iter().any(|code| message.contains(code));
@@ -70,8 +70,8 @@ pub(crate) fn kind_of(code: i32) -> ErrorKind {
             ErrorKind::Space
         }
         1017 | 1031 | 1045 | 1950 | 28000 | 28001 | 28009 | 1005 => ErrorKind::Privilege,
-        18 | 20 | 12154 | 12162 | 12520 | 942 | 955 | 959 | 1918 | 1920 | 1922 | 1940 | 2391 | 16000
-        | 28003 | 28040 | 28759 | 65096 => ErrorKind::Usage,
+        18 | 20 | 12154 | 12162 | 12520 | 942 | 955 | 959 | 1918 | 1920 | 1922 | 1940 | 2391 | 3134
+        | 16000 | 28003 | 28040 | 28759 | 65096 => ErrorKind::Usage,
         1578 | 8103 | 1410 | 26040 => ErrorKind::Data,
         _ => ErrorKind::Fatal,
     }
@@ -109,10 +109,13 @@ fn advice_on_access(code: i32) -> Option<&'static str> {
         12518 | 12519 => {
             "the listener has no room for another session: raise processes, or use fewer schemas or threads"
         }
+        3134 => {
+            "this server is too old for Oracle's client library: one of 19 reaches servers from 11.2 on, one of 21 those from 12.1 on"
+        }
         28000 => "unlock the account with ALTER USER ... ACCOUNT UNLOCK",
         28001 => "the password has expired: change it",
         28040 => {
-            "client and server agree on no way to log in: use a client of 19 or later, see SQLNET.ALLOWED_LOGON_VERSION_SERVER"
+            "client and server agree on no way to log in: use a client of 19, and see SQLNET.ALLOWED_LOGON_VERSION_SERVER"
         }
         28759 => {
             "the wallet is not found: set TNS_ADMIN to the folder with tnsnames.ora, sqlnet.ora and the wallet"
@@ -190,6 +193,7 @@ mod tests {
     fn common_failures_say_what_to_do_next() {
         for (code, word) in [
             (12154, "TNS_ADMIN"),
+            (3134, "one of 19"),
             (12541, "lsnrctl"),
             (12514, "lsnrctl"),
             (12170, "firewall"),

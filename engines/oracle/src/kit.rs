@@ -23,7 +23,17 @@ pub(crate) fn schemas(
         client.query(sql, &[Bind::Text(prefix.text().into())]).map_err(|fault| failed(step, &fault))?;
     let mut states: Vec<SchemaState> = rows.iter().filter_map(|row| state(row, &rows, prefix)).collect();
     states.sort_by_key(|state| state.schema);
+    alike(&mut states);
     Ok(states)
+}
+
+/// Statistics are estimates, and differ by a row or so: what all schemas hold is the load.
+fn alike(states: &mut [SchemaState]) {
+    let least = |of: fn(&Load) -> u64| states.iter().map(|state| of(&state.load)).min().unwrap_or(0);
+    let (scale, scan_blocks) = (least(|load| load.scale), least(|load| load.scan_blocks));
+    for state in states {
+        state.load = Load { scale, scan_blocks, slice_rows: scale.max(1), ..state.load };
+    }
 }
 
 /// What a row about a CF1 says; `None` for one about another table, or without statistics.

@@ -66,7 +66,8 @@ fn snapshot(client: &mut dyn Client, kind: StatisticsType) -> Result<u64, Engine
     let (step, advice) = match kind {
         StatisticsType::Awr => (
             "taking an AWR snapshot",
-            "the account needs EXECUTE on SYS.DBMS_WORKLOAD_REPOSITORY, and statistics_level must not be BASIC",
+            "the account needs EXECUTE on SYS.DBMS_WORKLOAD_REPOSITORY; statistics_level must not be BASIC; and a pluggable database of 12.1 \
+             takes no snapshots of its own",
         ),
         StatisticsType::Statspack => (
             "taking a Statspack snapshot",

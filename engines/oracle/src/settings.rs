@@ -33,6 +33,8 @@ const NAMES: &[&str] = &[
     "fast_start_mttr_target",
     "archive_lag_target",
     "recyclebin",
+    "result_cache_mode",
+    "db_flash_cache_size",
     "resource_manager_plan",
     "statistics_level",
     "timed_statistics",

@@ -170,7 +170,7 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
         &[
             &["USER2", "CF1", "10000", "10010"],
             &["USER2", "CF2", "128", "130"],
-            &["USER1", "CF1", "10000", "10010"],
+            &["USER1", "CF1", "10003", "10240"],
             &["USERS", "CF1", "5", "5"],
         ],
     );
@@ -178,8 +178,13 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
     let states = engine.schemas().unwrap();
     let seen: Vec<_> =
         states.iter().map(|state| (state.schema.get(), state.load.scale, state.load.scan_blocks)).collect();
-    assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 128)]);
+    assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 0)], "what all hold, by estimates");
     assert!(matches!(states[0].state, LoadState::Complete(layout) if layout.one_row_per_block()));
+    let error = engine
+        .read_rows(SchemaNo::FIRST, slob_method::Table::Main, 1..2, &mut |_| ())
+        .err()
+        .map(|error| error.kind());
+    assert_eq!(error, Some(ErrorKind::Usage), "rows of others are not verified");
     script.take_log();
     assert!(engine.drop_schema(SchemaNo::FIRST).is_err());
     assert!(engine.create_schema(&LOAD, SchemaNo::new(3).unwrap()).is_err());
