@@ -19,6 +19,7 @@ pub mod null;
 mod outcome;
 mod patience;
 mod server;
+mod server_clock;
 mod snapshot;
 pub mod suite;
 
@@ -35,4 +36,5 @@ pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};
 pub use server::{Capabilities, Server, Setting};
+pub use server_clock::ServerClock;
 pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};
