@@ -75,6 +75,8 @@ pub(crate) struct Shared {
     deadline: OnceLock<Instant>,
     operations: AtomicU64,
     journal: Option<Journal>,
+    released: Mutex<bool>,
+    release: Condvar,
 }
 
 impl Shared {
@@ -83,9 +85,17 @@ impl Shared {
         Self { journal, ..Self::default() }
     }
 
-    /// Tells the sessions to end after their batch.
+    /// Tells the sessions to end after their batch, and those that have ended to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        *self.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.release.notify_all();
+    }
+
+    /// Waits until the last sample is taken: a server's process that is gone can't tell any more what CPU it used.
+    fn wait_for_release(&self) {
+        let guard = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.release.wait_while(guard, |released| !*released));
     }
 
     /// Whether sessions are to end.
@@ -159,20 +169,33 @@ impl Worker {
         };
         // An engine that panics must not leave the others waiting for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
-        end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
+        let worked = worked.unwrap_or_else(|_| Err(panicked("the session")));
+        let (connection, error) = match worked {
+            Ok(connection) => (connection, None),
+            Err(error) => (None, Some(error)),
+        };
+        end.error = error;
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
+        if connection.is_some() {
+            self.shared.wait_for_release();
+        }
     }
 
-    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
+    /// Returns the connection if it is sound and the run is not over for it.
+    fn connect_and_execute(
+        &mut self,
+        engine: &dyn Engine,
+        end: &mut SessionEnd,
+    ) -> Result<Option<Box<dyn Session>>, EngineError> {
         let mut session = engine.session(&self.plan)?;
         end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
-        let Some(tally) = self.shared.gate.wait() else { return Ok(()) };
+        let Some(tally) = self.shared.gate.wait() else { return Ok(None) };
         let mut work = Work::default();
         loop {
             let Err(error) = self.execute_all(session.as_mut(), &tally, &mut work, end) else {
-                return Ok(());
+                return Ok(Some(session));
             };
             if error.kind() != ErrorKind::Connection || self.on_loss == SessionLoss::Fail {
                 return Err(error);
@@ -186,7 +209,7 @@ impl Worker {
             drop(session);
             match self.reconnect(engine) {
                 Some(again) => session = again,
-                None => return Ok(()),
+                None => return Ok(None),
             }
             end.endpoint = session.endpoint();
             end.losses.end(tally.since_start(Instant::now()), end.endpoint);
