@@ -30,6 +30,7 @@ pub mod html;
 pub mod info;
 mod near;
 mod summary;
+mod sums;
 mod text;
 mod verdicts;
 mod window;
