@@ -9,6 +9,7 @@ mod cluster;
 mod common;
 mod crash;
 mod data;
+mod guards;
 mod limits;
 mod random;
 mod secrets;
