@@ -133,7 +133,7 @@ fn no_text_of_a_record_becomes_part_of_a_page() {
     let odd: Record = serde_json::from_value(record).unwrap();
     let good: Record = serde_json::from_str(&fixture).unwrap();
     let page = run_page(&odd);
-    let (first, second) = ([good.clone(), odd.clone()], [odd.clone(), odd]);
+    let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
     let diff = diff_page(&Diff::of(&first, &second, 0.95).unwrap(), &first, &second);
     for page in [page, diff] {
         assert!(!page.contains("<script>alert"));

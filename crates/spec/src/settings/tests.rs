@@ -7,6 +7,7 @@ use crate::{
     ConfFile, Group, Kind, Origin, Param, Resolved, Settings, SpecErrors, Table, init_text, markdown,
     to_conf_text,
 };
+use crate::{Secret, Value};
 
 static OPTIONS: &[Param] = &[
     Param::new("CACHE_MB", Kind::Count { min: 1, max: 1 << 20 }, Group::Engine("demo"), "cache in MiB")
