@@ -1,5 +1,7 @@
 //! Encryption and passwords on a real server: what is checked unless something else is said, and what is said when a check fails.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 mod server;
 

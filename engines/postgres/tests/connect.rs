@@ -217,7 +217,7 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
         ("127.0.0.1", roots.clone(), false),
         ("127.0.0.1", String::new(), true),
         ("0.0.0.0", String::new(), false),
-        ("0.0.0.0", wrong_roots.clone(), false),
+        ("0.0.0.0", wrong_roots, false),
         ("0.0.0.0", roots.clone(), true),
         ("0.0.0.0", "sslmode=require".to_owned(), true),
     ] {
