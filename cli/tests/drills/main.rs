@@ -12,6 +12,7 @@ mod crash_server;
 mod data;
 mod durability;
 mod family;
+mod guards;
 mod limits;
 mod network;
 mod random;
