@@ -69,7 +69,7 @@ impl Listener {
     /// The same at the other end of a wire.
     fn target_at(self, host: IpAddr, port: u16) -> String {
         match self.product {
-            Product::Postgres => format!("postgres://postgres@{host}:{port}/postgres"),
+            Product::Postgres => format!("postgres://postgres@{host}:{port}/postgres?sslmode=disable"),
             Product::MariaDb => {
                 format!("mysql://drill@{host}:{port}/?defaults-file=/dev/null&ssl-mode=disabled")
             }
