@@ -19,6 +19,9 @@ const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
 /// Parameters that a run has no use for: the data are as they were loaded.
 const LOAD_ONLY: &[&str] = &["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"];
 
+/// The flag by which a password is asked for.
+pub(crate) const ASK_PASSWORD: &str = "ask-password";
+
 /// The whole command line.
 pub(crate) fn command() -> Command {
     Command::new("slob")
@@ -255,8 +258,12 @@ fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
         .value_name("FILE")
         .help("The configuration file [default: ./slob.conf if there is one]");
     let table = registry::table();
-    let flags = table.params().iter().filter(|param| wanted(param)).filter_map(param_arg);
-    command.arg(file).args(flags)
+    let params: Vec<&Param> = table.params().iter().filter(|param| wanted(param)).collect();
+    let connects = params.iter().any(|param| param.key == "TARGET");
+    let ask = switch(ASK_PASSWORD)
+        .help_heading(Group::Target.to_string())
+        .help("Ask for the password of TARGET's user on the terminal");
+    command.arg(file).args(params.into_iter().filter_map(param_arg)).args(connects.then_some(ask))
 }
 
 fn param_arg(param: &Param) -> Option<Arg> {

@@ -3,11 +3,12 @@
 use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
 use slob_record::ConfigEntry;
-use slob_spec::{ConfFile, Entry, Origin, Settings, Value, Warning};
+use slob_spec::{ConfFile, Entry, Origin, Secret, Settings, Value, Warning};
 
 use crate::failure::Failure;
 use crate::{args, output, registry};
@@ -49,7 +50,39 @@ fn resolve_with(
     refuse_visible_password(&resolved.settings)?;
     warn(file.map(ConfFile::warnings).unwrap_or_default());
     warn(&resolved.warnings);
-    Ok(resolved.settings)
+    warn_of_readable_password(&resolved.settings);
+    let asked = matches.try_get_one::<bool>(args::ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
+    if asked { ask_password(resolved.settings) } else { Ok(resolved.settings) }
+}
+
+/// Asks for the password of the target's user. It is read from the terminal, which does not show it, and never from stdin.
+fn ask_password(settings: Settings) -> Result<Settings, Failure> {
+    let target = settings.entry("TARGET").and_then(Entry::displayed).unwrap_or_default();
+    let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
+        Failure::usage(format!(
+            "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \
+             or in the environment"
+        ))
+    })?;
+    Ok(settings.with_password(Secret::new(password)))
+}
+
+/// A password in a file that others can read is theirs too.
+fn warn_of_readable_password(settings: &Settings) {
+    let holds = |entry: &&Entry| match entry.value() {
+        Some(Value::Target(target)) => target.password().is_some(),
+        value => value.is_some_and(Value::is_secret),
+    };
+    for entry in settings.entries().filter(holds) {
+        let Origin::File { name, .. } = entry.origin() else { continue };
+        let mode = fs::metadata(name).map_or(0, |about| about.mode() & 0o777);
+        if mode & 0o077 != 0 {
+            let key = entry.param().key;
+            output::say(&format!(
+                "warning: {name} has mode {mode:04o}, so others can read the password in {key}: chmod 0600 {name}"
+            ));
+        }
+    }
 }
 
 /// A password on the command line is read by everybody who lists processes.

@@ -139,3 +139,50 @@ fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
     let missing: Vec<_> = keys.split(' ').filter(|key| !key.is_empty() && !table.contains(key)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// Rooms that talk to the kernel or to C: the probe, and the engine whose library is C.
+const UNSAFE_ROOMS: [&str; 2] = ["crates/host", "engines/sqlite"];
+
+#[test]
+fn unsafe_code_is_in_two_rooms_alone() {
+    let folders = ["crates", "engines"].iter().flat_map(|folder| sources(folder));
+    let mut seen = 0;
+    for source in folders.chain([root().join("cli/src")]) {
+        if UNSAFE_ROOMS.iter().any(|room| source == root().join(room).join("src")) {
+            continue;
+        }
+        let file =
+            ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().find(|path| path.is_file());
+        let text = fs::read_to_string(file.unwrap()).unwrap();
+        assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{} does not forbid it", source.display());
+        seen += 1;
+    }
+    assert!(seen > 10, "only {seen} rooms were looked at");
+}
+
+/// Clippy holds this for blocks; here tests are looked at too, and that every room obeys the workspace's lints.
+#[test]
+fn every_unsafe_block_says_why_it_is_sound() {
+    let mut files = Vec::new();
+    ["crates", "engines", "cli"].iter().for_each(|folder| files.extend(rust_files(&root().join(folder))));
+    let mut blocks = 0;
+    for path in files.iter().filter(|path| !path.ends_with("architecture.rs")) {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        for (at, line) in lines.iter().enumerate() {
+            if line.starts_with("//") || !["unsafe {", "unsafe impl"].iter().any(|word| line.contains(word)) {
+                continue;
+            }
+            blocks += 1;
+            let said = lines[at.saturating_sub(8)..at].iter().any(|line| line.starts_with("// SAFETY:"));
+            assert!(said, "{}:{} has no SAFETY comment", path.display(), at + 1);
+        }
+    }
+    assert!(blocks > 50, "only {blocks} blocks were found");
+    for folder in ["crates", "engines"].map(|folder| root().join(folder)) {
+        for room in fs::read_dir(folder).unwrap() {
+            let manifest = fs::read_to_string(room.unwrap().path().join("Cargo.toml")).unwrap();
+            assert!(manifest.contains("[lints]\nworkspace = true"), "{manifest}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
@@ -35,7 +36,8 @@ fn init(name: &str) -> Result<(), Failure> {
         }
         _ => Failure::usage(format!("writing {name}: {error}")),
     };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(name).map_err(fail)?;
+    // People put passwords into it.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).map_err(fail)?;
     file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
     output::say(&format!("{name} is written; `slob conf` shows what it means"));
     Ok(())

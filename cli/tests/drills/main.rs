@@ -8,8 +8,11 @@ mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
+mod crash_server;
 mod data;
 mod durability;
+mod family;
+mod guards;
 mod limits;
 mod network;
 mod random;

@@ -121,7 +121,7 @@ fn a_slow_wire_shows_in_the_figures() {
         load(&folder, &target);
         // Statement by statement: each has to cross the wire.
         let run =
-            ["--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "2", "--loop", "client"];
+            ["--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "1", "--loop", "client"];
         let fast = folder.run_json(&run);
         wire.set(Weather::Delay(Duration::from_millis(4)));
         let slow = folder.run_json(&run);

@@ -9,15 +9,15 @@ use std::time::Duration;
 use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
 
-const PASSWORD: &str = "hunter2-4711-c0rrect";
+pub(super) const PASSWORD: &str = "hunter2-4711-c0rrect";
 
-struct Locked {
+pub(super) struct Locked {
     cluster: Cluster,
-    folder: Folder,
+    pub(super) folder: Folder,
 }
 
 /// A server that wants a password of the account `plain`.
-fn locked() -> Option<Locked> {
+pub(super) fn locked() -> Option<Locked> {
     if crate::cluster::skip(Version::V15) {
         return None;
     }
@@ -29,7 +29,7 @@ fn locked() -> Option<Locked> {
 }
 
 impl Locked {
-    fn target(&self) -> String {
+    pub(super) fn target(&self) -> String {
         format!("postgres://plain@127.0.0.1:{}/slob", self.cluster.port())
     }
 
@@ -44,7 +44,7 @@ impl Locked {
 }
 
 /// Every file below a folder that holds the password.
-fn holders(folder: &Path) -> Vec<String> {
+pub(super) fn holders(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -57,7 +57,7 @@ fn holders(folder: &Path) -> Vec<String> {
     found
 }
 
-fn contains(bytes: &[u8]) -> bool {
+pub(super) fn contains(bytes: &[u8]) -> bool {
     bytes.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes())
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -12,6 +13,8 @@ use tempfile::TempDir;
 
 use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
+use crate::family::kill_family;
+use crate::wire::{Weather, Wire};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);
@@ -49,6 +52,17 @@ impl Disk {
                 }
             }
         }
+    }
+
+    /// Leaves no room, while the program stands still: else it may be done before.
+    fn fill_under(&self, child: &Child) {
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+            assert!(sent.success(), "{name}: it had ended");
+        };
+        signal("-STOP");
+        self.fill();
+        signal("-CONT");
     }
 
     /// Leaves that much room.
@@ -114,7 +128,7 @@ fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
     let setup = ["setup", "--target", &target, "--scale", "32M", "--scan-table-sz", "64", "2"];
     let child = start(&folder, &setup);
     wait_for("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
-    disk.fill();
+    disk.fill_under(&child);
     assert_failed(&child.wait_with_output().unwrap(), FULL);
     disk.make_room();
     folder.slob(setup).success();
@@ -188,17 +202,20 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     data.fill_but(24);
     let refused = folder.slob(setup);
     assert!(refused.code == 2 && refused.stderr.contains("are free there"), "{}", refused.stderr);
-    // With room at first, which somebody else takes.
+    // With room at first, which somebody else takes while the load is slow.
     data.make_room();
-    data.fill_but(84);
-    let child = start(&folder, &setup);
-    wait_for("the load begins", || bytes_below(&space) > 100_000);
+    let wire = Wire::lay(Ipv4Addr::LOCALHOST.into(), cluster.port());
+    wire.set(Weather::Delay(Duration::from_millis(5)));
+    let slow = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
+    let setup_slowly = [&["setup", "--target", &slow], &setup[3..]].concat();
+    let child = start(&folder, &setup_slowly);
+    wait_for("the load begins", || bytes_below(&space) > 1_000_000);
     data.fill();
     assert_failed(&child.wait_with_output().unwrap(), FULL);
     data.make_room();
     folder.slob(setup).success();
     folder.slob(["drop", "--target", &target, "--yes"]).success();
-    // The log on a disk of its own: without room there the server dies.
+    // The log on a disk of its own.
     cluster.stop();
     let (inside, outside) = (cluster.data_folder().join("pg_wal"), log.path().join("wal"));
     let moved = Command::new("cp").arg("-a").args([&inside, &outside]).status().unwrap();
@@ -210,6 +227,8 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     let child = start(&folder, &setup);
     assert_failed(&child.wait_with_output().unwrap(), &["server's log", "no space", "make room"]);
     log.make_room();
+    kill_family(cluster.pid().unwrap());
+    cluster.kill9();
     cluster.restart().unwrap();
     folder.slob(setup).success();
     folder.slob(["verify", "--target", &target]).success();

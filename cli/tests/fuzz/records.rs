@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
 use slob_report::diff::Diff;
@@ -109,6 +109,50 @@ fn odd_records_give_reports() {
         }
     });
     assert!(all < 100 || were_read * 5 > all, "{were_read} of {all} were read: that shows little");
+}
+
+/// Every text of a record that may be anything is a script; its pages must show it, and not run it.
+#[test]
+fn no_text_of_a_record_becomes_part_of_a_page() {
+    let fixture = fs::read_to_string(&fixtures()[0]).unwrap();
+    let mut record: Value = serde_json::from_str(&fixture).unwrap();
+    record["marks"] = json!([{"at_s": 1.0, "text": "backup"}]);
+    record["notes"] = json!(["a note"]);
+    let mut texts = Vec::new();
+    pointers(&record, String::new(), &mut texts);
+    let mut changed = 0;
+    for text in texts {
+        let before = record.pointer(&text).cloned().unwrap();
+        *record.pointer_mut(&text).unwrap() = SCRIPT.into();
+        match serde_json::from_value::<Record>(record.clone()) {
+            Ok(_) => changed += 1,
+            Err(_) => *record.pointer_mut(&text).unwrap() = before,
+        }
+    }
+    assert!(changed > 50, "{changed}");
+    let odd: Record = serde_json::from_value(record).unwrap();
+    let good: Record = serde_json::from_str(&fixture).unwrap();
+    let page = run_page(&odd);
+    let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
+    let diff = diff_page(&Diff::of(&first, &second, 0.95).unwrap(), &first, &second);
+    for page in [page, diff] {
+        assert!(!page.contains("<script>alert"));
+        assert!(page.contains("alert(1)"), "it is shown");
+    }
+}
+
+fn pointers(value: &Value, path: String, texts: &mut Vec<String>) {
+    match value {
+        Value::String(_) => texts.push(path),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| pointers(item, format!("{path}/{at}"), texts));
+        }
+        Value::Object(fields) => {
+            let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
+            fields.iter().for_each(|(name, item)| pointers(item, format!("{path}/{}", escaped(name)), texts));
+        }
+        _ => {}
+    }
 }
 
 /// A file that ends anywhere is no record: that of a run that was copied while its disk was full.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::command::CommandLine;
 
 /// How often a command is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -42,11 +44,11 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A command for the shell.
+/// A command of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// The command.
-    pub command: String,
+    pub command: CommandLine,
     /// It is ended after that long.
     pub timeout: Duration,
 }
@@ -69,13 +71,14 @@ pub enum HookError {
 }
 
 impl Hook {
-    /// Runs the command with `sh -c` and waits for it. What it prints goes to stderr: stdout is for data.
+    /// Runs the command and waits for it. What it prints goes to stderr: stdout is for data.
     ///
     /// # Errors
     /// If it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
     pub fn call(&self, environment: &[(&str, String)], stop: &AtomicBool) -> Result<(), HookError> {
-        let mut child = Command::new("sh")
-            .args(["-c", &self.command])
+        let mut child = self
+            .command
+            .command()
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(std::io::stderr())
@@ -116,7 +119,8 @@ mod tests {
     use super::*;
 
     fn call(command: &str, timeout_ms: u64) -> Result<(), HookError> {
-        let hook = Hook { command: command.into(), timeout: Duration::from_millis(timeout_ms) };
+        let hook =
+            Hook { command: CommandLine::Shell(command.into()), timeout: Duration::from_millis(timeout_ms) };
         hook.call(&[("CAMPAIGN_VARIANT", "raw".into())], &AtomicBool::new(false))
     }
 
@@ -124,6 +128,22 @@ mod tests {
     fn its_exit_status_counts_and_it_knows_its_variant() {
         call("[ \"$CAMPAIGN_VARIANT\" = raw ]", 60_000).unwrap();
         assert!(matches!(call("exit 3", 60_000), Err(HookError::Status(status)) if status.code() == Some(3)));
+    }
+
+    #[test]
+    fn a_program_gets_its_arguments_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a $(touch b); 'c'").display().to_string();
+        let command = CommandLine::program(&["touch".into(), odd.clone()]).unwrap();
+        assert_eq!(command.to_string(), format!("touch {odd:?}"));
+        let hook = Hook { command, timeout: Duration::from_secs(60) };
+        hook.call(&[], &AtomicBool::new(false)).unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(names, [std::path::PathBuf::from(odd)]);
+        let none = CommandLine::program(&["no-such-program-anywhere".into()]).unwrap();
+        let hook = Hook { command: none, timeout: Duration::from_secs(60) };
+        assert!(matches!(hook.call(&[], &AtomicBool::new(false)), Err(HookError::Start(_))));
     }
 
     #[test]
@@ -138,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_it() {
-        let hook = Hook { command: "sleep 60".into(), timeout: Duration::from_secs(60) };
+        let hook = Hook { command: CommandLine::Shell("sleep 60".into()), timeout: Duration::from_secs(60) };
         assert!(matches!(hook.call(&[], &AtomicBool::new(true)), Err(HookError::Stopped)));
     }
 }

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod command;
 mod error;
 mod execute;
 mod hook;
@@ -24,6 +25,7 @@ mod state;
 mod store;
 
 pub use build::Campaign;
+pub use command::CommandLine;
 pub use error::{CampaignError, PlanError, PlanErrors};
 pub use execute::{Conductor, End, Event, Kept, Progress, RunFailure, carry_out};
 pub use hook::{Hook, HookError, Moment};

@@ -198,7 +198,7 @@ impl WorkloadRecord {
     /// Sessions altogether.
     #[must_use]
     pub fn sessions(&self) -> u32 {
-        self.schemas * self.threads_per_schema
+        self.schemas.saturating_mul(self.threads_per_schema)
     }
 }
 

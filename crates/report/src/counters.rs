@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sums::total;
 use slob_record::{OpKind, Record};
 use slob_stats::Histogram;
 
@@ -63,7 +64,7 @@ pub(crate) fn commits(record: &Record) -> Option<u64> {
 /// Time within operations, summed over the sessions, in seconds.
 pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
     record.window?;
-    let busy_us = || record.sessions.iter().map(|session| session.busy_us).sum::<u64>();
+    let busy_us = || total(record.sessions.iter().map(|session| session.busy_us));
     (!record.sessions.is_empty()).then(|| busy_us() as f64 / 1e6)
 }
 

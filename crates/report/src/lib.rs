@@ -32,6 +32,7 @@ pub mod info;
 mod near;
 mod recheck;
 mod summary;
+mod sums;
 mod text;
 mod verdicts;
 mod window;

@@ -1,5 +1,6 @@
 //! The part of a record's series that lies within the measured window.
 
+use crate::sums::total;
 use slob_record::{Interval, Record};
 use slob_stats::Point;
 
@@ -44,7 +45,7 @@ pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u6
         start_s < end_s && start_s + width_s > window.begin_s
     };
     let sum = |keep: &dyn Fn(&Point<'_, Interval>) -> bool| {
-        record.series.points().filter(|point| keep(point)).map(|point| operations_of(&point)).sum()
+        total(record.series.points().filter(|point| keep(point)).map(|point| operations_of(&point)))
     };
     Some((sum(&|point| inside(record, point)), sum(&touches)))
 }

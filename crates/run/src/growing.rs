@@ -35,10 +35,14 @@ impl GrowingSeries {
         merge_into(&mut self.open, middle.as_secs(), &interval);
     }
 
-    /// Takes in what the sessions reported; returns that and what was sampled since the last call.
+    /// Takes in what the sessions reported, as far as none of them is at it; returns that and what was sampled since the last call.
     pub(crate) fn collect(&mut self, tally: &Tally) -> Interval {
+        self.take_in(tally.drain_free_seconds())
+    }
+
+    fn take_in(&mut self, reported: BTreeMap<u64, Interval>) -> Interval {
         let mut recent = std::mem::take(&mut self.sampled);
-        for (second, interval) in tally.drain_seconds() {
+        for (second, interval) in reported {
             recent.merge(&interval);
             // What comes later than LATE counts to the oldest second that is still open.
             let oldest = self.open.keys().next().copied().unwrap_or(second);
@@ -63,7 +67,7 @@ impl GrowingSeries {
     }
 
     pub(crate) fn flush_all(&mut self, tally: &Tally) {
-        self.collect(tally);
+        self.take_in(tally.drain_seconds());
         self.settle(u64::MAX);
     }
 

@@ -86,7 +86,8 @@ pub fn run(
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
-    let sampler = Sampler::new(Arc::clone(&context.engine), device.clone(), spec.host_counters);
+    let sampler =
+        Sampler::new(Arc::clone(&context.engine), &prepared.server, device.clone(), spec.host_counters);
     let keeping = Keeping::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
@@ -152,7 +153,10 @@ impl Timeline<'_> {
                 .stack_size(SESSION_STACK)
                 .spawn(move || worker.work(engine.as_ref()))
                 .map_err(|error| {
-                    RunError::failed(format!("starting a thread for each of {count} sessions: {error}"))
+                    RunError::failed(format!(
+                        "starting a thread for each of {count} sessions: {error}; raise the limits of processes and memory \
+                         (ulimit -u, ulimit -v, or those of a container), or use fewer schemas or threads"
+                    ))
                 })?;
         }
         Ok(())

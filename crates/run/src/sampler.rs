@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Asked, Counter, Engine, Snapshot, Unanswered};
+use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
 use slob_host::{CpuTimes, Device, DeviceCounters, ProcessCpu, ProcessIo};
 use slob_record::{CpuSplit, DeviceUse, Interval};
 
@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Takes samples of one target and its host.
 pub(crate) struct Sampler {
     engine: Arc<dyn Engine>,
+    /// The database is in this process, where nothing can come between: it is asked without a thread of its own, for which
+    /// there may be no CPU to spare.
+    is_embedded: bool,
     device: Option<Device>,
     host_counters: bool,
     /// A question that has not been answered; no other is asked before.
@@ -50,8 +53,14 @@ pub(crate) struct Sample {
 
 impl Sampler {
     /// `device` is the one behind the data; nothing of the host is read without `host_counters`.
-    pub(crate) fn new(engine: Arc<dyn Engine>, device: Option<Device>, host_counters: bool) -> Self {
-        Self { engine, device, host_counters, late: RefCell::default() }
+    pub(crate) fn new(
+        engine: Arc<dyn Engine>,
+        server: &Server,
+        device: Option<Device>,
+        host_counters: bool,
+    ) -> Self {
+        let is_embedded = server.capabilities.embedded;
+        Self { engine, is_embedded, device, host_counters, late: RefCell::default() }
     }
 
     /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
@@ -93,6 +102,9 @@ impl Sampler {
         &self,
         question: impl FnOnce(&dyn Engine) -> T + Send + 'static,
     ) -> Result<T, Unanswered> {
+        if self.is_embedded {
+            return Ok(question(self.engine.as_ref()));
+        }
         if self.late.borrow().as_ref().is_some_and(|late| !late.has_come()) {
             return Err(Unanswered::Silence(PATIENCE));
         }

@@ -4,7 +4,7 @@
 //! nor with the number of operations, and no session waits for another one's lock for long.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
@@ -13,6 +13,8 @@ use slob_record::{Interval, KeptOperation, KindRecord, OpKind};
 use slob_stats::Merge;
 
 const SHARDS: usize = 16;
+/// How long all shards together may be waited for where nobody must wait.
+const SPIN: Duration = Duration::from_millis(2);
 
 /// The edges of the measured window, once they are known.
 #[derive(Debug, Default)]
@@ -160,9 +162,33 @@ impl Tally {
 
     /// Takes what was reported for each second since the last call.
     pub(crate) fn drain_seconds(&self) -> BTreeMap<u64, Interval> {
+        self.drain(|shard| Some(shard.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The same without waiting for sessions that are just reporting: where there are thousands of them to a CPU, one that
+    /// holds a shard may not go on for seconds, and the timeline must. What is in that shard comes with the next call.
+    pub(crate) fn drain_free_seconds(&self) -> BTreeMap<u64, Interval> {
+        let limit = Instant::now() + SPIN;
+        self.drain(|shard| {
+            loop {
+                match shard.try_lock() {
+                    Ok(guard) => return Some(guard),
+                    Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                    Err(TryLockError::WouldBlock) if Instant::now() >= limit => return None,
+                    Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+                }
+            }
+        })
+    }
+
+    fn drain<'a>(
+        &'a self,
+        lock: impl Fn(&'a Mutex<Shard>) -> Option<MutexGuard<'a, Shard>>,
+    ) -> BTreeMap<u64, Interval> {
         let mut seconds = BTreeMap::new();
-        for shard in &self.shards {
-            let taken = std::mem::take(&mut shard.lock().unwrap_or_else(PoisonError::into_inner).seconds);
+        for mut shard in self.shards.iter().filter_map(lock) {
+            let taken = std::mem::take(&mut shard.seconds);
+            drop(shard);
             for (second, interval) in taken {
                 merge_into(&mut seconds, second, &interval);
             }

@@ -153,7 +153,8 @@ fn sessions_go_round_robin_and_sockets_and_services_are_found() {
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(text(&services)), "{error}");
 }
 
-/// Makes an authority and a certificate of it for the name `localhost` alone; returns the authority's folder.
+/// Makes an authority and a certificate of it for `localhost` and for the address 0.0.0.0, which leads to this machine
+/// without being known for one of it; returns the authority's folder.
 fn certificates(cluster: &Cluster) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let openssl = |arguments: &str| {
@@ -168,7 +169,7 @@ fn certificates(cluster: &Cluster) -> tempfile::TempDir {
         ));
     }
     openssl(&format!("req {key} -keyout server.key -out server.csr -subj /CN=localhost"));
-    fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost\n").unwrap();
+    fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost,IP:0.0.0.0\n").unwrap();
     openssl(
         "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt",
     );
@@ -189,6 +190,8 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
         |host: &str, query: &str| format!("postgres://postgres@{host}:{}/postgres?{query}", cluster.port());
     let error = refused(&target("127.0.0.1", "sslmode=require"), &[]);
     assert!(error.to_string().contains("does not support TLS"), "{error}");
+    let error = refused(&target("0.0.0.0", ""), &[]).to_string();
+    assert!(error.contains("does not support TLS") && error.contains("?sslmode=prefer"), "{error}");
 
     let folder = certificates(&cluster);
     cluster.configure(&[("ssl", "on")]).unwrap();
@@ -212,6 +215,11 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
         ("localhost", "sslmode=verify-full&sslrootcert=system".to_owned(), false),
         ("localhost", roots.clone(), true),
         ("127.0.0.1", roots.clone(), false),
+        ("127.0.0.1", String::new(), true),
+        ("0.0.0.0", String::new(), false),
+        ("0.0.0.0", wrong_roots, false),
+        ("0.0.0.0", roots.clone(), true),
+        ("0.0.0.0", "sslmode=require".to_owned(), true),
     ] {
         match open(&target(host, &query), &[]) {
             Ok(mut client) => {
@@ -226,6 +234,8 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
             }
         }
     }
+    let unchecked = refused(&target("0.0.0.0", ""), &[]).to_string();
+    assert!(unchecked.contains("?sslmode=require"), "{unchecked}");
     let through_socket = format!("{}?sslmode=verify-full&{roots}", cluster.unix_target());
     open(&through_socket, &[]).unwrap();
     for encrypted in [target("localhost", &roots), through_socket] {

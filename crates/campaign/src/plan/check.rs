@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 
 use slob_spec::{Kind, Value};
 
-use super::raw::{RawHook, RawModel, RawPlan, RawVariant, Scalar};
+use super::raw::{RawCommand, RawHook, RawModel, RawPlan, RawVariant, Scalar};
 use super::{Hooks, Model, Pairs, Plan, Sessions, Variant};
+use crate::command::CommandLine;
 use crate::error::{PlanError, PlanErrors};
 use crate::hook::Hook;
 use crate::order::Order;
@@ -140,11 +141,16 @@ impl Checks<'_> {
             RawHook::Command(command) => (command, DEFAULT_TIMEOUT.to_owned()),
             RawHook::Timed { run, timeout } => (run, timeout.text()),
         };
-        if command.trim().is_empty() {
-            self.bad(place, key, command, "a command for the shell");
-        }
+        let command = match command {
+            RawCommand::Line(line) => Some(CommandLine::Shell(line.clone())),
+            RawCommand::Words(words) => CommandLine::program(words),
+        };
+        let Some(command) = command.filter(|command| !command.is_empty()) else {
+            self.bad(place, key, "", "a line for the shell, or a list of a program and its arguments");
+            return None;
+        };
         match TIMEOUT.parse(&timeout, ANY_BLOCK) {
-            Ok(Value::Duration(timeout)) => Some(Hook { command: command.clone(), timeout }),
+            Ok(Value::Duration(timeout)) => Some(Hook { command, timeout }),
             _ => {
                 self.bad(place, "timeout", &timeout, &TIMEOUT.permitted());
                 None

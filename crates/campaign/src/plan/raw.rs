@@ -81,8 +81,16 @@ pub(super) const MODEL_KEYS: &[&str] = &["name", "metric", "settings"];
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum RawHook {
-    Command(String),
-    Timed { run: String, timeout: Scalar },
+    Command(RawCommand),
+    Timed { run: RawCommand, timeout: Scalar },
+}
+
+/// A line for the shell, or a program with its arguments.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawCommand {
+    Line(String),
+    Words(Vec<String>),
 }
 
 /// A value, which becomes the text that `slob.conf` would have.

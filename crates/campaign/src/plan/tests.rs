@@ -77,6 +77,8 @@ fn every_key_is_read() {
 #[case("RUN_TIME = 300", "SCHEMAS = 3", "SCHEMAS is decided by the campaign (`sessions`)")]
 #[case("TABLESPACE = \"raw\"", "UPDATE_PCT = 5", "UPDATE_PCT is set by variant 'raw' and by model 'read'")]
 #[case("repeats = 10", "repeats = 0", "repeats is '0'; it must be 1 or more")]
+#[case("bounce = \"restart\"", "bounce = []", "a line for the shell, or a list of a program")]
+#[case("run = \"look\"", "run = \" \"", "a line for the shell, or a list of a program")]
 #[case("repeats = 10", "repeats = 4294967295", "77309411310 runs; at most 10000 are possible")]
 #[case("warmup_runs = 1", "warmup_runs = 101", "warmup_runs is '101'; it must be 0 to 100")]
 #[case("retries = 2", "retries = 4294967295", "retries is '4294967295'; it must be 0 to 100")]
@@ -86,6 +88,22 @@ fn what_is_wrong_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expec
     assert!(WHOLE.contains(right), "{right}");
     let error = Plan::parse("plan.toml", &WHOLE.replacen(right, wrong, 1)).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_hook_can_do_without_a_shell() {
+    let plan = WHOLE.replacen("bounce = \"restart\"", "bounce = [\"restart\", \"a b\"]", 1).replacen(
+        "run = \"look\"",
+        "run = [\"look\", \"$HOME\"]",
+        1,
+    );
+    let plan = Plan::parse("plan.toml", &plan).unwrap();
+    let shown = |moment| plan.variants[0].hooks.of(moment).unwrap().command.to_string();
+    assert_eq!(
+        (shown(Moment::Bounce).as_str(), shown(Moment::AfterRun).as_str()),
+        ("restart \"a b\"", "look $HOME")
+    );
+    assert_eq!(plan.variants[0].hooks.of(Moment::AfterRun).unwrap().timeout.as_secs(), 5);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the database did.
 
+use crate::sums::total;
 use slob_record::{OpKind, Record};
 
 use crate::counters::{
@@ -58,8 +59,8 @@ impl LoadFigures {
     pub(super) fn of(record: &Record, window_s: f64) -> Self {
         let by_kind = operations(record);
         let kind = |kind| by_kind.as_ref().map(|by_kind| by_kind.get(&kind).copied().unwrap_or(0));
-        let operations = by_kind.as_ref().map(|by_kind| by_kind.values().sum::<u64>());
-        let rows = by_kind.as_ref().map(|_| record.operations.values().map(|kind| kind.rows).sum::<u64>());
+        let operations = by_kind.as_ref().map(|by_kind| total(by_kind.values().copied()));
+        let rows = by_kind.as_ref().map(|_| total(record.operations.values().map(|kind| kind.rows)));
         let per_s = |amount: Option<u64>| amount.map(|amount| amount as f64 / window_s);
         let mb_per_s = |bytes: Option<u64>| per_s(bytes).map(|bytes| bytes / 1e6);
         let counted = |name| counter(record, name);

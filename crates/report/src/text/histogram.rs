@@ -8,6 +8,7 @@ use super::table::{Column, Table};
 use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency};
 use crate::figures::{mean_us, percentile_us};
 use crate::format::{count, micros, or_absent, percent};
+use crate::sums::total;
 
 /// Upper edges with their names: powers of two times a microsecond up to 512, then of a millisecond.
 const EDGES: [(u64, &str); 15] = [
@@ -73,7 +74,7 @@ fn rows(histogram: &Histogram) -> Vec<[String; 5]> {
     let (Some(first), Some(last)) = (counts.iter().position(filled), counts.iter().rposition(filled)) else {
         return Vec::new();
     };
-    let total: u64 = counts.iter().map(|(_, n)| n).sum();
+    let total = total(counts.iter().map(|(_, n)| *n));
     let of_all = |n: u64| 100.0 * n as f64 / total as f64;
     let mut seen = 0;
     let row = |(name, n): &(&str, u64)| {

@@ -10,6 +10,7 @@ use crate::counters::{
 };
 use crate::figures::Figures;
 use crate::format::{or_absent, percent, significant};
+use crate::sums::total;
 
 pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
     page.section("Load profile");
@@ -37,7 +38,7 @@ pub(super) fn write(page: &mut Page, record: &Record, figures: &Figures) {
 fn amounts(record: &Record, figures: &Figures) -> Vec<(&'static str, Option<f64>)> {
     let counted = |name| counter(record, name).map(|amount| amount as f64);
     let load = &figures.load;
-    let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
+    let rows = total(record.operations.values().map(|kind| kind.rows));
     let mut amounts = vec![
         ("DB time (s)", load.db_time_s),
         ("DB CPU (s)", figures.cpu.db_cpu_s),

@@ -7,6 +7,7 @@ use super::Page;
 use super::table::{Column, Table};
 use crate::counters::ratio;
 use crate::format::{duration_us, fixed, micros, or_absent, percent};
+use crate::sums::total;
 
 /// Difference between the most and the least, in percent of the median, from which on the slowest is named.
 const WIDE_PERCENT: f64 = 20.0;
@@ -33,7 +34,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
 }
 
 fn operations(session: &SessionRecord) -> u64 {
-    session.selects + session.updates + session.scans
+    total([session.selects, session.updates, session.scans])
 }
 
 fn mean_us(session: &SessionRecord) -> Option<f64> {

@@ -6,6 +6,7 @@ use super::Page;
 use super::table::{Column, Table};
 use crate::counters::ratio;
 use crate::format::{count, fixed, or_absent, plural};
+use crate::sums::total;
 
 /// With more schemas their layouts are summed up in one row.
 const MOST_SCHEMAS: usize = 8;
@@ -59,7 +60,7 @@ fn layout_row(name: String, schema: &SchemaRecord) -> [String; 5] {
 }
 
 fn summed(load: &LoadRecord) -> SchemaRecord {
-    let sum = |of: fn(&SchemaRecord) -> u64| load.schemas.iter().map(of).sum();
+    let sum = |of: fn(&SchemaRecord) -> u64| total(load.schemas.iter().map(of));
     SchemaRecord {
         schema: 0,
         rows: sum(|schema| schema.rows),

@@ -11,6 +11,7 @@ use crate::counters::{
 };
 use crate::figures::{Figures, all_operations};
 use crate::format::percent;
+use crate::sums::total;
 use crate::window::operations_within_and_touching;
 
 /// What a pair calls the device's own count.
@@ -94,7 +95,7 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
     let sessions = f64::from(record.workload.sessions());
     let edge_blocks = sessions * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
-    let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
+    let rows = total(record.operations.values().map(|kind| kind.rows));
     let logical = counter(record, LOGICAL_READS).map(|logical| {
         // Pages of indexes, and the second visit that a change takes, come on top of the rows.
         Pair::new(Rule::AtLeast, ("logical reads", logical), ("rows of operations", rows), edge_blocks)
@@ -145,10 +146,10 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
 
 /// This program's own totals, which are added up on different ways.
 fn own_pairs(record: &Record) -> Vec<Pair> {
-    let total: u64 = record.operations.values().map(|kind| kind.operations).sum();
+    let by_kind = total(record.operations.values().map(|kind| kind.operations));
     let sessions = || record.sessions.iter();
-    let by_sessions: u64 = sessions().map(|session| session.selects + session.updates + session.scans).sum();
-    let kinds = ("operations by kind", total);
+    let by_sessions = total(sessions().flat_map(|session| [session.selects, session.updates, session.scans]));
+    let kinds = ("operations by kind", by_kind);
     let mut pairs = Vec::new();
     if let Some(db_time_s) = db_time_s(record) {
         pairs.push(Pair::new(Rule::Equal, ("operations by session", by_sessions), kinds, 0.0));

@@ -10,6 +10,7 @@ use crate::origin::Origin;
 use crate::param::{Group, Param};
 use crate::spec::EngineOptions;
 use crate::table::{DEFAULT_BLOCK_BYTES, Table};
+use crate::value::Secret;
 use crate::values::{FromValue, Value};
 use crate::warning::Warning;
 
@@ -101,6 +102,16 @@ impl Settings {
         place: &str,
     ) -> Result<Resolved, SpecErrors> {
         resolve::overridden(self, table, pairs, place)
+    }
+
+    /// These settings with a password for TARGET, as it was typed in. Nothing else shows that there is one.
+    #[must_use]
+    pub fn with_password(mut self, password: Secret) -> Self {
+        let target = self.entries.iter_mut().find(|entry| entry.param.key == "TARGET");
+        if let Some(Value::Target(target)) = target.and_then(|entry| entry.value.as_mut()) {
+            *target = target.clone().with_password(password);
+        }
+        self
     }
 
     /// All parameters in the order of the table.

@@ -7,6 +7,7 @@ use crate::{
     ConfFile, Group, Kind, Origin, Param, Resolved, Settings, SpecErrors, Table, init_text, markdown,
     to_conf_text,
 };
+use crate::{Secret, Value};
 
 static OPTIONS: &[Param] = &[
     Param::new("CACHE_MB", Kind::Count { min: 1, max: 1 << 20 }, Group::Engine("demo"), "cache in MiB")
@@ -307,4 +308,19 @@ proptest! {
     fn any_values_are_an_answer(key in prop::sample::select(table().params().to_vec()), text in "(?s).*") {
         let _ = Settings::resolve(&table(), None, &[], &[(key.key.to_owned(), text)]);
     }
+}
+
+#[test]
+fn a_password_that_was_typed_in_belongs_to_the_target_and_is_not_shown() {
+    let table = Table::new("file:./slob-data", &[]);
+    let flags = [("TARGET".to_owned(), "db://u:old@h/d".to_owned())];
+    let settings = Settings::resolve(&table, None, &[], &flags).unwrap().settings;
+    let settings = settings.with_password(Secret::new("tiger"));
+    let Some(Value::Target(target)) = settings.value("TARGET") else { panic!("no target") };
+    assert_eq!(target.password().map(Secret::expose), Some("tiger"));
+    assert!(!format!("{settings:?}").contains("tiger"));
+    let pairs = [("RUN_TIME".to_owned(), "5".to_owned())];
+    let other = settings.overridden(&table, &pairs, "plan").unwrap().settings;
+    let Some(Value::Target(target)) = other.value("TARGET") else { panic!("no target") };
+    assert_eq!(target.password().map(Secret::expose), Some("tiger"));
 }

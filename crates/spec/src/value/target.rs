@@ -61,6 +61,12 @@ impl Target {
         &self.endpoints
     }
 
+    /// The same address with another password, or with one at all.
+    #[must_use]
+    pub fn with_password(self, password: Secret) -> Self {
+        Self { password: Some(password), ..self }
+    }
+
     /// The same address with other hosts: a list as it may stand in a target, `host:port,host:port`.
     ///
     /// # Errors

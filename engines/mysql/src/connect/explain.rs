@@ -5,19 +5,24 @@ use std::io;
 use mysql::{DriverError, Error};
 use slob_engine::{EngineError, ErrorKind, Unanswered};
 
-/// Translates an error of connecting. `step` names the endpoint and the user.
-pub(super) fn explain(step: String, error: &Error) -> EngineError {
+/// Translates an error of connecting. `step` names the endpoint and the user; `hint` is what is known about the password.
+pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
     let (kind, message, advice) = match error {
         Error::MySqlError(server) => {
             let (kind, advice) = refused(server.code);
             let code = format!("error {}", server.code);
+            let advice = match hint {
+                Some(hint) if kind == ErrorKind::Privilege => format!("{advice}; {hint}"),
+                _ => advice.to_owned(),
+            };
             return EngineError::new(kind, step, server.message.clone()).with_code(code).with_advice(advice);
         }
         Error::TlsError(tls) => (ErrorKind::Connection, format!("{tls:?}"), TLS),
         Error::DriverError(DriverError::TlsNotSupported) => (
             ErrorKind::Connection,
             "the server does not offer TLS".into(),
-            "switch TLS on in the server, or allow plain connections with ssl-mode=preferred",
+            "switch TLS on in the server, or say ?ssl-mode=preferred in the target: then the connection is not encrypted, and \
+             everybody on the way can read it",
         ),
         Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => {
             (ErrorKind::Connection, why.clone(), network(*kind))
@@ -31,6 +36,8 @@ pub(super) fn explain(step: String, error: &Error) -> EngineError {
             (ErrorKind::Connection, error.to_string(), TLS)
         }
         Error::IoError(error) => (ErrorKind::Connection, error.to_string(), network(error.kind())),
+        // Where TLS wraps the protocol, its errors come through that of the protocol.
+        other if other.to_string().contains("certificate") => (ErrorKind::Connection, other.to_string(), TLS),
         other => (ErrorKind::Connection, other.to_string(), "see the server's log"),
     };
     EngineError::new(kind, step, message).with_advice(advice)
@@ -44,13 +51,13 @@ pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
 }
 
 const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the host \
-                   as a subject alternative name";
+                   as a subject alternative name; ?ssl-mode=required in the target encrypts without asking who answers";
 
 fn refused(code: u16) -> (ErrorKind, &'static str) {
     match code {
         1045 | 1698 => (
             ErrorKind::Privilege,
-            "give the password in MYSQL_PWD, in [client] of ~/.my.cnf or in the target, and check the user's name and host",
+            "give the password in MYSQL_PWD, in [client] of ~/.my.cnf (mode 0600) or in the target, and check the user's name and host",
         ),
         1044 => (ErrorKind::Privilege, "GRANT the role rights on that database, or name none in the target"),
         1049 => (ErrorKind::Usage, "name no database in the target: schemas are databases of their own"),

@@ -42,6 +42,8 @@ pub(crate) struct Connector {
     user: String,
     password: Option<Secret>,
     database: Option<String>,
+    /// What people should know if the password is refused.
+    hint: Option<String>,
     timeout: Duration,
 }
 
@@ -62,11 +64,14 @@ impl Connector {
             EngineError::new(ErrorKind::Usage, "reading the target", message)
                 .with_advice("write mysql://USER@host")
         })?;
+        let password = target.password().cloned().or_else(|| sources.get("password").map(Secret::new));
+        let hint = sources.ignored().filter(|_| password.is_none()).map(str::to_owned);
         Ok(Self {
             endpoints: endpoint::endpoints(target.endpoints(), &sources)?,
             tls: Tls::from_sources(&sources)?,
             user,
-            password: target.password().cloned().or_else(|| sources.get("password").map(Secret::new)),
+            password,
+            hint,
             database: target.database().map(str::to_owned),
             timeout: connect_timeout(&sources)?,
         })
@@ -86,7 +91,7 @@ impl Connector {
             made => made,
         });
         made.map_err(|silence| unanswered(self.step(place), &silence))?
-            .map_err(|error| explain(self.step(place), &error))
+            .map_err(|error| explain(self.step(place), &error, self.hint.as_deref()))
     }
 
     fn options(&self, place: &Endpoint) -> OptsBuilder {
@@ -173,6 +178,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(".my.cnf"), "[client]\nuser=filed\npassword=from file\nport=3310\n")
             .unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(home.path().join(".my.cnf"), private).unwrap();
         let variables =
             [("HOME", home.path().to_str().unwrap()), ("MYSQL_PWD", "from variable"), ("MYSQL_HOST", "db9")];
         let full = connector("mysql://joe:inline@db1:3307,db2/x", &variables).unwrap();

@@ -7,7 +7,7 @@ use slob_engine::{EngineError, ErrorKind};
 use slob_spec::Target;
 
 use super::environment::Environment;
-use super::options_file;
+use super::options_file::{self, Found};
 
 /// The parameters that a target's query or an option file may hold, and their variables. Names as in the clients of the
 /// servers.
@@ -31,6 +31,8 @@ const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 pub(super) struct Sources<'a> {
     target: &'a Target,
     files: BTreeMap<String, String>,
+    /// Why a password of a file was not taken.
+    ignored: Option<String>,
     environment: &'a Environment<'a>,
 }
 
@@ -43,17 +45,26 @@ impl<'a> Sources<'a> {
         for (name, _) in target.query() {
             check(name)?;
         }
-        let mut files = BTreeMap::new();
+        let (mut files, mut ignored) = (BTreeMap::new(), None);
+        let mut take = |found: Found| {
+            files.extend(found.options);
+            ignored = found.ignored.or(ignored.take());
+        };
         if let Some(named) = target.query_value("defaults-file") {
-            files.extend(options_file::read(&PathBuf::from(named))?);
+            take(options_file::read(&PathBuf::from(named))?);
         } else {
             let usual = FILES.into_iter().map(PathBuf::from).chain(environment.home(".my.cnf"));
             for path in usual.filter(|path| path.is_file()) {
                 // One that this account may not read is not meant for it.
-                files.extend(options_file::read(&path).unwrap_or_default());
+                let _ = options_file::read(&path).map(&mut take);
             }
         }
-        Ok(Self { target, files, environment })
+        Ok(Self { target, files, ignored, environment })
+    }
+
+    /// Why a password that is in an option file was not taken.
+    pub(super) fn ignored(&self) -> Option<&str> {
+        self.ignored.as_deref()
     }
 
     /// The value of a parameter, if any source has it.

@@ -8,8 +8,8 @@
 //! | `verify_ca` | yes | must come from an authority |
 //! | `verify_identity` | yes | and must be made out to the host's name or address |
 //!
-//! The default is `verify_identity` where `ssl-ca` is named, `disabled` for a server on this machine, and `preferred`
-//! otherwise. Authorities are the well-known ones and those of `ssl-ca`. Unix sockets are never encrypted.
+//! The default is `disabled` for a server on this machine if no `ssl-ca` is named, and `verify_identity` for all others: a
+//! password goes to nobody who can't show who he is, unless that was asked for. Authorities are the well-known ones and those of `ssl-ca`. Unix sockets are never encrypted.
 
 use std::path::PathBuf;
 
@@ -76,11 +76,11 @@ impl Tls {
     }
 
     fn mode_for(&self, endpoint: &Endpoint) -> Mode {
-        self.mode.unwrap_or(match (&self.authority, endpoint.is_local()) {
-            (Some(_), _) => Mode::VerifyIdentity,
-            (None, true) => Mode::Disabled,
-            (None, false) => Mode::Preferred,
-        })
+        let unsaid = match self.authority {
+            None if endpoint.is_local() => Mode::Disabled,
+            _ => Mode::VerifyIdentity,
+        };
+        self.mode.unwrap_or(unsaid)
     }
 }
 
@@ -119,7 +119,11 @@ mod tests {
         let plain = Tls { mode: None, authority: None, identity: None };
         assert!(plain.options(&network("127.0.0.1")).is_none());
         let remote = plain.options(&network("db1")).unwrap();
-        assert!(remote.accept_invalid_certs() && plain.may_be_plain(&network("db1")));
+        assert!(!remote.accept_invalid_certs() && !remote.skip_domain_validation());
+        assert!(!plain.may_be_plain(&network("db1")));
+        let asked = Tls { mode: Some(Mode::Preferred), ..plain.clone() };
+        assert!(asked.options(&network("db1")).unwrap().accept_invalid_certs());
+        assert!(asked.may_be_plain(&network("db1")));
         let named = Tls { authority: Some("/ca.pem".into()), ..plain.clone() };
         let checked = named.options(&network("localhost")).unwrap();
         assert!(!checked.accept_invalid_certs() && !checked.skip_domain_validation());

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use slob_engine::{OpOutcome, Outcome};
+use slob_engine::{OpOutcome, Outcome, ServerClock};
 use slob_method::Op;
 
 /// Puts what a procedure answered into `outcome`: for each operation its end in microseconds since the start, the rows,
-/// and, if it pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. `begun_ns` is when the call began, and `took` how long it took here; the
-/// work is placed in the middle of that, which is off by half a round trip at most. False if the answer does not fit
-/// the operations.
+/// and, if it pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. `begun_ns` is when
+/// the call began, and `took` how long it took here; the work is placed in the middle of that, which is off by half a round
+/// trip at most. False if the answer does not fit the operations.
 pub(super) fn decode(
     ops: &[Op],
     answer: &[u8],
@@ -17,61 +17,47 @@ pub(super) fn decode(
     took: Duration,
     outcome: &mut Outcome,
 ) -> bool {
-    let mut numbers = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty()).map(number);
-    let end_us = last_moment(ops, answer, is_open);
-    let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-    let offset = begun_ns + took_ns.saturating_sub(end_us.saturating_mul(1000)) / 2;
-    let mut start_us = 0_u64;
+    let mut clock = ServerClock::new(0, took);
+    // What does not fit is found when it is put into the outcome.
+    let _ = follow(ops, answer, is_open, &mut clock, |_, _, _| ());
+    let offset = begun_ns + clock.unseen_ns() / 2;
+    let mut clock = ServerClock::new(0, took);
+    follow(ops, answer, is_open, &mut clock, |start_ns, duration_ns, rows| {
+        outcome.push(OpOutcome { start_ns: offset + start_ns, duration_ns, rows });
+    })
+    .is_some()
+}
+
+/// Reads an answer; `on_done` hears the start and the duration of each operation by `clock`, and its rows. An error ended the
+/// call wherever the answer ends. `None` if it does not fit the operations.
+fn follow(
+    ops: &[Op],
+    answer: &[u8],
+    is_open: bool,
+    clock: &mut ServerClock,
+    mut on_done: impl FnMut(u64, u64, u64),
+) -> Option<()> {
+    let mut words = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty());
     for op in ops {
-        let Some(first) = numbers.next() else { return true };
         if is_open {
-            let Some(begun) = first else { return false };
-            start_us = start_us.max(begun);
+            let Some(begun) = words.next() else { return Some(()) };
+            clock.advance(number(begun)?);
         }
-        let end = if is_open { numbers.next() } else { Some(first) };
-        // An error may come between the start of an operation and its end.
-        let Some(end) = end else { return true };
-        let (Some(end), Some(Some(rows))) = (end, numbers.next()) else { return false };
-        outcome.push(OpOutcome {
-            start_ns: offset.saturating_add(start_us.saturating_mul(1000)),
-            duration_ns: end.saturating_sub(start_us).saturating_mul(1000),
-            rows,
-        });
-        start_us = start_us.max(end);
+        // An error may come between the start of an operation and its end, and between that and its pause.
+        let Some(end) = words.next() else { return Some(()) };
+        let (end, rows) = (number(end)?, u64::try_from(number(words.next()?)?).unwrap_or(0));
+        let start_ns = clock.elapsed_ns();
+        on_done(start_ns, clock.advance(end), rows);
         if op.pause_us > 0 && !is_open {
-            // An error may come between an operation and its pause.
-            let Some(woken) = numbers.next() else { return true };
-            let Some(woken) = woken else { return false };
-            start_us = start_us.max(woken);
+            let Some(woken) = words.next() else { return Some(()) };
+            clock.advance(number(woken)?);
         }
     }
-    numbers.next().is_none()
+    words.next().is_none().then_some(())
 }
 
-/// The last moment of an answer; 0 if it holds none.
-fn last_moment(ops: &[Op], answer: &[u8], is_open: bool) -> u64 {
-    let mut numbers = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty()).filter_map(number);
-    let mut last = 0;
-    for op in ops {
-        if is_open {
-            numbers.next();
-        }
-        let (Some(end), Some(_)) = (numbers.next(), numbers.next()) else { break };
-        last = last.max(end);
-        if op.pause_us > 0
-            && !is_open
-            && let Some(woken) = numbers.next()
-        {
-            last = last.max(woken);
-        }
-    }
-    last
-}
-
-/// A number; a moment before the start, after the server's clock was set back, is the start.
-fn number(text: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(text).ok()?;
-    text.parse::<i64>().ok().map(|number| u64::try_from(number).unwrap_or(0))
+fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -116,6 +102,12 @@ mod tests {
     fn a_clock_that_goes_back_makes_no_negative_time() {
         let ops = decoded(&[0, 0, 0], "10 3 -4 3 12 3", 12).unwrap();
         assert_eq!(ops.iter().map(|op| op.1).collect::<Vec<_>>(), [10_000, 0, 2000]);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
+        let ops = decoded(&[0, 0], "10 3 3600000020 3", 30).unwrap();
+        assert_eq!(ops, [(0, 10_000, 3), (10_000, 20_000, 3)]);
     }
 
     #[test]

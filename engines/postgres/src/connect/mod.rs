@@ -93,8 +93,9 @@ impl Connector {
         let login = Login::new(target, &sources, environment)?;
         let common = common_config(&login, &sources)?;
         let endpoints = endpoint::endpoints(target.endpoints(), &sources)?;
+        let remote = endpoints.iter().any(|endpoint| !endpoint.is_local());
         let servers = endpoints.into_iter().map(|endpoint| Server::new(endpoint, &common, &login)).collect();
-        let tls = Tls::from_sources(&sources, environment)?;
+        let tls = Tls::from_sources(&sources, environment, remote)?;
         Ok(Self { servers, tls, user: login.user, database: login.database })
     }
 
@@ -122,9 +123,10 @@ impl Connector {
                 config.ssl_mode(SslMode::Disable);
                 None
             }
-            Tls::On { mode, connect } => {
+            Tls::On { mode, connect, remote_only } => {
                 if matches!(server.endpoint.place, Place::Network(_)) {
-                    config.ssl_mode(*mode);
+                    let plain = *remote_only && server.endpoint.is_local();
+                    config.ssl_mode(if plain { SslMode::Disable } else { *mode });
                 }
                 Some(connect.clone())
             }

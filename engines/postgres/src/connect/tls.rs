@@ -3,13 +3,15 @@
 //! | `sslmode` | encrypted | certificate |
 //! | --- | --- | --- |
 //! | `disable` | no | - |
-//! | `prefer` (default) | if the server offers it | not checked |
+//! | `prefer` | if the server offers it | not checked |
 //! | `require` | yes | not checked; as `verify-ca` if a file of roots is named or `~/.postgresql/root.crt` is there |
 //! | `verify-ca` | yes | must come from one of the roots |
 //! | `verify-full` | yes | and must be made out to the host's name or address |
 //!
-//! Where encryption is asked for without a mode (`sslrootcert=...` or `ssl=true` alone), it is `verify-full`. Unlike
-//! libpq, whose mode `allow` is refused here, `prefer` does not try again without encryption when a handshake fails.
+//! Without a mode it is `prefer` for servers on this machine, and `verify-full` for all others: a password goes to nobody
+//! who can't show who he is, unless that was asked for. libpq's default is `prefer` everywhere. Where encryption is asked for
+//! without a mode (`sslrootcert=...` or `ssl=true` alone), it is `verify-full` too. Unlike libpq, whose mode `allow` is
+//! refused here, `prefer` does not try again without encryption when a handshake fails.
 //! Roots are those of `sslrootcert`, else of `~/.postgresql/root.crt`, else the system's; `sslrootcert=system` names
 //! the last. Unix sockets are never encrypted.
 
@@ -48,22 +50,23 @@ enum Check {
 pub(super) enum Tls {
     /// Never.
     Off,
-    /// If the server offers it, or always.
-    On { mode: SslMode, connect: Connect },
+    /// If the server offers it, or always; with `remote_only` not for a server on this machine.
+    On { mode: SslMode, connect: Connect, remote_only: bool },
 }
 
 impl Tls {
-    /// Reads the mode, the roots and the client's certificate.
+    /// Reads the mode, the roots and the client's certificate. `remote` says whether a server is on another machine.
     ///
     /// # Errors
     /// If the mode is not known, or a file can't be used.
     pub(super) fn from_sources(
         sources: &Sources<'_>,
         environment: &Environment<'_>,
+        remote: bool,
     ) -> Result<Self, EngineError> {
         let named = sources.get("sslrootcert");
         let own = environment.home(".postgresql/root.crt").filter(|path| path.is_file());
-        let Some((mode, check)) = mode(sources, own.is_some())? else { return Ok(Self::Off) };
+        let Some((mode, check)) = mode(sources, own.is_some(), remote)? else { return Ok(Self::Off) };
         let provider = Arc::new(ring::default_provider());
         let verifier: Arc<dyn ServerCertVerifier> = if check == Check::Nothing {
             Arc::new(AnyCertificate::new(&provider))
@@ -85,19 +88,24 @@ impl Tls {
             Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?,
             None => config.with_no_client_auth(),
         };
-        Ok(Self::On { mode, connect: Connect(MakeRustlsConnect::new(config)) })
+        let remote_only = remote && !is_asked_for(sources);
+        Ok(Self::On { mode, connect: Connect(MakeRustlsConnect::new(config)), remote_only })
     }
 }
 
 /// The mode for the client library, and what is checked; `None` if nothing is to be encrypted.
-fn mode(sources: &Sources<'_>, own_roots: bool) -> Result<Option<(SslMode, Check)>, EngineError> {
+fn mode(
+    sources: &Sources<'_>,
+    own_roots: bool,
+    remote: bool,
+) -> Result<Option<(SslMode, Check)>, EngineError> {
     let roots_named = sources.get("sslrootcert").is_some();
     let asked_for = match sources.get("ssl").as_deref() {
         Some("true") => true,
         None | Some("false") => roots_named,
         Some(other) => return Err(usage(format!("ssl={other} is neither true nor false"))),
     };
-    let default = if asked_for { "verify-full" } else { "prefer" };
+    let default = if asked_for || remote { "verify-full" } else { "prefer" };
     let mode = sources.get("sslmode").unwrap_or_else(|| default.to_owned());
     Ok(Some(match mode.as_str() {
         "disable" => return Ok(None),
@@ -108,6 +116,11 @@ fn mode(sources: &Sources<'_>, own_roots: bool) -> Result<Option<(SslMode, Check
         "verify-full" => (SslMode::Require, Check::AuthorityAndName),
         other => return Err(usage(format!("sslmode={other} is not known"))),
     }))
+}
+
+/// Whether anything was said about encryption.
+fn is_asked_for(sources: &Sources<'_>) -> bool {
+    ["sslmode", "ssl", "sslrootcert"].iter().any(|keyword| sources.get(keyword).is_some())
 }
 
 fn webpki(

@@ -4,11 +4,11 @@ use std::error::Error;
 use std::time::Duration;
 
 use postgres::types::{FromSql, Type};
-use slob_engine::{OpOutcome, Outcome};
+use slob_engine::{OpOutcome, Outcome, ServerClock};
 use slob_method::Batch;
 
 /// A moment of the server's clock, in microseconds since 2000: how `timestamptz` is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment(pub(super) i64);
 
 impl<'a> FromSql<'a> for Moment {
@@ -21,16 +21,10 @@ impl<'a> FromSql<'a> for Moment {
     }
 }
 
-impl Moment {
-    /// Nanoseconds since an earlier moment; 0 if the server's clock was set back between them.
-    fn since(self, earlier: Self) -> u64 {
-        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0).saturating_mul(1000)
-    }
-}
-
 /// Puts what the procedure returned into `outcome`. `times` holds the start, and for each operation its end and, if it
-/// pauses, the end of its pause; in an open loop its start and its end. The two clocks are not the same one: the work is placed in the middle of the time
-/// that the call took here, which is off by half a round trip at most. False if the answer does not fit the batch.
+/// pauses, the end of its pause; in an open loop its start and its end. The two clocks are not the same one: the work is placed
+/// in the middle of the time that the call took here, which is off by half a round trip at most. False if the answer does not
+/// fit the batch.
 pub(super) fn decode(
     batch: &Batch,
     times: &[Moment],
@@ -38,26 +32,25 @@ pub(super) fn decode(
     took: Duration,
     outcome: &mut Outcome,
 ) -> bool {
-    let (Some(&began), Some(&ended)) = (times.first(), times.last()) else { return false };
-    let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-    let offset = took.saturating_sub(ended.since(began)) / 2;
-    let mut rest = times[1..].iter();
-    let mut start = began;
+    let Some((&Moment(began), rest)) = times.split_first() else { return false };
+    let mut clock = ServerClock::new(began, took);
+    for Moment(moment) in rest {
+        clock.advance(*moment);
+    }
+    let offset = clock.unseen_ns() / 2;
+    clock = ServerClock::new(began, took);
+    let mut rest = rest.iter();
     for (op, rows) in batch.ops().iter().zip(seen) {
         if batch.dues_ns().is_some() {
-            let Some(&woken) = rest.next() else { return false };
-            start = woken;
+            let Some(Moment(woken)) = rest.next() else { return false };
+            clock.advance(*woken);
         }
-        let (Some(&end), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
-        outcome.push(OpOutcome {
-            start_ns: offset + start.since(began),
-            duration_ns: end.since(start),
-            rows,
-        });
-        start = end;
+        let (Some(Moment(end)), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
+        let start_ns = offset + clock.elapsed_ns();
+        outcome.push(OpOutcome { start_ns, duration_ns: clock.advance(*end), rows });
         if op.pause_us > 0 {
-            let Some(&woken) = rest.next() else { return false };
-            start = woken;
+            let Some(Moment(woken)) = rest.next() else { return false };
+            clock.advance(*woken);
         }
     }
     seen.len() <= batch.ops().len() && rest.next().is_none()
@@ -104,6 +97,15 @@ mod tests {
         let times = moments(&[1000, 1010, 990]);
         assert!(decode(&batch(&[0, 0]), &times, &[3, 3], Duration::from_micros(10), &mut outcome));
         assert_eq!(outcome.ops()[1].duration_ns, 0);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
+        let mut outcome = Outcome::new();
+        let times = moments(&[1000, 1010, 3_600_001_020]);
+        assert!(decode(&batch(&[0, 0]), &times, &[3, 3], Duration::from_micros(30), &mut outcome));
+        let ops: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns)).collect();
+        assert_eq!(ops, [(0, 10_000), (10_000, 20_000)]);
     }
 
     #[test]

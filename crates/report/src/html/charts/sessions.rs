@@ -5,6 +5,7 @@ use slob_record::{Record, SessionRecord};
 use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::counters::ratio;
 use crate::format::{count, duration_us, plural};
+use crate::sums::total;
 
 /// With more sessions the bars are of a histogram.
 const MOST_BARS: usize = 64;
@@ -63,7 +64,7 @@ struct Measure {
 }
 
 fn operations(session: &SessionRecord) -> u64 {
-    session.selects + session.updates + session.scans
+    total([session.selects, session.updates, session.scans])
 }
 
 fn spread(record: &Record, measure: &Measure) -> Result<Drawing, Absent> {

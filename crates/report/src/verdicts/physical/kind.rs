@@ -5,6 +5,7 @@ use slob_record::Record;
 use crate::counters::{PHYSICAL_READS, PHYSICAL_WRITE, REDO_SYNC, counter, latency, ratio};
 use crate::figures::Figures;
 use crate::format::{fixed, percent};
+use crate::sums::total;
 
 /// Above this hit ratio a run is a test of cached (logical) reads, and meant as one.
 const CACHED_HIT_PERCENT: f64 = 99.0;
@@ -39,6 +40,6 @@ pub(super) fn writes(record: &Record, figures: &Figures) -> Option<String> {
 fn percent_of_db_time(record: &Record, figures: &Figures) -> Option<f64> {
     let sums: Vec<u64> =
         [PHYSICAL_WRITE, REDO_SYNC].iter().filter_map(|name| Some(latency(record, name)?.sum())).collect();
-    let seconds = (!sums.is_empty()).then(|| sums.iter().sum::<u64>() as f64 / 1e9)?;
+    let seconds = (!sums.is_empty()).then(|| total(sums.iter().copied()) as f64 / 1e9)?;
     ratio(100.0 * seconds, figures.load.db_time_s?)
 }

@@ -1,0 +1,128 @@
+//! The server is killed, or the program, at moments drawn by chance. What is then started must go on.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::cluster::{Cluster, Version};
+use crate::common::{Folder, SLOB};
+use crate::family::kill_family;
+use crate::random::Random;
+use crate::server::MariaDb;
+use crate::times;
+
+/// How long the program may go on after its server was killed.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// A server that can be killed and started again.
+enum Server {
+    Postgres(Cluster),
+    MariaDb(MariaDb),
+}
+
+impl Server {
+    fn target(&self) -> String {
+        match self {
+            Self::Postgres(cluster) => cluster.target(),
+            Self::MariaDb(mariadb) => mariadb.target("root"),
+        }
+    }
+
+    fn kill(&mut self) {
+        match self {
+            Self::Postgres(cluster) => {
+                kill_family(cluster.pid().unwrap());
+                cluster.kill9();
+            }
+            Self::MariaDb(mariadb) => mariadb.kill9(),
+        }
+    }
+
+    fn restart(&mut self) {
+        match self {
+            Self::Postgres(cluster) => cluster.restart().unwrap(),
+            Self::MariaDb(mariadb) => mariadb.restart().unwrap(),
+        }
+    }
+}
+
+fn start(folder: &Folder, words: &[&str]) -> Child {
+    let mut command = Command::new(SLOB);
+    command.args(words).current_dir(folder.path()).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the end after the server was killed: it failed, or had been done before, and says why.
+fn ends(child: Child, words: &[&str]) {
+    let since = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(since.elapsed() < PATIENCE, "{words:?} after {:?}: {said}", since.elapsed());
+    assert!(
+        [Some(0), Some(2), Some(3)].contains(&output.status.code()),
+        "{words:?}: {}: {said}",
+        output.status
+    );
+    assert!(!said.contains("panicked"), "{words:?}: {said}");
+}
+
+/// Kills somebody at a moment within `whole`.
+fn somebody_is_killed(
+    server: &mut Server,
+    mut child: Child,
+    whole: Duration,
+    words: &[&str],
+    random: &mut Random,
+) {
+    let end = Instant::now() + Duration::from_micros(random.below(whole.as_micros() as u64));
+    while Instant::now() < end && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    if random.below(2) == 0 {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    } else {
+        server.kill();
+        ends(child, words);
+        server.restart();
+    }
+}
+
+fn loads_and_runs(mut server: Server) {
+    let (folder, target, mut random) = (Folder::new(), server.target(), Random::new());
+    let setup = ["setup", "--target", &target, "--scale", "4096", "--scan-table-sz", "64", "2"];
+    let run = ["run", "--target", &target, "-s", "2", "-t", "2", "--scale", "4096", "--update-pct", "30"];
+    let run = [&run[..], &["--warmup", "1", "--run-time", "1"]].concat();
+    let took = |words: &[&str]| {
+        let begun = Instant::now();
+        folder.slob(words.iter().copied()).success();
+        begun.elapsed()
+    };
+    let (load_time, run_time) = (took(&setup), took(&run));
+    for _ in 0..times(1, 50) {
+        folder.slob(["drop", "--target", &target, "--yes"]).success();
+        let child = start(&folder, &setup);
+        somebody_is_killed(&mut server, child, load_time, &setup, &mut random);
+        folder.slob(setup).success();
+        folder.slob(["verify", "--target", &target]).success();
+        let child = start(&folder, &run);
+        somebody_is_killed(&mut server, child, run_time, &run, &mut random);
+        folder.slob(["report", "latest"]).success();
+    }
+    folder.slob(run.iter().copied()).success();
+    folder.slob(["verify", "--target", &target]).success();
+}
+
+#[test]
+fn loads_and_runs_on_postgresql_go_on_whoever_is_killed() {
+    if let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) {
+        loads_and_runs(Server::Postgres(cluster));
+    }
+}
+
+#[test]
+fn loads_and_runs_on_mariadb_go_on_whoever_is_killed() {
+    if let Some(mariadb) = MariaDb::start_or_skip(&[]) {
+        loads_and_runs(Server::MariaDb(mariadb));
+    }
+}
