@@ -14,7 +14,7 @@ use crate::client::Login;
 use crate::options::Options;
 
 /// The port of a listener.
-const PORT: u16 = 1521;
+pub(crate) const PORT: u16 = 1521;
 
 /// What is connected to, and as whom.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use crate::client::{Client, Row};
 use crate::connector::Who;
 use crate::engine::Inner;
 use crate::error::failed;
-use crate::{catalog, plans};
+use crate::plans;
 
 /// Processes that this program and the server may need beside the sessions.
 const OTHERS: u64 = 10;
@@ -29,8 +29,6 @@ pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, E
             Err(fault) => return Err(failed("counting processes", &fault)),
         }
         for schema in run.schemas {
-            let step = format!("checking {}", inner.connector.prefix.user(*schema));
-            catalog::schema(client, &inner.connector, *schema, &step)?;
             plans::check(client, &inner.connector, *schema)?;
         }
         notes.extend(checkpoint(client)?);

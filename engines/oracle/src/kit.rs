@@ -8,8 +8,15 @@ use crate::client::{Bind, Client, Row};
 use crate::error::failed;
 use crate::names::Prefix;
 
-/// The loaded schemas of a kit, told by their tables and index; sizes are those of the optimizer's statistics, which the
-/// kit has gathered.
+/// Schemas that one query asks about.
+const CHUNK: usize = 64;
+/// The names of the tables in the dictionary.
+const MAIN: &str = "CF1";
+const SCAN: &str = "CF2";
+
+/// The loaded schemas of a kit, told by their tables and index. Blocks are those of the optimizer's statistics, which the
+/// kit gathers of CF1; its numbers of rows are estimates from a sample, so the last key is asked for, which the index tells
+/// at once, and the small scan tables are counted.
 ///
 /// # Errors
 /// If the server can't be asked.
@@ -19,15 +26,43 @@ pub(crate) fn schemas(
     step: &str,
 ) -> Result<Vec<SchemaState>, EngineError> {
     let sql = include_str!("../sql/kit.sql");
-    let rows =
+    let tables =
         client.query(sql, &[Bind::Text(prefix.text().into())]).map_err(|fault| failed(step, &fault))?;
-    let mut states: Vec<SchemaState> = rows.iter().filter_map(|row| state(row, &rows, prefix)).collect();
+    let of = |row: &Row| prefix.schema_of(text(row, 0)?).filter(|_| text(row, 1) == Some(MAIN));
+    let mut schemas: Vec<SchemaNo> = tables.iter().filter_map(of).collect();
+    schemas.sort_unstable();
+    let mut states = Vec::with_capacity(schemas.len());
+    for chunk in schemas.chunks(CHUNK) {
+        let one = |schema: &SchemaNo| counting(&prefix.user(*schema), *schema, &tables);
+        let sql = chunk.iter().map(one).collect::<Vec<_>>().join("\nUNION ALL\n");
+        let counted = client.query(&sql, &[]).map_err(|fault| failed(step, &fault))?;
+        states.extend(counted.iter().filter_map(|row| state(row, &tables, prefix)));
+    }
     states.sort_by_key(|state| state.schema);
     alike(&mut states);
     Ok(states)
 }
 
-/// Statistics are estimates, and differ by a row or so: what all schemas hold is the load.
+/// The row of a table among those of `kit.sql`.
+fn table<'a>(tables: &'a [Row], owner: &str, name: &str) -> Option<&'a Row> {
+    tables.iter().find(|row| text(row, 0) == Some(owner) && text(row, 1) == Some(name))
+}
+
+/// The query for the last key of a schema, and the rows of its scan table, if it has one.
+fn counting(owner: &str, schema: SchemaNo, tables: &[Row]) -> String {
+    let (count, scan_table) = match table(tables, owner, SCAN) {
+        Some(_) => ("COUNT(*)", format!("{owner}.cf2")),
+        None => ("0", "dual".to_owned()),
+    };
+    include_str!("../sql/kit_keys.sql")
+        .trim_end()
+        .replace("{number}", &schema.to_string())
+        .replace("{user}", owner)
+        .replace("{count}", count)
+        .replace("{scan_table}", &scan_table)
+}
+
+/// A load of several streams may leave schemas that differ by a row: what all of them hold is the load.
 fn alike(states: &mut [SchemaState]) {
     let least = |of: fn(&Load) -> u64| states.iter().map(|state| of(&state.load)).min().unwrap_or(0);
     let (scale, scan_blocks) = (least(|load| load.scale), least(|load| load.scan_blocks));
@@ -36,18 +71,15 @@ fn alike(states: &mut [SchemaState]) {
     }
 }
 
-/// What a row about a CF1 says; `None` for one about another table, or without statistics.
-fn state(row: &Row, rows: &[Row], prefix: &Prefix) -> Option<SchemaState> {
-    let owner = text(row, 0)?;
-    let schema = prefix.schema_of(owner).filter(|_| text(row, 1) == Some("CF1"))?;
-    let (scale, used) = (number(row, 2)?, number(row, 3)?);
-    // Blocks below the high-water mark may be empty, but no more of them than there are rows hold one.
-    let row_blocks = used.min(scale);
-    let scan = rows.iter().find(|row| text(row, 0) == Some(owner) && text(row, 1) == Some("CF2"));
-    let (scan_blocks, scan_used) =
-        scan.map_or((0, 0), |row| (number(row, 2).unwrap_or(0), number(row, 3).unwrap_or(0)));
+/// From the number, last key and scan rows of a schema; `None` if it is empty. Its keys begin with 1 and have no gaps.
+fn state(row: &Row, tables: &[Row], prefix: &Prefix) -> Option<SchemaState> {
+    let schema = SchemaNo::new(u16::try_from(number(row, 0)?).ok()?)?;
+    let (scale, scan_blocks) = (number(row, 1)?, number(row, 2)?);
+    let owner = prefix.user(schema);
+    let used = table(tables, &owner, MAIN).and_then(|row| number(row, 3)).unwrap_or(scale);
     let load = Load { seed: 0, scale, scan_blocks, obfuscated: false, slice_rows: scale.max(1) };
-    let layout = Layout { rows: scale, row_blocks, all_blocks: used + scan_used };
+    // Blocks below the high-water mark may be empty, but no more of them than there are rows hold one.
+    let layout = Layout { rows: scale, row_blocks: used.min(scale), all_blocks: used + scan_blocks };
     Some(SchemaState { schema, load, filler_bytes: 0, state: LoadState::Complete(layout) })
 }
 

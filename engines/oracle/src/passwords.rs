@@ -13,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use slob_engine::{EngineError, ErrorKind};
 use slob_spec::Secret;
 
+use crate::access::PORT;
+
 /// Its name in the home folder.
 const DEFAULT: &str = ".slob-oracle";
 
@@ -36,7 +38,7 @@ impl Passwords {
             EngineError::new(ErrorKind::Usage, "looking for the password file", "HOME is not set")
                 .with_advice("name a file with ORACLE_PASSWORD_FILE")
         })?;
-        Ok(Self { path, service: service.to_owned(), lock: Mutex::default() })
+        Ok(Self { path, service: place(service), lock: Mutex::default() })
     }
 
     /// The password of an account.
@@ -101,7 +103,7 @@ impl Passwords {
         file.read_to_string(&mut text).map_err(|error| self.failed(&error))?;
         let line = |line: &str| {
             let mut parts = line.splitn(3, '\t').map(str::to_owned);
-            Some(((parts.next()?, parts.next()?.to_ascii_uppercase()), Secret::new(parts.next()?)))
+            Some(((place(&parts.next()?), parts.next()?.to_ascii_uppercase()), Secret::new(parts.next()?)))
         };
         Ok(text.lines().filter_map(line).collect())
     }
@@ -124,6 +126,15 @@ impl Passwords {
     fn failed(&self, error: &std::io::Error) -> EngineError {
         EngineError::new(ErrorKind::Usage, self.step(), error.to_string())
             .with_advice("name a file in a folder of yours with ORACLE_PASSWORD_FILE")
+    }
+}
+
+/// A service in one of the forms that it may be written in: without slashes before it, and with its port.
+fn place(service: &str) -> String {
+    let plain = service.strip_prefix("//").unwrap_or(service);
+    match plain.split_once('/') {
+        Some((host, name)) if !host.contains(':') => format!("{host}:{PORT}/{name}"),
+        _ => plain.to_owned(),
     }
 }
 
@@ -154,6 +165,20 @@ mod tests {
         let error = passwords("a").get("SLOB1").err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(passwords("b").get("SLOB1").is_ok());
+    }
+
+    #[test]
+    fn a_service_is_the_same_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let passwords =
+            |service: &str| Passwords::new(Some(folder.path().join("passwords")), service).unwrap();
+        let made = passwords("//db1/pdb1").make("SLOB1").unwrap();
+        for same in ["//db1:1521/pdb1", "db1/pdb1", "db1:1521/pdb1"] {
+            assert_eq!(passwords(same).get("SLOB1").unwrap(), made, "{same}");
+        }
+        for other in ["//db1:1522/pdb1", "pdb1", "//db1/pdb2"] {
+            assert!(passwords(other).get("SLOB1").is_err(), "{other}");
+        }
     }
 
     #[test]

@@ -202,6 +202,7 @@ pub(crate) mod tests {
         include_str!("../sql/instance_number.sql"),
         include_str!("../sql/instances.sql"),
         include_str!("../sql/kit.sql"),
+        include_str!("../sql/kit_keys.sql"),
         include_str!("../sql/marked.sql"),
         include_str!("../sql/parameters.sql"),
         include_str!("../sql/read_rows.sql"),
@@ -239,7 +240,14 @@ pub(crate) mod tests {
         tables.create().iter().chain(&tables.drop()).for_each(|sql| looks.add(sql));
         looks.add(&tables.drop_user());
         LOOKS.iter().for_each(|sql| looks.add(sql));
-        for placeholder in [("{v}", "gv$"), ("{names}", "'a', 'b'"), ("{user}", "SLOB1"), ("{number}", "1")] {
+        for placeholder in [
+            ("{v}", "gv$"),
+            ("{names}", "'a', 'b'"),
+            ("{user}", "SLOB1"),
+            ("{number}", "1"),
+            ("{count}", "COUNT(*)"),
+            ("{scan_table}", "SLOB1.cf2"),
+        ] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);
         }
         looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");

@@ -168,17 +168,27 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
     script.rows(
         "SELECT t.owner",
         &[
-            &["USER2", "CF1", "10000", "10010"],
+            &["USER2", "CF1", "9876", "10010"],
             &["USER2", "CF2", "128", "130"],
-            &["USER1", "CF1", "10003", "10240"],
+            &["USER1", "CF1", "NULL", "NULL"],
             &["USERS", "CF1", "5", "5"],
         ],
     );
+    // The statistics of the first are missing, and those of the second an estimate.
+    script.rows("SELECT 1 AS schema_number, m.last_key", &[&["1", "10001", "0"], &["2", "10000", "128"]]);
     let engine = open_with(&spec, Box::new(script.clone()), Some(folder.path().join("p"))).unwrap();
+    script.take_log();
     let states = engine.schemas().unwrap();
+    let asked = script.take_log().pop().unwrap();
+    for words in [
+        "FROM USER1.cf1 t) m CROSS JOIN (SELECT 0 AS scan_rows FROM dual)",
+        "COUNT(*) AS scan_rows FROM USER2.cf2",
+    ] {
+        assert!(asked.contains(words), "{asked}");
+    }
     let seen: Vec<_> =
         states.iter().map(|state| (state.schema.get(), state.load.scale, state.load.scan_blocks)).collect();
-    assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 0)], "what all hold, by estimates");
+    assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 0)], "what all hold");
     assert!(matches!(states[0].state, LoadState::Complete(layout) if layout.one_row_per_block()));
     let error = engine
         .read_rows(SchemaNo::FIRST, slob_method::Table::Main, 1..2, &mut |_| ())

@@ -165,3 +165,31 @@ fn a_run_is_refused_unless_its_plans_read_block_by_block() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("TABLE ACCESS FULL"), "{error}");
 }
+
+#[test]
+fn sessions_go_round_robin_to_the_services_and_the_rest_to_that_of_the_administrator() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    drop(opened(&script, &folder));
+    let services =
+        [("ADMIN_SQLNET_SERVICE", "adm"), ("SQLNET_SERVICE_BASE", "rac"), ("SQLNET_SERVICE_MAX", "2")];
+    let spec = slob_engine::OpenSpec::new(
+        "oracle:".parse().unwrap(),
+        slob_engine::Purpose::Use,
+        super::options(&services),
+    );
+    // The passwords are kept by the service that the accounts are behind.
+    let passwords = folder.path().join("passwords");
+    let lines = std::fs::read_to_string(&passwords).unwrap().replace("db1:1521/pdb1", "adm");
+    std::fs::write(&passwords, lines).unwrap();
+    let engine = crate::engine::open_with(&spec, Box::new(script.clone()), Some(passwords)).unwrap();
+    script.take_log();
+    assert_eq!(engine.endpoints(), ["rac1", "rac2"]);
+    let sessions: Vec<_> =
+        (0..3).map(|number| engine.session(&SessionPlan { number, ..plan(2) }).unwrap()).collect();
+    assert_eq!(sessions.iter().map(|session| session.endpoint()).collect::<Vec<_>>(), [0, 1, 0]);
+    let log = script.take_log();
+    let services: Vec<_> = log.iter().filter_map(|line| line.split_once("CONNECT ")).collect();
+    assert_eq!(services, [("slob2: ", "rac1"), ("slob2: ", "rac2"), ("slob2: ", "rac1")]);
+    let looks = log.iter().filter(|line| line.contains("all_tab_comments")).count();
+    assert_eq!(looks, 1, "what is loaded is asked for once: {log:#?}");
+}

@@ -7,7 +7,7 @@ mod decode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Cancel, EngineError, ErrorKind, LoadState, Outcome, Session, SessionPlan};
+use slob_engine::{Cancel, EngineError, ErrorKind, LoadState, Outcome, SchemaState, Session, SessionPlan};
 use slob_method::{Batch, SchemaNo};
 
 use self::arrays::fill;
@@ -17,7 +17,6 @@ use crate::access::Access;
 use crate::batch::block;
 use crate::catalog;
 use crate::client::{Client, Fault};
-use crate::connector::Who;
 use crate::engine::Inner;
 use crate::error::failed;
 
@@ -232,9 +231,14 @@ impl Inner {
         if complete.contains(&schema) {
             return Ok(());
         }
-        let known = self.links.with(&self.connector, Who::Admin, |client| {
-            catalog::schema(client, &self.connector, schema, step)
-        })?;
+        // All at once: a run has as many schemas as sessions.
+        let states = self.look(|client| catalog::schemas(client, &self.connector))?;
+        let is_complete = |state: &&SchemaState| matches!(state.state, LoadState::Complete(_));
+        complete.extend(states.iter().filter(is_complete).map(|state| state.schema));
+        if complete.contains(&schema) {
+            return Ok(());
+        }
+        let known = self.look(|client| catalog::schema(client, &self.connector, schema, step))?;
         match known.state.state {
             LoadState::Complete(_) => {
                 complete.insert(schema);
