@@ -9,6 +9,7 @@ mod check;
 mod counted;
 mod error;
 mod growing;
+mod held;
 mod journal;
 mod loader;
 mod loader_plan;

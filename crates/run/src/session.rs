@@ -11,6 +11,7 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
+use crate::held::Held;
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::tally::{Place, SessionTotals, Tally};
@@ -75,8 +76,8 @@ pub(crate) struct Shared {
     deadline: OnceLock<Instant>,
     operations: AtomicU64,
     journal: Option<Journal>,
-    released: Mutex<bool>,
-    release: Condvar,
+    /// Connections of sessions that have done all.
+    pub(crate) held: Held,
 }
 
 impl Shared {
@@ -85,17 +86,10 @@ impl Shared {
         Self { journal, ..Self::default() }
     }
 
-    /// Tells the sessions to end after their batch, and those that have ended to close their connections.
+    /// Tells the sessions to end after their batch, and those that have done all to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        *self.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.release.notify_all();
-    }
-
-    /// Waits until the last sample is taken: a server's process that is gone can't tell any more what CPU it used.
-    fn wait_for_release(&self) {
-        let guard = self.released.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.release.wait_while(guard, |released| !*released));
+        self.held.release();
     }
 
     /// Whether sessions are to end.
@@ -175,14 +169,13 @@ impl Worker {
             Err(error) => (None, Some(error)),
         };
         end.error = error;
+        connection.iter().for_each(|_| self.shared.held.announce());
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
-        if connection.is_some() {
-            self.shared.wait_for_release();
-        }
+        connection.into_iter().for_each(|connection| self.shared.held.keep(connection));
     }
 
-    /// Returns the connection if it is sound and the run is not over for it.
+    /// Returns the connection if everything was done before the run was over.
     fn connect_and_execute(
         &mut self,
         engine: &dyn Engine,
@@ -195,7 +188,7 @@ impl Worker {
         let mut work = Work::default();
         loop {
             let Err(error) = self.execute_all(session.as_mut(), &tally, &mut work, end) else {
-                return Ok(Some(session));
+                return Ok((!self.shared.is_over()).then_some(session));
             };
             if error.kind() != ErrorKind::Connection || self.on_loss == SessionLoss::Fail {
                 return Err(error);

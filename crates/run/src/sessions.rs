@@ -90,9 +90,10 @@ impl Sessions {
             match self.messages.recv_timeout(Duration::from_millis(20)) {
                 Ok(message) => drop(self.hear(message)),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.shared.held.wait_until_closed(GRACE);
     }
 
     /// Whether every session has lost its database and ended.
