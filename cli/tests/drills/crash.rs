@@ -90,7 +90,7 @@ fn a_run_that_is_killed_while_it_writes_its_record_leaves_a_whole_one_or_none() 
         while !is_written() && child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_micros(100));
         }
-        kill_within(child, Duration::from_millis(30), &mut random);
+        kill_within(child, Duration::from_millis(250), &mut random);
         let listed: Value = serde_json::from_str(&folder.slob(["list", "--json"]).success().stdout).unwrap();
         let runs = listed.as_array().unwrap();
         assert!(runs.iter().all(|run| run["status"] == "completed"), "{listed:#}");

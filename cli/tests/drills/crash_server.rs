@@ -126,3 +126,31 @@ fn loads_and_runs_on_mariadb_go_on_whoever_is_killed() {
         loads_and_runs(Server::MariaDb(mariadb));
     }
 }
+
+#[test]
+fn sessions_on_mariadb_end_with_the_program() {
+    let Some(mariadb) = MariaDb::start_or_skip(&[]) else { return };
+    let (folder, mut random) = (Folder::new(), Random::new());
+    mariadb.sql("CREATE USER drill@'%'");
+    mariadb.sql("GRANT ALL ON *.* TO drill@'%'");
+    let target = mariadb.target("drill");
+    folder.slob(["setup", "--target", &target, "--scale", "512", "--scan-table-sz", "64", "1"]).success();
+    let count = || mariadb.ask("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'drill'");
+    for _ in 0..times(2, 100) {
+        let words = ["run", "--target", &target, "-s", "1", "-t", "4", "--scale", "512", "--run-time", "60"];
+        let mut child = start(&folder, &words);
+        let limit = Instant::now() + Duration::from_secs(60);
+        while count() < 4 {
+            assert!(Instant::now() < limit, "four sessions come");
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(random.below(1000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let killed = Instant::now();
+        while count() > 0 {
+            assert!(killed.elapsed() < Duration::from_secs(5), "{} sessions stay behind", count());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

@@ -16,8 +16,9 @@ use crate::wire::{Network, Weather, Wire};
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A peer that is gone is noticed after half a minute: see the connectors of both engines.
 const NOTICED: Duration = Duration::from_secs(30);
-/// How the kernel says that nobody answers: of what was under way, and of a new connection.
-const VANISHED: &[&str] = &["timed out", "No route to host"];
+/// How the kernel says that nobody answers, of what was under way and of a new connection; and what we say of one that was
+/// just being let in.
+const VANISHED: &[&str] = &["timed out", "No route to host", "no answer within 30 s"];
 /// What a busy machine may take for anything else.
 const SLACK: Duration = Duration::from_secs(25);
 

@@ -9,7 +9,7 @@ mod check;
 mod counted;
 mod error;
 mod growing;
-mod idle;
+mod held;
 mod journal;
 mod keeping;
 mod loader;

@@ -11,7 +11,7 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
-use crate::idle::Idle;
+use crate::held::Held;
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::tally::{Place, SessionTotals, Tally};
@@ -72,11 +72,12 @@ impl Gate {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) gate: Gate,
-    pub(crate) idle: Idle,
     stop: AtomicBool,
     deadline: OnceLock<Instant>,
     operations: AtomicU64,
     journal: Option<Journal>,
+    /// Connections of sessions that have done all.
+    pub(crate) held: Held,
 }
 
 impl Shared {
@@ -88,7 +89,7 @@ impl Shared {
     /// Tells the sessions to end after their batch, and those that have done all to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.idle.release();
+        self.held.release();
     }
 
     /// Whether sessions are to end.
@@ -162,18 +163,19 @@ impl Worker {
         };
         // An engine that panics must not leave the others waiting for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
-        let (kept, error) = match worked.unwrap_or_else(|_| Err(panicked("the session"))) {
-            Ok(kept) => (kept, None),
+        let worked = worked.unwrap_or_else(|_| Err(panicked("the session")));
+        let (connection, error) = match worked {
+            Ok(connection) => (connection, None),
             Err(error) => (None, Some(error)),
         };
         end.error = error;
-        kept.iter().for_each(|_| self.shared.idle.announce());
+        connection.iter().for_each(|_| self.shared.held.announce());
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
-        kept.into_iter().for_each(|session| self.shared.idle.keep(session));
+        connection.into_iter().for_each(|connection| self.shared.held.keep(connection));
     }
 
-    /// Returns the session if it has done all its operations while others still work.
+    /// Returns the connection if everything was done before the run was over.
     fn connect_and_execute(
         &mut self,
         engine: &dyn Engine,

@@ -9,6 +9,7 @@ use slob_method::{SchemaNo, Table};
 
 use crate::error::failed;
 use crate::names::{COMMENT, MARKER, SLICES, database, plain, schema_of};
+use crate::procedure::{BATCH, SELECTS};
 
 /// Databases with a table of our name and our comment: both together are the marker.
 const MARKED: &str = "SELECT TABLE_SCHEMA FROM information_schema.TABLES
@@ -23,6 +24,23 @@ pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>, Engin
     let mut numbers: Vec<SchemaNo> = names.iter().filter_map(|name| schema_of(name)).collect();
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// A database in the character set that ours have and no others by chance, which holds no table, and no procedure but ours.
+const BARE: &str = "SELECT COUNT(*) FROM information_schema.SCHEMATA
+    WHERE SCHEMA_NAME = ? AND DEFAULT_CHARACTER_SET_NAME = 'ascii'
+      AND NOT EXISTS (SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME)
+      AND NOT EXISTS (SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = SCHEMA_NAME AND ROUTINE_NAME NOT IN (?, ?))";
+
+/// Whether the database of a schema is as one of ours was left by a server or a program that was killed right after it was
+/// created, or before it was gone.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn is_bare(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
+    let found: Option<u64> =
+        conn.exec_first(BARE, (plain(schema), BATCH, SELECTS)).map_err(|error| failed(step, &error))?;
+    Ok(found == Some(1))
 }
 
 /// All schemas of ours, in order. One whose creation was cut off is none yet.

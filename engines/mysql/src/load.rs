@@ -37,7 +37,7 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     let page: Option<u32> = conn.query_first("SELECT @@innodb_page_size").map_err(fail)?;
     let layout = RowLayout::of_page(page.unwrap_or_default(), &step)?;
     // The server commits after each of these, so the row that says what is loaded comes last: without it, a database with
-    // our mark is one whose creation was cut off, and is made again.
+    // our mark is one whose creation was cut off, and is made again. Nor has it the mark if that was cut off at once.
     let made = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
     if let Err(error) = made
         && (code_of(&error) != Some(1007) || !is_cut_off(conn, schema, &step)?)
@@ -55,8 +55,10 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
 }
 
 fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
-    Ok(catalog::marked(conn, step)?.contains(&schema)
-        && !catalog::schemas(conn)?.iter().any(|state| state.schema == schema))
+    if !catalog::marked(conn, step)?.contains(&schema) {
+        return catalog::is_bare(conn, schema, step);
+    }
+    Ok(!catalog::schemas(conn)?.iter().any(|state| state.schema == schema))
 }
 
 fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {

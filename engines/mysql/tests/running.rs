@@ -230,6 +230,20 @@ fn a_creation_that_was_cut_off_is_done_again() {
     load_schema(engine.as_ref(), &LOAD, FIRST);
 }
 
+#[test]
+fn a_creation_that_was_cut_off_before_its_mark_is_done_again() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let second = slob_method::SchemaNo::new(2).expect("a number");
+    loaded.server.sql("CREATE DATABASE slob2 CHARACTER SET ascii");
+    load_schema(loaded.engine.as_ref(), &LOAD, second);
+    // With something in it, it is somebody's.
+    let third = slob_method::SchemaNo::new(3).expect("a number");
+    loaded.server.sql("CREATE DATABASE slob3 CHARACTER SET ascii");
+    loaded.server.sql("CREATE TABLE slob3.notes (a INT)");
+    let error = loaded.engine.create_schema(&LOAD, third).expect_err("it is somebody else's");
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+}
+
 #[rstest]
 #[case(16, 16)]
 #[case(64, 64)]

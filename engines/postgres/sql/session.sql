@@ -14,3 +14,8 @@ SELECT set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' 
 SET statement_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET client_min_messages = warning;
+-- A client that is gone without a word is noticed after half a minute, and gives back its locks and its place.
+SELECT pg_catalog.set_config(name, CASE name WHEN 'tcp_keepalives_idle' THEN '10' WHEN 'tcp_keepalives_interval' THEN '5'
+                                             WHEN 'tcp_keepalives_count' THEN '4' ELSE '30000' END, false)
+FROM pg_catalog.pg_settings
+WHERE name IN ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout');

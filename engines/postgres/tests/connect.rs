@@ -306,3 +306,20 @@ fn what_can_not_be_meant_is_refused_before_connecting() {
         assert!(error.to_string().contains(word), "{error}");
     }
 }
+
+/// A machine that loses its power says nothing to the server, which would keep the session, and its locks, for hours.
+#[test]
+fn a_server_looks_after_clients_that_are_gone() {
+    for version in [Version::V15, Version::V18] {
+        let Some(cluster) = Cluster::start_or_skip(version, &[]) else { continue };
+        for settings in [include_str!("../sql/session.sql"), include_str!("../sql/loading.sql")] {
+            let mut client = open(&cluster.target(), &[]).unwrap();
+            client.batch_execute(settings).unwrap();
+            assert_eq!(shown(&mut client, "SHOW tcp_keepalives_idle"), "10");
+            assert_eq!(shown(&mut client, "SHOW tcp_keepalives_count"), "4");
+            assert_eq!(shown(&mut client, "SHOW tcp_user_timeout"), "30000");
+            // Through a unix socket they mean nothing, and do no harm.
+            open(&cluster.unix_target(), &[]).unwrap().batch_execute(settings).unwrap();
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slob_engine::{OpOutcome, Outcome};
+use slob_engine::{OpOutcome, Outcome, ServerClock};
 
 use crate::client::Answer;
 
@@ -22,14 +22,13 @@ pub(super) fn decode(
     }
     let spare = nanoseconds(took).saturating_sub(microseconds(answer.took_us)) / 2;
     let offset = nanoseconds(later).saturating_add(spare);
-    let mut latest = 0;
+    let mut clock = ServerClock::new(0, took);
     for [start, end, rows] in moments {
-        let start = microseconds(*start).max(latest);
-        let end = microseconds(*end).max(start);
-        latest = end;
+        clock.advance(*start);
+        let start_ns = offset.saturating_add(clock.elapsed_ns());
         outcome.push(OpOutcome {
-            start_ns: offset.saturating_add(start),
-            duration_ns: end - start,
+            start_ns,
+            duration_ns: clock.advance(*end),
             rows: u64::try_from(*rows).ok()?,
         });
     }
@@ -65,7 +64,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_makes_no_negative_time() {
-        assert_eq!(decoded(&[-5, 10, 1, 4, 8, 1], 2).unwrap()[1], (37_000, 0, 1));
+        assert_eq!(decoded(&[-5, 10, 1, 4, 8, 1], 2).unwrap()[1], (42_000, 4_000, 1));
+    }
+
+    #[test]
+    fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
+        let ops = decoded(&[0, 10, 1, 10, 3_600_000_020, 1], 2).unwrap();
+        assert_eq!(ops, [(27_000, 10_000, 1), (37_000, 130_000, 1)]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn explain(step: String, error: &postgres::Error, hint: Option<&str>)
 /// A server that takes the connection and then says nothing.
 pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
     EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
-        "something listens there and does not answer: see whether the server is stopped or overloaded",
+        "the connection was taken, and nothing came after it: see whether the server is stopped or overloaded, and the network",
     )
 }
 
