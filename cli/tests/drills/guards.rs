@@ -152,3 +152,25 @@ fn drop_leaves_what_others_put_beside_our_tables() {
     assert!(refused.code != 0 && refused.stderr.contains("notes"), "{}", refused.stderr);
     assert_eq!(server.ask("SELECT COUNT(*) FROM slob1.notes"), 0);
 }
+
+/// The same drill as that of `secrets`, for the other server.
+#[test]
+fn the_other_servers_password_is_nowhere_either() {
+    let Some(server) = MariaDb::start_or_skip(&[]) else { return };
+    server.sql(&format!("CREATE USER locked@'%' IDENTIFIED BY '{PASSWORD}'"));
+    server.sql("GRANT ALL ON `slob%`.* TO locked@'%'");
+    server.sql("GRANT SELECT ON mysql.innodb_index_stats TO locked@'%'");
+    let (folder, target) = (Folder::new(), server.target("locked"));
+    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
+    let run = ["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "2"];
+    let refused = folder.slob_with_env(setup, &[("MYSQL_PWD", &format!("{PASSWORD}-but-wrong"))]);
+    assert!(refused.code != 0 && refused.stderr.contains("password"), "{}", refused.stderr);
+    let right = [("MYSQL_PWD", PASSWORD)];
+    let called =
+        [refused, folder.slob_with_env(setup, &right).success(), folder.slob_with_env(run, &right).success()];
+    for called in called {
+        assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
+    }
+    let held = holders(folder.path());
+    assert!(held.is_empty(), "{held:?}");
+}

@@ -10,6 +10,7 @@ mod awr_info;
 mod conf;
 mod damage;
 mod folders;
+mod logins;
 mod memory;
 mod plans;
 mod records;
