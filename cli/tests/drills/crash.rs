@@ -80,7 +80,7 @@ fn a_run_that_is_killed_while_it_writes_its_record_leaves_a_whole_one_or_none() 
     let run = ["run", "-s", "1", "-t", "64", "--work-loop", "20", "--update-pct", "10"];
     let mut random = Random::new();
     let (mut kept, mut half) = (0, 0);
-    for _ in 0..times(5, 100) {
+    for _ in 0..times(2, 100) {
         let mut child = start(&folder, &run);
         let record = |entry: std::fs::DirEntry| entry.path().join("run.json");
         let is_written = || {

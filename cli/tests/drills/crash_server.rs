@@ -136,7 +136,7 @@ fn sessions_on_mariadb_end_with_the_program() {
     let target = mariadb.target("drill");
     folder.slob(["setup", "--target", &target, "--scale", "512", "--scan-table-sz", "64", "1"]).success();
     let count = || mariadb.ask("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'drill'");
-    for _ in 0..times(2, 100) {
+    for _ in 0..times(1, 100) {
         let words = ["run", "--target", &target, "-s", "1", "-t", "4", "--scale", "512", "--run-time", "60"];
         let mut child = start(&folder, &words);
         let limit = Instant::now() + Duration::from_secs(60);

@@ -70,13 +70,17 @@ fn assert_all_there(folder: &Folder, target: &str) {
     assert!(lost == 0 && rows > 0, "{}", called.stdout);
 }
 
-/// Loses something, and names the rows.
-fn assert_some_lost(folder: &Folder, target: &str) {
+/// Whether something is lost; then the rows are named.
+fn has_lost(folder: &Folder, target: &str) -> bool {
     let called = verify(folder, target);
-    assert_eq!(called.code, 1, "{}{}", called.stdout, called.stderr);
     let (lost, _) = losses(&called);
-    assert!(lost > 0 && called.stdout.contains("lost an update that session"), "{}", called.stdout);
+    assert_eq!(called.code, i32::from(lost > 0), "{}{}", called.stdout, called.stderr);
+    assert_eq!(called.stdout.contains("lost an update that session"), lost > 0, "{}", called.stdout);
+    lost > 0
 }
+
+/// How often a careless server may be lucky.
+const LUCKY: usize = 5;
 
 #[test]
 fn what_postgresql_acknowledged_outlives_its_crash() {
@@ -95,16 +99,20 @@ fn what_postgresql_acknowledged_outlives_its_crash() {
     // meanwhile, it loses what it acknowledged.
     cluster.configure(&[("synchronous_commit", "off"), ("wal_buffers", "256MB")]).unwrap();
     cluster.restart().unwrap();
-    let writer = children(cluster.pid().unwrap()).into_iter().find(|id| {
-        fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("walwriter"))
-    });
-    kill_process(pid(writer.unwrap()), Signal::STOP).unwrap();
-    let mut child = start_and_wait(&folder, &target, &mut random);
-    kill_family(cluster.pid().unwrap());
-    cluster.kill9();
-    child.wait().unwrap();
-    cluster.restart().unwrap();
-    assert_some_lost(&folder, &target);
+    let loses = |_| {
+        let is_writer = |id: &u32| {
+            fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("walwriter"))
+        };
+        let writer = children(cluster.pid().unwrap()).into_iter().find(is_writer);
+        kill_process(pid(writer.unwrap()), Signal::STOP).unwrap();
+        let mut child = start_and_wait(&folder, &target, &mut random);
+        kill_family(cluster.pid().unwrap());
+        cluster.kill9();
+        child.wait().unwrap();
+        cluster.restart().unwrap();
+        has_lost(&folder, &target)
+    };
+    assert!((0..LUCKY).any(loses));
 }
 
 #[test]
@@ -122,13 +130,16 @@ fn what_mariadb_acknowledged_outlives_its_crash() {
         assert_all_there(&folder, &target);
     }
     // A log that is written once a minute.
-    mariadb.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
-    mariadb.sql("SET GLOBAL innodb_flush_log_at_timeout = 60");
-    let mut child = start_and_wait(&folder, &target, &mut random);
-    mariadb.kill9();
-    child.wait().unwrap();
-    mariadb.restart().unwrap();
-    assert_some_lost(&folder, &target);
+    let loses = |_| {
+        mariadb.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+        mariadb.sql("SET GLOBAL innodb_flush_log_at_timeout = 60");
+        let mut child = start_and_wait(&folder, &target, &mut random);
+        mariadb.kill9();
+        child.wait().unwrap();
+        mariadb.restart().unwrap();
+        has_lost(&folder, &target)
+    };
+    assert!((0..LUCKY).any(loses));
 }
 
 #[test]

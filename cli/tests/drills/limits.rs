@@ -118,7 +118,9 @@ fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
 fn too_little_memory_is_said_and_leaves_nothing_behind() {
     let folder = Folder::loaded(1, "8M");
     let mut failed = 0;
-    for megabytes in [40, 60, 80, 100, 120, 160, 240, 4000] {
+    let all = [40, 4000, 80, 160, 60, 100, 120, 240];
+    let limits = &all[..times(3, all.len())];
+    for megabytes in limits {
         let limit = format!("-v {}", megabytes * 1024);
         let called = slob_limited(&folder, &limit, "run -s 1 -t 200 --run-time 1");
         let said = called.stderr.to_lowercase();
@@ -127,9 +129,10 @@ fn too_little_memory_is_said_and_leaves_nothing_behind() {
         assert!(called.code == 0 || words.iter().any(|word| said.contains(word)), "{megabytes} MB: {said}");
         failed += i32::from(called.code != 0);
     }
-    assert!((1..8).contains(&failed), "{failed} of 8 failed");
+    let tried = limits.len() as i32;
+    assert!((1..tried).contains(&failed), "{failed} of {tried} failed");
     let listed = folder.slob(["list", "--json"]).success().stdout;
-    assert_eq!(listed.matches("\"completed\"").count() as i32, 8 - failed, "{listed}");
+    assert_eq!(listed.matches("\"completed\"").count() as i32, tried - failed, "{listed}");
     folder.slob(["run", "1", "--run-time", "1"]).success();
     folder.slob(["verify"]).success();
 }
@@ -163,9 +166,9 @@ fn too_few_connections_are_refused_and_many_sessions_work() {
     };
     let (folder, target) = (Folder::new(), cluster.target());
     folder.slob(["setup", "--target", &target, "--scale", "1024", "--scan-table-sz", "64", "1"]).success();
-    let many = times(100, 1000).to_string();
-    let run = ["run", "--target", &target, "-s", "1", "-t", &many, "--scale", "1024", "--warmup", "2"];
-    let run = [&run[..], &["--run-time", "5", "--update-pct", "10", "--work-unit", "4"]].concat();
+    let many = times(50, 1000).to_string();
+    let run = ["run", "--target", &target, "-s", "1", "-t", &many, "--scale", "1024", "--warmup", "1"];
+    let run = [&run[..], &["--run-time", "3", "--update-pct", "10", "--work-unit", "4"]].concat();
     let refused = folder.slob(run.iter().copied());
     assert!(refused.code == 2 && refused.stderr.contains("max_connections"), "{}", refused.stderr);
     cluster.configure(&[("max_connections", "1100")]).unwrap();
