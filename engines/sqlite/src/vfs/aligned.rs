@@ -42,3 +42,26 @@ pub(super) fn copy_in<'a>(buffer: &'a mut [MaybeUninit<u8>], data: &[u8]) -> &'a
         std::slice::from_raw_parts(place.as_ptr().cast::<u8>(), data.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_whole_aligned_blocks_and_copies_are_copies() {
+        for bytes in [0, 1, ALIGN, ALIGN + 1, 5 * ALIGN] {
+            let mut buffer = AlignedBuffer::new(bytes);
+            let memory = buffer.bytes();
+            assert_eq!(memory.len(), bytes.div_ceil(ALIGN) * ALIGN);
+            assert_eq!(memory.as_ptr().align_offset(ALIGN), 0);
+            let data: Vec<u8> = (0..bytes).map(|at| at as u8).collect();
+            assert_eq!(copy_in(memory, &data), data);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "out of range")]
+    fn what_does_not_fit_is_not_copied() {
+        copy_in(AlignedBuffer::new(1).bytes(), &[0; ALIGN + 1]);
+    }
+}
