@@ -50,7 +50,10 @@ pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64))
     }
     let seed = PlanSeed { seed: written.seed, nonce: written.nonce };
     let scan_rows = record.load.as_ref().map_or(0, |load| load.scan_blocks);
-    let all = record.sessions.iter().map(|session| session.before_window.unwrap_or(0) + done(session)).sum();
+    let all = match planned_again(record) {
+        Ok(all) => all,
+        Err(fault) => return Ok(Replay { faulty: 1, faults: vec![fault], ..Replay::default() }),
+    };
     let mut replay = Replay::default();
     let mut repeated = 0;
     for session in &record.sessions {
@@ -66,6 +69,20 @@ pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64))
         on_operations(repeated, all);
     }
     Ok(replay)
+}
+
+/// Operations that have to be planned again, which are no more than the series has: a damaged number must not keep anybody
+/// waiting for years.
+fn planned_again(record: &Record) -> Result<u64, String> {
+    let series = record.series.points().filter_map(|point| point.value);
+    let seen = series.fold(0_u64, |sum, interval| sum.saturating_add(interval.ops.total()));
+    let of_session =
+        |session: &SessionRecord| session.before_window.unwrap_or(0).saturating_add(done(session));
+    let all = record.sessions.iter().map(of_session).fold(0_u64, u64::saturating_add);
+    if all > seen {
+        return Err(format!("the sessions did {all} operations, but the series has {seen}"));
+    }
+    Ok(all)
 }
 
 impl Replay {
@@ -89,7 +106,7 @@ impl Replay {
 }
 
 fn done(session: &SessionRecord) -> u64 {
-    session.selects + session.updates + session.scans
+    session.selects.saturating_add(session.updates).saturating_add(session.scans)
 }
 
 /// What a stretch of a plan holds.
