@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, find_run, read_operations, read_record};
-use slob_report::{recheck, recheck_operations};
+use slob_report::format::count;
+use slob_report::{Recheck, recheck, recheck_operations};
 use slob_run::replay;
 use slob_spec::{RunSpec, Settings};
 
@@ -13,57 +14,75 @@ use crate::failure::{Failure, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{output, registry, settings};
 
+/// What was held against something else.
+enum Line {
+    Checked(Recheck),
+    /// What can't be known is no fault.
+    Unknown(String),
+}
+
 pub(crate) fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
     let path = find_run(&results, name)?;
     let record = read_record(&path)?;
-    let mut checks = recheck(&record);
     let directory = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(Path::new(".")) };
-    if let Some(operations) = read_operations(directory)? {
-        checks.extend(recheck_operations(&record, &operations));
-    }
-    let mut lines: Vec<String> =
-        checks.iter().map(|check| format!("{:<8} {}\n", word(check.agrees), check.words)).collect();
-    let repeated = repeat_plan(&record);
-    let plan_agrees = match &repeated {
-        Ok((agrees, words)) => {
-            lines.extend(words.iter().map(|words| format!("{:<8} {words}\n", word(*agrees))));
-            *agrees
-        }
-        // What is not known is no fault.
-        Err(why) => {
-            lines.push(format!("{:<8} the plan can't be repeated: {}\n", "unknown", why.text()));
-            true
-        }
-    };
-    let agrees = plan_agrees && checks.iter().all(|check| check.agrees);
+    let mut lines: Vec<Line> = recheck(&record).into_iter().map(Line::Checked).collect();
+    lines.extend(list_of_operations(&record, directory));
+    lines.extend(plan(&record));
+    let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
     let all = if agrees { "all that it holds agrees" } else { "it contradicts itself" };
-    output::print(&format!("{}{}: {all}\n", lines.concat(), record.id))?;
+    let text: String = lines.iter().map(text).collect();
+    output::print(&format!("{text}{}: {all}\n", record.id))?;
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
 
-fn word(agrees: bool) -> &'static str {
-    if agrees { "agrees" } else { "DIFFERS" }
+fn text(line: &Line) -> String {
+    let (word, words) = match line {
+        Line::Checked(Recheck { agrees: true, words }) => ("agrees", words),
+        Line::Checked(Recheck { agrees: false, words }) => ("DIFFERS", words),
+        Line::Unknown(words) => ("unknown", words),
+    };
+    format!("{word:<8} {words}\n")
 }
 
-/// Whether the sessions did what their plans have, in words.
-fn repeat_plan(record: &Record) -> Result<(bool, Vec<String>), Failure> {
-    let spec = spec_of(record)?;
+fn list_of_operations(record: &Record, directory: &Path) -> Vec<Line> {
+    match read_operations(directory) {
+        Ok(None) => Vec::new(),
+        Ok(Some(kept)) if kept.whole => {
+            recheck_operations(record, &kept.operations).into_iter().map(Line::Checked).collect()
+        }
+        Ok(Some(_)) => vec![Line::Unknown("the list of operations ends before the run does".into())],
+        Err(error) => vec![Line::Checked(Recheck { agrees: false, words: error.to_string() })],
+    }
+}
+
+/// Whether the sessions did what their plans have.
+fn plan(record: &Record) -> Vec<Line> {
+    let differs = |words: String| Line::Checked(Recheck { agrees: false, words });
+    let spec = match spec_of(record) {
+        Ok(spec) => spec,
+        Err(error) => {
+            return vec![differs(format!("the record's configuration is none of a run: {}", error.text()))];
+        }
+    };
     let progress = Progress::new("repeating the plan");
     let on_operations = |done, of| progress.at(done, of, "operations planned again");
     let replay = replay(record, &spec, &on_operations);
     progress.finish();
-    let replay = replay.map_err(|error| Failure::usage(error.to_string()))?;
+    let replay = match replay {
+        Ok(replay) => replay,
+        Err(why) => return vec![Line::Unknown(format!("the plan can't be repeated: {why}"))],
+    };
     if replay.faulty == 0 {
-        let (sessions, operations) = (replay.sessions, replay.operations);
-        return Ok((
-            true,
-            vec![format!("{operations} operations of {sessions} sessions, kinds and rows, and their plans")],
-        ));
+        let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
+        let words = format!(
+            "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
+        );
+        return vec![Line::Checked(Recheck { agrees: true, words })];
     }
-    let more = u64::from(replay.faulty) - replay.faults.len() as u64;
-    let more = (more > 0).then(|| format!("and {more} sessions more"));
-    Ok((false, replay.faults.into_iter().chain(more).collect()))
+    let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
+    let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
+    replay.faults.into_iter().chain(more).map(differs).collect()
 }
 
 /// What the run was asked for, from the configuration in its record.

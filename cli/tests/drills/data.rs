@@ -177,3 +177,17 @@ fn leaf_pages(file: &[u8]) -> Vec<u64> {
     let most = of_index.iter().map(|(_, id)| *id).max_by_key(|id| count(id));
     of_index.iter().filter(|(_, id)| Some(*id) == most).map(|(at, _)| *at).collect()
 }
+
+#[test]
+fn data_that_are_gone_after_a_run_are_not_called_sound() {
+    let folder = Folder::loaded(1, "8M");
+    let mut run = std::process::Command::new(crate::common::SLOB);
+    run.args(["run", "1", "--run-time", "3", "--plain"]).current_dir(folder.path());
+    let child =
+        run.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    fs::remove_dir_all(folder.path().join("d")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Complete?   BAD"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -29,7 +29,7 @@ pub use model::{
     Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
     WorkloadRecord,
 };
-pub use operations::{KeptOperation, OPERATIONS_FILE, OperationsWriter, read_operations};
+pub use operations::{KeptOperation, KeptOperations, OPERATIONS_FILE, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::course::Mark;
 use crate::error::RecordError;
+use crate::operations::OPERATIONS_FILE;
 use crate::store::{END, RUN_FILE, SERIES_FILE};
 
 /// The file of marks in the folder of a run that is under way.
@@ -56,8 +57,6 @@ pub(crate) struct MarkBox {
 
 impl MarkBox {
     pub(crate) fn create(folder: &Path) -> Result<Self, RecordError> {
-        // Somebody who took the folder for an abandoned one may have removed it in the meantime.
-        fs::create_dir_all(folder).map_err(RecordError::io("creating the run's folder", folder))?;
         let path = folder.join(MARKS_FILE);
         let file = open(&path).map_err(RecordError::io("creating", &path))?;
         // A file system without locks only takes the marks away.
@@ -147,7 +146,7 @@ pub(crate) fn remove_abandoned(results: &Path) {
 }
 
 /// What this program writes into such a folder.
-const OURS: [&str; 3] = [MARKS_FILE, RUN_FILE, SERIES_FILE];
+const OURS: [&str; 4] = [MARKS_FILE, RUN_FILE, SERIES_FILE, OPERATIONS_FILE];
 
 fn holds_nothing_whole(folder: &Path) -> bool {
     let is_ours = |file: fs::DirEntry| OURS.iter().any(|name| file.file_name() == *name);

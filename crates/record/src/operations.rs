@@ -11,6 +11,8 @@ use crate::model::OpKind;
 pub const OPERATIONS_FILE: &str = "operations.csv";
 
 const HEADER: &str = "session,kind,start_ns,duration_ns,rows,in_window";
+/// The last line of a list that was ended before the run.
+const NOT_WHOLE: &str = "and more";
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +80,21 @@ impl OperationsWriter {
         operations.iter().try_for_each(|operation| self.put(&operation.line()))
     }
 
-    /// Ends the file.
+    /// Ends the file, which says so if the list is not `whole`.
     ///
     /// # Errors
     /// If what was held back can't be written.
-    pub fn finish(mut self) -> Result<(), RecordError> {
+    pub fn finish(mut self, whole: bool) -> Result<(), RecordError> {
+        if !whole {
+            self.put(&format!("{NOT_WHOLE}\n"))?;
+        }
         self.file.flush().map_err(RecordError::io("writing", &self.path))
+    }
+
+    /// Removes the file from a run's directory, where there is one.
+    pub fn remove(directory: &Path) {
+        // One that stays is not whole, and says so by its last line.
+        let _ = std::fs::remove_file(directory.join(OPERATIONS_FILE));
     }
 
     fn put(&mut self, text: &str) -> Result<(), RecordError> {
@@ -91,21 +102,34 @@ impl OperationsWriter {
     }
 }
 
+/// The operations that were kept of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptOperations {
+    /// Those of a session are in order.
+    pub operations: Vec<KeptOperation>,
+    /// Whether these are all.
+    pub whole: bool,
+}
+
 /// Reads the operations of a run's directory; `None` if they were not kept.
 ///
 /// # Errors
 /// If the file can't be read, or a line of it is none that this program wrote.
-pub fn read_operations(directory: &Path) -> Result<Option<Vec<KeptOperation>>, RecordError> {
+pub fn read_operations(directory: &Path) -> Result<Option<KeptOperations>, RecordError> {
     let path = directory.join(OPERATIONS_FILE);
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(RecordError::io("opening", path)(error)),
     };
-    let mut operations = Vec::new();
+    let mut kept = KeptOperations { operations: Vec::new(), whole: true };
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(RecordError::io("reading", &path))?;
         if number == 0 && line == HEADER {
+            continue;
+        }
+        if line == NOT_WHOLE {
+            kept.whole = false;
             continue;
         }
         let operation = KeptOperation::parse(&line).ok_or_else(|| RecordError::Line {
@@ -113,9 +137,9 @@ pub fn read_operations(directory: &Path) -> Result<Option<Vec<KeptOperation>>, R
             line: number + 1,
             wanted: HEADER,
         })?;
-        operations.push(operation);
+        kept.operations.push(operation);
     }
-    Ok(Some(operations))
+    Ok(Some(kept))
 }
 
 #[cfg(test)]
@@ -134,8 +158,13 @@ mod tests {
         let mut writer = OperationsWriter::create(folder.path()).unwrap();
         writer.write(&all[..1]).unwrap();
         writer.write(&all[1..]).unwrap();
-        writer.finish().unwrap();
-        assert_eq!(read_operations(folder.path()).unwrap().as_deref(), Some(&all[..]));
+        writer.finish(true).unwrap();
+        let whole = KeptOperations { operations: all.to_vec(), whole: true };
+        assert_eq!(read_operations(folder.path()).unwrap(), Some(whole));
+        OperationsWriter::create(folder.path()).unwrap().finish(false).unwrap();
+        assert!(!read_operations(folder.path()).unwrap().unwrap().whole);
+        OperationsWriter::remove(folder.path());
+        assert_eq!(read_operations(folder.path()).unwrap(), None);
     }
 
     #[test]

@@ -38,6 +38,10 @@ impl RunDirectory {
     /// If `results` can't be written to.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
+        // One at a time: a folder that is not locked yet passes for an abandoned one. A file system without locks is left with
+        // that risk.
+        let turn = File::open(results).map_err(RecordError::io("opening the results folder", results))?;
+        let _ = turn.lock();
         remove_abandoned(results);
         let stamp = started.strftime("%Y%m%dT%H%M%SZ");
         for attempt in 1.. {
@@ -50,6 +54,10 @@ impl RunDirectory {
                 continue;
             }
             match fs::create_dir(&temporary) {
+                // Published since it was looked for.
+                Ok(()) if published.exists() => {
+                    let _ = fs::remove_dir(&temporary);
+                }
                 Ok(()) => {
                     let marks = MarkBox::create(&temporary)?;
                     return Ok(Self { id, temporary, published, marks });

@@ -214,3 +214,17 @@ fn other_files_are_refused_by_name() {
     let none = read_record(&folder.path().join("none.json")).unwrap_err();
     assert!(none.to_string().contains("none.json"));
 }
+
+#[test]
+fn runs_that_start_together_keep_all_their_records() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..30 {
+        let names: Vec<String> = (0..6).map(|n| format!("r{round}n{}", n / 2)).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                scope.spawn(|| publish(folder.path(), name));
+            }
+        });
+    }
+    assert_eq!(list_runs(folder.path()).unwrap().len(), 180);
+}

@@ -1,13 +1,16 @@
 //! The sums of a record once more: whatever it holds twice must be the same twice.
 
-use std::collections::BTreeMap;
+mod list;
 
-use slob_record::{KeptOperation, KindRecord, OpKind, Record, SessionRecord};
-use slob_stats::Histogram;
+use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
 
+use crate::counters::{counter, latency};
 use crate::figures::Figures;
 use crate::format::count;
-use crate::verdicts::counter_pairs;
+use crate::verdicts::{Rule, counter_pairs};
+use crate::window::{intervals_touching, window_intervals};
+
+pub use self::list::recheck_operations;
 
 /// Something that a record holds twice, or that another counter counted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,17 +21,36 @@ pub struct Recheck {
     pub words: String,
 }
 
+/// How far counters of the same thing may be apart.
+const TOLERANCE: f64 = 0.01;
+
 /// All that can be held against each other in a record: its own totals exactly, independent counters within 1 %.
 #[must_use]
 pub fn recheck(record: &Record) -> Vec<Recheck> {
     let pairs = counter_pairs(record).into_iter();
-    let pairs = pairs.map(|pair| Recheck { agrees: pair.agrees(), words: pair.words() });
-    exact_sums(record).into_iter().chain(pairs).chain(time_within_window(record)).collect()
+    let pairs = pairs.map(|pair| {
+        let ((left, left_count), (right, right_count)) = (pair.left, pair.right);
+        let than = if pair.rule == Rule::AtLeast { "at least " } else { "" };
+        let words = format!("{left} {}, {than}{right} {}", count(left_count), count(right_count));
+        Recheck { agrees: pair.agrees(), words }
+    });
+    let mut checks = exact_sums(record);
+    checks.extend(has_window(record));
+    checks.extend(pairs);
+    checks.extend(embedded_counters(record));
+    checks.extend(series_against_counters(record));
+    checks.extend(series_in_itself(record));
+    checks.extend(time_within_window(record));
+    checks
+}
+
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 fn exact_sums(record: &Record) -> Vec<Recheck> {
-    let kinds = |of: fn(&KindRecord) -> u64| record.operations.values().map(of).sum::<u64>();
-    let sessions = |of: fn(&SessionRecord) -> u64| record.sessions.iter().map(of).sum::<u64>();
+    let kinds = |of: fn(&KindRecord) -> u64| sum(record.operations.values().map(of));
+    let sessions = |of: fn(&SessionRecord) -> u64| sum(record.sessions.iter().map(of));
     let operations = kinds(|kind| kind.operations);
     let mut sums = vec![
         equal("operations", operations, "durations in histograms", kinds(|kind| kind.latency.count())),
@@ -37,7 +59,7 @@ fn exact_sums(record: &Record) -> Vec<Recheck> {
     ];
     if !record.endpoints.is_empty() {
         let of_endpoints = record.endpoints.iter().flat_map(|endpoint| endpoint.operations.values());
-        let of_endpoints = of_endpoints.map(|kind| kind.operations).sum();
+        let of_endpoints = sum(of_endpoints.map(|kind| kind.operations));
         sums.push(equal("operations", operations, "operations of the endpoints", of_endpoints));
     }
     let longest_us = record.operations.values().filter_map(|kind| kind.latency.max()).max().map(to_us);
@@ -50,7 +72,7 @@ fn exact_sums(record: &Record) -> Vec<Recheck> {
 }
 
 fn operations_of(session: &SessionRecord) -> u64 {
-    session.selects + session.updates + session.scans
+    sum([session.selects, session.updates, session.scans].into_iter())
 }
 
 fn to_us(ns: u64) -> u64 {
@@ -62,6 +84,75 @@ fn equal(left: &str, left_count: u64, right: &str, right_count: u64) -> Recheck 
     Recheck { agrees: left_count == right_count, words }
 }
 
+fn nearly_equal(left: &str, left_count: u64, right: &str, right_count: u64) -> Recheck {
+    let far = left_count.abs_diff(right_count) as f64 > TOLERANCE * left_count.max(right_count) as f64;
+    Recheck { agrees: !far, ..equal(left, left_count, right, right_count) }
+}
+
+/// A run that was completed has a window.
+fn has_window(record: &Record) -> Option<Recheck> {
+    let lacks = record.window.is_none() && record.status == Status::Completed;
+    lacks.then(|| Recheck { agrees: false, words: "the run was completed, and has no window".into() })
+}
+
+/// A database within this program counts the same reads and writes in several ways.
+fn embedded_counters(record: &Record) -> Vec<Recheck> {
+    let known = |name: &str| counter(record, name);
+    let timed = |name: &str| latency(record, name).map(slob_stats::Histogram::count);
+    let bytes =
+        |name: &str| known(name).map(|blocks| blocks.saturating_mul(record.server.block_bytes.into()));
+    let pairs = [
+        ("physical reads", known("physical_reads"), "those that were timed", timed("physical_read")),
+        ("physical writes", known("physical_writes"), "those that were timed", timed("physical_write")),
+        ("syncs of the log", known("redo_syncs"), "those that were timed", timed("redo_sync")),
+        ("bytes of physical reads", known("physical_read_bytes"), "blocks of them", bytes("physical_reads")),
+        (
+            "bytes of physical writes",
+            known("physical_write_bytes"),
+            "blocks of them",
+            bytes("physical_writes"),
+        ),
+    ];
+    let there = pairs.into_iter().filter_map(|(left, a, right, b)| Some(nearly_equal(left, a?, right, b?)));
+    there.filter(|_| record.server.embedded).collect()
+}
+
+/// What a counter rose by lies between what the intervals within the window saw and what those that touch it did.
+fn series_against_counters(record: &Record) -> Vec<Recheck> {
+    type Of = fn(&Interval) -> Option<u64>;
+    let rows = sum(record.operations.values().map(|kind| kind.rows));
+    let totals: [(&str, Option<u64>, Of); 4] = [
+        ("rows", Some(rows), |interval| Some(interval.rows)),
+        ("logical reads", counter(record, "logical_reads"), |interval| interval.logical_reads),
+        ("physical reads", counter(record, "physical_reads"), |interval| interval.physical_reads),
+        ("bytes of redo", counter(record, "redo_bytes"), |interval| interval.redo_bytes),
+    ];
+    let check = |(name, total, of): (&str, Option<u64>, Of)| {
+        let total = total?;
+        let within = sum(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
+        // A sample that failed leaves a hole.
+        let touching = intervals_touching(record).map(of).collect::<Option<Vec<u64>>>()?;
+        if touching.is_empty() {
+            return None;
+        }
+        let touching = sum(touching.into_iter());
+        let slack = TOLERANCE * total as f64;
+        let agrees = within as f64 <= total as f64 + slack && touching as f64 + slack >= total as f64;
+        let (within, total, touching) = (count(within), count(total), count(touching));
+        Some(Recheck { agrees, words: format!("{name} {total}, in the series {within} to {touching}") })
+    };
+    totals.into_iter().filter_map(check).collect()
+}
+
+/// Each interval has as many durations as operations.
+fn series_in_itself(record: &Record) -> Option<Recheck> {
+    let intervals: Vec<&Interval> = record.series.points().filter_map(|point| point.value).collect();
+    let differ = intervals.iter().filter(|interval| interval.ops.total() != interval.latency.count()).count();
+    let words =
+        format!("operations and durations of {} intervals of the series; {differ} differ", intervals.len());
+    (!intervals.is_empty()).then_some(Recheck { agrees: differ == 0, words })
+}
+
 /// Little's law at its plainest: sessions can't have been busy for longer than there was time, but for the operation that
 /// each was at when the window began.
 fn time_within_window(record: &Record) -> Option<Recheck> {
@@ -70,137 +161,11 @@ fn time_within_window(record: &Record) -> Option<Recheck> {
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();
     let there_s = sessions * window_s;
-    let words =
-        format!("seconds of all operations {busy_s:.3}, sessions times seconds of the window {there_s:.3}");
+    let words = format!(
+        "seconds of all operations {busy_s:.3}, at most sessions times seconds of the window {there_s:.3}"
+    );
     Some(Recheck { agrees: busy_s <= there_s + sessions * longest_s, words })
 }
 
-/// The percentiles that a report shows.
-const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
-/// How far a percentile of a histogram may lie from the true one ([`Histogram::percentile`]).
-const RESOLUTION: f64 = 1.0 / 128.0;
-
-/// The record's histograms and series against the list of all operations, where that was kept.
-#[must_use]
-pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
-    let mut checks: Vec<Recheck> = OpKind::ALL
-        .iter()
-        .filter_map(|kind| Some((*kind, record.operations.get(kind)?)))
-        .flat_map(|(kind, of_record)| recheck_kind(kind, of_record, operations))
-        .collect();
-    checks.push(by_interval(record, operations));
-    checks
-}
-
-fn recheck_kind(kind: OpKind, of_record: &KindRecord, operations: &[KeptOperation]) -> Vec<Recheck> {
-    let listed = || operations.iter().filter(|operation| operation.kind == kind && operation.in_window);
-    let mut durations: Vec<u64> = listed().map(|operation| operation.duration_ns).collect();
-    durations.sort_unstable();
-    let name = kind.name();
-    let mut checks = vec![
-        equal(&format!("{name}s"), of_record.operations, "in the list", durations.len() as u64),
-        equal(
-            &format!("rows of {name}s"),
-            of_record.rows,
-            "in the list",
-            listed().map(|each| each.rows).sum(),
-        ),
-        equal(&format!("ns of {name}s"), of_record.latency.sum(), "in the list", durations.iter().sum()),
-    ];
-    checks.extend(PERCENTILES.iter().filter_map(|p| percentile(name, *p, &of_record.latency, &durations)));
-    checks
-}
-
-/// By nearest rank: the smallest duration that at least `p` percent do not exceed.
-fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Option<Recheck> {
-    let rank = (p / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;
-    let (told, listed) = (histogram.percentile(p)?, *sorted.get(rank - 1)?);
-    let agrees = told.abs_diff(listed) as f64 <= RESOLUTION * listed as f64;
-    let words = format!("p{p} of {name}s {} us, in the list {} us", to_us(told), to_us(listed));
-    Some(Recheck { agrees, words })
-}
-
-/// Every interval of the series, by when operations ended.
-fn by_interval(record: &Record, operations: &[KeptOperation]) -> Recheck {
-    let width_ns = record.series.width_s() * 1_000_000_000;
-    let mut listed: BTreeMap<u64, u64> = BTreeMap::new();
-    for operation in operations {
-        *listed.entry((operation.start_ns + operation.duration_ns) / width_ns).or_default() += 1;
-    }
-    let series = record.series.points();
-    let series = series.map(|point| (point.start_s, point.value.map_or(0, |interval| interval.ops.total())));
-    let differ = series
-        .filter(|(start_s, ops)| listed.get(&(start_s / record.series.width_s())) != Some(ops) && *ops > 0);
-    let (differ, intervals) = (differ.count(), record.series.points().count());
-    Recheck {
-        agrees: differ == 0,
-        words: format!("{intervals} intervals of the series and the list; {differ} differ"),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    fn disagreements(record: &Record) -> Vec<String> {
-        recheck(record).into_iter().filter(|check| !check.agrees).map(|check| check.words).collect()
-    }
-
-    #[test]
-    fn a_sound_record_agrees_with_itself() {
-        let record = fixture::direct_read_run();
-        assert_eq!(disagreements(&record), [""; 0]);
-        assert!(recheck(&record).len() >= 6, "{:?}", recheck(&record));
-    }
-
-    #[test]
-    fn one_operation_more_or_a_row_less_shows() {
-        let mut record = fixture::direct_read_run();
-        record.sessions[1].selects += 1;
-        assert!(disagreements(&record)[0].contains("operations of the sessions"));
-        let mut record = fixture::direct_read_run();
-        record.sessions[2].rows -= 1;
-        assert!(disagreements(&record)[0].contains("rows of the sessions"));
-        let mut record = fixture::direct_read_run();
-        record.sessions[0].busy_us += 90_000_000 * 4;
-        assert!(disagreements(&record).iter().any(|words| words.contains("times seconds of the window")));
-    }
-
-    fn operation(duration_ns: u64) -> KeptOperation {
-        KeptOperation {
-            session: 0,
-            kind: OpKind::Select,
-            start_ns: 0,
-            duration_ns,
-            rows: 64,
-            in_window: true,
-        }
-    }
-
-    #[test]
-    fn a_list_of_operations_agrees_with_the_histogram_made_of_it_and_with_no_other() {
-        let mut record = fixture::direct_read_run();
-        let list: Vec<KeptOperation> = (1..=1000).map(|i| operation(i * i * 1000)).collect();
-        let mut latency = Histogram::new();
-        list.iter().for_each(|operation| latency.record(operation.duration_ns));
-        let kind = KindRecord { operations: 1000, rows: 64_000, latency, ..KindRecord::default() };
-        record.operations = BTreeMap::from([(OpKind::Select, kind)]);
-        record.series = slob_stats::Series::new(0, 1800);
-        let doubts = |list: &[KeptOperation]| {
-            let checks = recheck_operations(&record, list);
-            checks.into_iter().filter(|check| !check.agrees).map(|check| check.words).collect::<Vec<_>>()
-        };
-        assert_eq!(doubts(&list), [""; 0]);
-        let mut slower = list.clone();
-        slower[990..].iter_mut().for_each(|operation| operation.duration_ns += 20_000_000);
-        let told = doubts(&slower).join("\n");
-        assert!(told.contains("ns of SELECTs") && told.contains("p99.9") && !told.contains("p50"), "{told}");
-        assert!(doubts(&list[1..])[0].contains("1,000, in the list 999"));
-    }
-
-    #[test]
-    fn a_run_that_failed_before_its_window_has_nothing_that_disagrees() {
-        assert_eq!(disagreements(&fixture::failed_run()), [""; 0]);
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ mod steady;
 
 use slob_record::Record;
 
-pub(crate) use self::accounted::counter_pairs;
+pub(crate) use self::accounted::{Rule, counter_pairs};
 use crate::figures::Figures;
 
 /// Where the verdicts draw their lines, for those who judge a run while it goes on.

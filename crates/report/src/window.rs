@@ -50,6 +50,17 @@ pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u6
     Some((sum(&|point| inside(record, point)), sum(&touches)))
 }
 
+/// The intervals that touch the window, as far as they have a value.
+pub(crate) fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
+    let width_s = record.series.width_s() as f64;
+    let touches = move |start_s: f64| {
+        record.window.is_some_and(|window| {
+            start_s < window.begin_s + window.seconds && start_s + width_s > window.begin_s
+        })
+    };
+    record.series.points().filter(move |point| touches(point.start_s as f64)).filter_map(|point| point.value)
+}
+
 fn operations_of(point: &Point<'_, Interval>) -> u64 {
     point.value.map_or(0, |interval| interval.ops.total())
 }

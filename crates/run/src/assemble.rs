@@ -8,16 +8,16 @@ use std::time::Instant;
 use jiff::Timestamp;
 use slob_engine::LoadState;
 use slob_host::{Device, HostInfo};
-use slob_method::{Arrivals, Workload};
+use slob_method::{Arrivals, PlanSeed, Workload};
 use slob_record::{
     DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record, SavedProbe,
     SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status, Verification,
     Window, WorkloadRecord,
 };
-use slob_spec::Length;
+use slob_spec::{Length, RunSpec};
 
 use crate::RunError;
-use crate::check::Prepared;
+use crate::check::{Prepared, arrivals_of, warmup_of};
 use crate::counted::{counters, endpoints, events, latencies, uncounted};
 use crate::growing::GrowingSeries;
 use crate::losses::Loss;
@@ -108,7 +108,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         target: context.spec.target.to_string(),
         server: server(prepared),
         configuration: context.configuration.clone(),
-        workload: workload(context, prepared),
+        workload: workload_record(context.spec, &prepared.workload, prepared.seed),
         load: load(prepared),
         operations: if window.is_some() { parts.tally.window() } else { BTreeMap::new() },
         backlog: prepared
@@ -214,14 +214,15 @@ fn server(prepared: &Prepared) -> ServerRecord {
     }
 }
 
-fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
-    let spec = context.spec;
+/// What a run's sessions do, as its record says it.
+pub(crate) fn workload_record(spec: &RunSpec, workload: &Workload, seed: PlanSeed) -> WorkloadRecord {
     let Workload { scale, update_pct, scan_pct, select_unit, update_unit, redo, hot_spot, think, .. } =
-        prepared.workload;
-    let (run_time_s, work_loop) = match prepared.length {
+        *workload;
+    let (run_time_s, work_loop) = match spec.length {
         Length::Time(time) => (Some(time.as_secs_f64()), None),
         Length::Operations(count) => (None, Some(count)),
     };
+    let arrivals = arrivals_of(spec);
     WorkloadRecord {
         schemas: spec.schemas.get(),
         threads_per_schema: spec.threads_per_schema.get(),
@@ -233,16 +234,16 @@ fn workload(context: &RunContext<'_>, prepared: &Prepared) -> WorkloadRecord {
         redo_stress: redo.as_str().to_owned(),
         run_time_s,
         work_loop,
-        warmup_s: prepared.warmup.as_secs_f64(),
-        seed: prepared.seed.seed,
-        nonce: prepared.seed.nonce,
+        warmup_s: warmup_of(spec).as_secs_f64(),
+        seed: seed.seed,
+        nonce: seed.nonce,
         hot_spot: hot_spot.map(|hot| {
             let last = hot.first + hot.blocks - 1;
             format!("blocks {} to {last} on {}", hot.first, every_nth(hot.every))
         }),
-        rate_per_s: prepared.arrivals.map(|arrivals| arrivals.per_second.get()),
-        arrivals: prepared.arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
-        hot_schema_every: prepared.workload.hot_schema_every.map(NonZeroU32::get),
+        rate_per_s: arrivals.map(|arrivals| arrivals.per_second.get()),
+        arrivals: arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
+        hot_schema_every: workload.hot_schema_every.map(NonZeroU32::get),
         think_time: think.map(|think| {
             let seconds = |us: u32| f64::from(us) / 1e6;
             format!(

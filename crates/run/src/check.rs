@@ -48,20 +48,31 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     } else {
         Vec::new()
     };
-    // Round-robin over the schemas, so that a first few sessions do not all share one.
-    let homes = (0..spec.threads_per_schema.get()).flat_map(|_| SchemaNo::up_to(schema_count)).collect();
+    let homes = homes_of(spec, schema_count).collect();
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
-    let warmup = match spec.length {
+    let warmup = warmup_of(spec);
+    let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
+    let arrivals = arrivals_of(spec);
+    Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
+}
+
+/// The schema of each session: round-robin, so that a first few sessions do not all share one.
+pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
+    (0..spec.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
+}
+
+pub(crate) fn warmup_of(spec: &RunSpec) -> Duration {
+    match spec.length {
         Length::Time(_) => spec.warmup,
         // Every operation counts: there is nothing to leave out.
         Length::Operations(_) => Duration::ZERO,
-    };
-    let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
+    }
+}
+
+pub(crate) fn arrivals_of(spec: &RunSpec) -> Option<Arrivals> {
     let sessions = spec.schemas.saturating_mul(spec.threads_per_schema);
-    let arrivals =
-        spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process });
-    Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
+    spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process })
 }
 
 /// BLOCK_SZ can't change what an engine's blocks are; 8192 is also what it is when nobody set it.

@@ -8,7 +8,8 @@ use slob_method::{Action, Batch, PlanSeed, Planner, SchemaNo};
 use slob_record::{Record, SessionRecord};
 use slob_spec::RunSpec;
 
-use crate::check::workload_of;
+use crate::assemble::workload_record;
+use crate::check::{homes_of, workload_of};
 
 /// Operations that are planned at once.
 const BATCH: u64 = 4096;
@@ -28,40 +29,44 @@ pub struct Replay {
     pub faults: Vec<String>,
 }
 
-/// Why a plan can't be repeated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NoReplay(String);
+/// Why a plan can't be repeated: the record is of a release that did not note where in its plan each session's window began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record does not say where in their plans the sessions' windows began")]
+pub struct NoReplay;
 
 /// Repeats the plan of a run. `spec` is what the record's configuration says; `on_operations` hears how many of all
-/// operations were repeated.
+/// operations were repeated. What can't be is a fault of the record.
 ///
 /// # Errors
-/// If the record is of a release that did not note where in its plan each session's window began, or its configuration
-/// does not fit its workload.
+/// See [`NoReplay`].
 pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, NoReplay> {
-    let workload = workload_of(spec, record.server.block_bytes);
-    workload.check().map_err(|error| NoReplay(error.to_string()))?;
-    let written = &record.workload;
-    if (workload.scale, workload.update_pct.get(), workload.scan_pct.get())
-        != (written.scale_blocks, written.update_pct, written.scan_pct)
-    {
-        return Err(NoReplay("the record's configuration and its workload are not the same".into()));
+    let sessions = &record.sessions;
+    if !sessions.is_empty() && sessions.iter().all(|session| session.before_window.is_none()) {
+        return Err(NoReplay);
     }
-    let seed = PlanSeed { seed: written.seed, nonce: written.nonce };
+    Ok(repeat(record, spec, on_operations).unwrap_or_else(|fault| Replay {
+        faulty: 1,
+        faults: vec![fault],
+        ..Replay::default()
+    }))
+}
+
+fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, String> {
+    let workload = workload_of(spec, record.server.block_bytes);
+    workload.check().map_err(|error| error.to_string())?;
+    let seed = PlanSeed { seed: record.workload.seed, nonce: record.workload.nonce };
+    if workload_record(spec, &workload, seed) != record.workload {
+        return Err("the workload in the record is not what its configuration makes".into());
+    }
+    let homes = homes(spec, record)?;
     let scan_rows = record.load.as_ref().map_or(0, |load| load.scan_blocks);
-    let all = match planned_again(record) {
-        Ok(all) => all,
-        Err(fault) => return Ok(Replay { faulty: 1, faults: vec![fault], ..Replay::default() }),
-    };
+    let all = planned_again(record)?;
     let mut replay = Replay::default();
     let mut repeated = 0;
-    for session in &record.sessions {
-        let before = session.before_window.ok_or_else(|| {
-            NoReplay("the record does not say where in its plan each session's window began".into())
-        })?;
-        let home =
-            SchemaNo::new(session.schema).ok_or_else(|| NoReplay("a schema has the number 0".into()))?;
+    for (session, home) in record.sessions.iter().zip(homes) {
+        let before = session
+            .before_window
+            .ok_or_else(|| format!("session {} lacks where in its plan its window began", session.session))?;
         let planner = Planner::new(workload, seed, session.session, home);
         let planned = Planned::of(planner, before, done(session), scan_rows);
         replay.compare(session, &planned);
@@ -69,6 +74,19 @@ pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64))
         on_operations(repeated, all);
     }
     Ok(replay)
+}
+
+/// The schema of each session of the record, which must be what the configuration gives it.
+fn homes(spec: &RunSpec, record: &Record) -> Result<Vec<SchemaNo>, String> {
+    let schemas = u16::try_from(spec.schemas.get()).map_err(|error| error.to_string())?;
+    let all: Vec<SchemaNo> = homes_of(spec, schemas).collect();
+    let home = |session: &SessionRecord| {
+        let home = all.get(session.session as usize).filter(|home| home.get() == session.schema);
+        home.copied().ok_or_else(|| {
+            format!("session {} in schema {} is none of the run's", session.session, session.schema)
+        })
+    };
+    record.sessions.iter().map(home).collect()
 }
 
 /// Operations that have to be planned again, which are no more than the series has: a damaged number must not keep anybody
@@ -79,7 +97,7 @@ fn planned_again(record: &Record) -> Result<u64, String> {
     let of_session =
         |session: &SessionRecord| session.before_window.unwrap_or(0).saturating_add(done(session));
     let all = record.sessions.iter().map(of_session).fold(0_u64, u64::saturating_add);
-    if all > seen {
+    if all > seen || all == u64::MAX {
         return Err(format!("the sessions did {all} operations, but the series has {seen}"));
     }
     Ok(all)

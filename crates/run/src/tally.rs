@@ -4,6 +4,7 @@
 //! nor with the number of operations, and no session waits for another one's lock for long.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,9 @@ use slob_stats::Merge;
 const SHARDS: usize = 16;
 /// How long all shards together may be waited for where nobody must wait.
 const SPIN: Duration = Duration::from_millis(2);
+
+/// The most operations that a list of all of them has: some 200 MB, and as much memory at most where the disk is slow.
+pub(crate) const MOST_KEPT: u64 = 5_000_000;
 
 /// The edges of the measured window, once they are known.
 #[derive(Debug, Default)]
@@ -54,6 +58,8 @@ pub(crate) struct Tally {
     edges: WindowEdges,
     /// Whether every single operation is kept.
     keeps: bool,
+    /// How many were to be.
+    kept_all: AtomicU64,
     shards: Vec<Mutex<Shard>>,
 }
 
@@ -66,6 +72,18 @@ struct Shard {
     until_end: u64,
     /// Every operation since they were last taken, if they are kept.
     kept: Vec<KeptOperation>,
+}
+
+/// Locks a shard if that is possible before `limit`.
+fn lock_before(shard: &Mutex<Shard>, limit: Instant) -> Option<MutexGuard<'_, Shard>> {
+    loop {
+        match shard.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() >= limit => return None,
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
+    }
 }
 
 /// Who did an operation, and where.
@@ -94,7 +112,7 @@ impl Tally {
     /// A tally whose second 0 begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { start, edges: WindowEdges::default(), keeps: false, shards }
+        Self { start, edges: WindowEdges::default(), keeps: false, kept_all: AtomicU64::new(0), shards }
     }
 
     /// The same, keeping every single operation if `keeps`.
@@ -122,6 +140,7 @@ impl Tally {
         totals: &mut SessionTotals,
     ) {
         let handed_over_ns = self.since_start(begun);
+        let keeps = self.keeps(outcomes.len());
         let mut shard =
             self.shards[session.number as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
         for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
@@ -134,7 +153,7 @@ impl Tally {
             shard.until_end += u64::from(!self.edges.is_over(end));
             shard.add_to_series((end - self.start).as_secs(), kind, done, response_ns);
             let in_window = self.edges.holds(end);
-            if self.keeps {
+            if keeps {
                 shard.keep(session.number, kind, handed_over_ns, done, in_window);
             }
             if in_window {
@@ -169,16 +188,7 @@ impl Tally {
     /// holds a shard may not go on for seconds, and the timeline must. What is in that shard comes with the next call.
     pub(crate) fn drain_free_seconds(&self) -> BTreeMap<u64, Interval> {
         let limit = Instant::now() + SPIN;
-        self.drain(|shard| {
-            loop {
-                match shard.try_lock() {
-                    Ok(guard) => return Some(guard),
-                    Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                    Err(TryLockError::WouldBlock) if Instant::now() >= limit => return None,
-                    Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-                }
-            }
-        })
+        self.drain(|shard| lock_before(shard, limit))
     }
 
     fn drain<'a>(
@@ -202,6 +212,23 @@ impl Tally {
             std::mem::take(&mut shard.lock().unwrap_or_else(PoisonError::into_inner).kept)
         };
         self.shards.iter().flat_map(kept).collect()
+    }
+
+    /// The same without waiting, as [`Tally::drain_free_seconds`].
+    pub(crate) fn drain_free_kept(&self) -> Vec<KeptOperation> {
+        let limit = Instant::now() + SPIN;
+        let free = self.shards.iter().filter_map(|shard| lock_before(shard, limit));
+        free.flat_map(|mut shard| std::mem::take(&mut shard.kept)).collect()
+    }
+
+    /// Whether there were more operations than are kept.
+    pub(crate) fn kept_too_few(&self) -> bool {
+        self.kept_all.load(Ordering::Relaxed) > MOST_KEPT
+    }
+
+    /// Whether so many more operations are to be kept.
+    fn keeps(&self, more: usize) -> bool {
+        self.keeps && self.kept_all.fetch_add(more as u64, Ordering::Relaxed) + more as u64 <= MOST_KEPT
     }
 
     /// The operations within the window, by kind.

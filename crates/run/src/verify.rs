@@ -326,7 +326,7 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
             // One that is damaged may be alone, and the server there again for the next.
             Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
             // Rows that somebody else loaded are nobody's to judge.
-            Err(error) if error.kind() == ErrorKind::Usage => return None,
+            Err(error) if error.kind() == ErrorKind::Usage && are_there(engine, states) => return None,
             Err(error) => {
                 found.fault(error.to_string());
                 break;
@@ -334,4 +334,12 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
         }
     }
     Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults })
+}
+
+/// Whether the schemas of a run are still on its target.
+fn are_there(engine: &dyn Engine, states: &[SchemaState]) -> bool {
+    let now = engine.schemas().unwrap_or_default();
+    states
+        .iter()
+        .all(|state| now.iter().any(|other| other.schema == state.schema && other.load == state.load))
 }

@@ -4,7 +4,8 @@ mod pair;
 
 use slob_record::{OpKind, Record};
 
-use self::pair::{Pair, Rule};
+use self::pair::Pair;
+pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::{
     COMMITS, LOGICAL_READS, PHYSICAL_READS, counter, db_time_s, operations, physical_read_bytes,

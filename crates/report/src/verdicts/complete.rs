@@ -104,7 +104,9 @@ fn window(record: &Record) -> Option<Finding> {
     let planned_s = record.workload.run_time_s?;
     let doubt = |sentence: String| Some(Finding::new(Answer::Doubt, sentence));
     let (is_s, planned) = (window.seconds, seconds(planned_s));
-    if is_s < planned_s * (1.0 - WINDOW_TOLERANCE) {
+    // RUN_TIME is then the longest that it may take.
+    let is_steady = record.until_steady.as_ref().is_some_and(|until| until.reached);
+    if is_s < planned_s * (1.0 - WINDOW_TOLERANCE) && !is_steady {
         return doubt(format!("Not quite: the window took {} instead of {planned}.", seconds(is_s)));
     }
     if is_s > planned_s * (1.0 + LATE_TOLERANCE) && is_s > planned_s + LATE_S {
@@ -194,6 +196,24 @@ mod tests {
         let verdict = judge(&record);
         assert_eq!(verdict.answer, Answer::Good);
         assert_eq!(verdict.sentence, "Yes: all operations of 4 sessions were done; no row was read back.");
+    }
+
+    #[test]
+    fn a_run_that_ended_because_it_was_steady_is_not_a_short_one() {
+        let mut record = fixture::direct_read_run();
+        record.workload.run_time_s = Some(600.0);
+        assert_eq!(judge(&record).answer, Answer::Doubt);
+        let until = slob_record::UntilSteady {
+            reached: true,
+            tolerance_percent: 3.0,
+            window_s: 10,
+            since_s: Some(40),
+            operations_per_s: vec![300.0; 3],
+        };
+        record.until_steady = Some(until.clone());
+        assert_eq!(judge(&record).answer, Answer::Good);
+        record.until_steady = Some(slob_record::UntilSteady { reached: false, ..until });
+        assert_eq!(judge(&record).answer, Answer::Doubt);
     }
 
     #[test]

@@ -7,7 +7,7 @@ const TOLERANCE: f64 = 0.01;
 
 /// How two counts must relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// They must be equal.
     Equal,
     /// The left one must not be smaller than the right one.
@@ -17,14 +17,14 @@ pub(super) enum Rule {
 }
 
 /// A counter's name and what it counted.
-pub(super) type Counted = (&'static str, u64);
+pub(crate) type Counted = (&'static str, u64);
 
 /// Two counters of the same thing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
-    pub(super) rule: Rule,
-    pub(super) left: Counted,
-    pub(super) right: Counted,
+    pub(crate) rule: Rule,
+    pub(crate) left: Counted,
+    pub(crate) right: Counted,
     /// Difference that is allowed on top of the tolerance, in the counters' unit.
     slack: f64,
 }
