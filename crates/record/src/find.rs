@@ -6,12 +6,20 @@ use std::path::{Path, PathBuf};
 use crate::RUN_FILE;
 use crate::error::RecordError;
 
+/// Whether a run of that id has that RUN_NAME. Of several in the same second the later ones have a number after it.
+fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    let Some((stamp, named)) = id.split_once('-') else { return false };
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = || named.strip_prefix(name)?.strip_prefix('-').filter(|rest| is_number(rest));
+    named == name || (numbered().is_some() && is_there(&format!("{stamp}-{name}")))
+}
+
 /// Finds a run by what a person types. In this order, the first that fits is meant:
 ///
 /// 1. a path: of a run's folder or of its `run.json`;
 /// 2. `latest` (or `last`), `latest~1` for the one before, `latest~2` and so on;
 /// 3. the whole id, which is the name of the run's folder in `results`;
-/// 4. the end of the id after a dash, which is RUN_NAME: the latest run of that name;
+/// 4. RUN_NAME, which is the id after its first dash: the latest run of that name;
 /// 5. the beginning of the id of one run only;
 /// 6. any part of the id of one run only.
 ///
@@ -27,8 +35,8 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
         return nth_latest(&runs, back, results, name);
     }
     let latest = |fits: &dyn Fn(&str) -> bool| runs.iter().rev().find(|path| fits(&id_of(path))).cloned();
-    let ending = format!("-{name}");
-    if let Some(run) = latest(&|id| id == name).or_else(|| latest(&|id| id.ends_with(&ending))) {
+    let is_there = |id: &str| runs.iter().any(|path| id_of(path) == id);
+    if let Some(run) = latest(&|id| id == name).or_else(|| latest(&|id| is_named(id, name, is_there))) {
         return Ok(run);
     }
     let no_run = || RecordError::NoRun { name: name.into(), path: results.to_path_buf() };

@@ -131,6 +131,7 @@ fn names_that_are_taken_get_a_number_and_runs_are_found_by_what_people_type() {
         path.file_name().unwrap().to_string_lossy().into_owned()
     };
     assert_eq!(found("b"), ids[2]);
+    assert_eq!(found("a"), ids[1], "the latest of that name");
     assert_eq!(found("last"), ids[2]);
     assert_eq!(found(&ids[0]), ids[0]);
     assert!(find_run(folder.path(), "c").is_err());
