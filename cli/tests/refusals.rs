@@ -50,6 +50,17 @@ fn what_is_not_there() {
     refuse(&folder, &["probe", "./nowhere"], &["nowhere"]);
 }
 
+/// A journal that stayed would refuse the next try: journals are not overwritten.
+#[test]
+fn a_refused_run_leaves_no_journal() {
+    let folder = Folder::loaded(1, "8M");
+    folder.write("afile", "");
+    let run = ["run", "--update-pct", "50", "--durability", "j1", "--results-dir"];
+    refuse(&folder, &[&run[..], &["afile"]].concat(), &["afile"]);
+    folder.write("j2", "");
+    refuse(&folder, &["run", "--update-pct", "50", "--durability", "j2"], &["j2", "not there yet"]);
+}
+
 #[test]
 fn what_is_not_possible() {
     let folder = Folder::loaded(1, "8M");
