@@ -11,6 +11,7 @@ use slob_record::ConfigEntry;
 use slob_spec::{ConfFile, Entry, Origin, Secret, Settings, Value, Warning};
 
 use crate::failure::Failure;
+use crate::interrupt::HiddenAnswer;
 use crate::{args, output, registry};
 
 /// The variable by which EXTERNAL_SCRIPT, and what it starts, knows its run. It is no parameter.
@@ -58,12 +59,17 @@ fn resolve_with(
 /// Asks for the password of the target's user. It is read from the terminal, which does not show it, and never from stdin.
 fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let target = settings.entry("TARGET").and_then(Entry::displayed).unwrap_or_default();
+    let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Failure::interrupted();
+        }
         Failure::usage(format!(
             "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \
              or in the environment"
         ))
     })?;
+    drop(hidden);
     Ok(settings.with_password(Secret::new(password)))
 }
 
