@@ -96,7 +96,7 @@ fn run() -> Command {
             .arg(plain())
             .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
-        |param| !LOAD_ONLY.contains(&param.key),
+        is_of_run,
     )
 }
 
@@ -222,6 +222,11 @@ fn man() -> Command {
                 .value_name("FOLDER")
                 .help("Where slob.1, slob-run.1 and so on are written; it must exist"),
         )
+}
+
+/// What a run takes.
+pub(crate) fn is_of_run(param: &Param) -> bool {
+    !LOAD_ONLY.contains(&param.key)
 }
 
 /// The target and how to reach it.

@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod live;
+mod next_step;
 mod output;
 mod progress;
 mod registry;

@@ -51,7 +51,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         analysis.text()
     };
     match output.filter(|path| path.as_os_str() != "-") {
-        Some(path) => fs::write(path, text)
+        Some(path) => output::write_whole(path, &text)
             .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
         None => output::print(&text)?,
     }

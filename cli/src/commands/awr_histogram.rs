@@ -1,6 +1,5 @@
 //! `slob awr histogram`: how long waits took, over consecutive reports.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
@@ -82,7 +81,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         let summaries =
             read.kept.iter().map(|(summary, points, _)| (summary.clone(), points.clone())).collect();
         let page = awr_page::page(summaries, &events);
-        fs::write(path, page).map_err(|error| {
+        output::write_whole(path, &page).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
         })?;
         output::say(&format!("wrote {}", path.display()));
