@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod conf_file;
 mod failure;
 mod interrupt;
 mod live;

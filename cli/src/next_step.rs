@@ -43,7 +43,7 @@ pub(crate) fn run(matches: &ArgMatches, settings: &Settings) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     // Only a word with a NUL byte can't be quoted, and no argument has one.
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }

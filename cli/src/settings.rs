@@ -12,19 +12,17 @@ use slob_spec::{ConfFile, Entry, Origin, Secret, Settings, Value, Warning};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
-use crate::{args, output, registry};
+use crate::{args, conf_file, output, registry};
 
 /// The variable by which EXTERNAL_SCRIPT, and what it starts, knows its run. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
-
-const DEFAULT_FILE: &str = "slob.conf";
 
 /// Resolves the settings of a command and says what is odd about them.
 ///
 /// `extra` are parameters that were given in another form than their flags; the flags go before them.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
     let asked = matches.get_one::<String>("conf-file");
-    let file = read_file(asked.map(String::as_str))?;
+    let file = conf_file::read(asked.map(String::as_str))?;
     resolve_with(file.as_ref(), matches, extra)
 }
 
@@ -108,18 +106,6 @@ fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
 pub(crate) fn warn(warnings: &[Warning]) {
     for warning in warnings {
         output::say(&format!("warning: {warning}"));
-    }
-}
-
-/// The file that was asked for must be there; `slob.conf` in this folder need not.
-fn read_file(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
-    let name = asked.unwrap_or(DEFAULT_FILE);
-    match fs::read_to_string(name) {
-        Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
-        Err(error) => Err(Failure::usage(format!(
-            "reading the configuration file {name}: {error}; `slob conf --init` writes a new one"
-        ))),
     }
 }
 
