@@ -96,7 +96,7 @@ fn run() -> Command {
             .arg(plain())
             .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
             .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
-        |param| !LOAD_ONLY.contains(&param.key),
+        is_of_run,
     )
 }
 
@@ -174,7 +174,7 @@ fn verify() -> Command {
             .about("Read every row back and check every byte of it; or check a run's record")
             .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check what can be repeated of a run from its record, instead of the data"))
             .arg(durability().help("Check too that every update is there which the database had acknowledged, by the journal of `slob run --durability FILE`"))
-            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to\nExit codes: 0 all is what it must be; 1 some is not."),
+            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to\nExit codes: 0 all is what it must be; 1 some is not; 2 bad usage; 3 it could not be read to its end; 130 interrupted."),
         |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
     )
 }
@@ -224,6 +224,11 @@ fn man() -> Command {
         )
 }
 
+/// What a run takes.
+pub(crate) fn is_of_run(param: &Param) -> bool {
+    !LOAD_ONLY.contains(&param.key)
+}
+
 /// The target and how to reach it.
 fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
@@ -256,7 +261,7 @@ fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
     let file = Arg::new("conf-file")
         .long("conf")
         .value_name("FILE")
-        .help("The configuration file [default: ./slob.conf if there is one]");
+        .help("The configuration file, or /dev/stdin [default: ./slob.conf if there is one]");
     let table = registry::table();
     let params: Vec<&Param> = table.params().iter().filter(|param| wanted(param)).collect();
     let connects = params.iter().any(|param| param.key == "TARGET");

@@ -1,11 +1,14 @@
-//! Ctrl-C: the first one ends the work in an orderly way, another one after a second ends the program.
+//! Ctrl-C: the first one ends the work in an orderly way, another one after a second ends the program. Where there is no work
+//! yet, the first one does.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
@@ -16,12 +19,14 @@ use crate::live;
 /// A signal to a process and to its group comes twice, milliseconds apart; a person who means it waits longer.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
+/// Whether signals are [`flag`]'s.
+static FLAGGED: AtomicBool = AtomicBool::new(false);
+
 /// A flag that SIGINT, SIGTERM and SIGHUP set; SIGHUP not if the program was started to ignore it (`nohup`). Shells
 /// start background jobs with SIGINT ignored, but who sends it to such a job means it.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
-    let heard = [SIGINT, SIGTERM].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
-    let mut signals =
-        Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))?;
+    let mut signals = listen()?;
+    FLAGGED.store(true, Ordering::Relaxed);
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     thread::spawn(move || {
@@ -36,6 +41,52 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
         }
     });
     Ok(stop)
+}
+
+fn listen() -> Result<Signals, Failure> {
+    let heard = [SIGINT, SIGTERM].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
+    Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))
+}
+
+/// A question on the terminal whose answer is not shown: a signal gives the terminal back as it was before it ends the program.
+/// When the question is over, a signal ends the program until [`flag`] has it.
+pub(crate) struct HiddenAnswer(Arc<AtomicBool>);
+
+impl HiddenAnswer {
+    /// Remembers the terminal, if there is one, and listens.
+    pub(crate) fn begin() -> Result<Self, Failure> {
+        let terminal = File::open("/dev/tty").ok();
+        let as_it_was = terminal.and_then(|terminal| Some((tcgetattr(&terminal).ok()?, terminal)));
+        let mut signals = listen()?;
+        let asking = Arc::new(AtomicBool::new(true));
+        let is_asking = Arc::clone(&asking);
+        thread::spawn(move || {
+            for _ in signals.forever() {
+                if FLAGGED.load(Ordering::Relaxed) {
+                    continue;
+                }
+                if let Some((as_it_was, terminal)) =
+                    as_it_was.as_ref().filter(|_| is_asking.load(Ordering::Relaxed))
+                {
+                    give_back(terminal, as_it_was);
+                }
+                low_level::exit(i32::from(INTERRUPTED));
+            }
+        });
+        Ok(Self(asking))
+    }
+}
+
+impl Drop for HiddenAnswer {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+fn give_back(terminal: &File, as_it_was: &Termios) {
+    // A terminal that is gone needs nothing back.
+    let _ = tcsetattr(terminal, OptionalActions::Now, as_it_was);
+    let _ = writeln!(io::stderr());
 }
 
 /// Whether the program was started with a signal ignored; no, where that can't be read.

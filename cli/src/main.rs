@@ -3,9 +3,11 @@
 
 mod args;
 mod commands;
+mod conf_file;
 mod failure;
 mod interrupt;
 mod live;
+mod next_step;
 mod output;
 mod progress;
 mod registry;

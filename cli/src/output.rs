@@ -1,7 +1,8 @@
 //! Data on stdout, talk on stderr.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -23,10 +24,34 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return print(page);
     }
-    fs::write(path, page).map_err(|error| {
+    write_whole(path, page).map_err(|error| {
         Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
     })?;
     say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// Writes a file whole or not at all: under another name first, so that a disk that is full leaves no half of it, and what
+/// was there before stays. What is no ordinary file, a pipe for instance, is written into as it is.
+pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        return fs::write(path, text);
+    }
+    // A link stays a link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mode = there.map_or_else(|| Permissions::from_mode(0o666), |there| there.permissions());
+    let mut file = match tempfile::Builder::new().prefix(".slob-").permissions(mode).tempfile_in(folder) {
+        // The file may be ours to write where its folder is not.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
+            return fs::write(path, text);
+        }
+        file => file?,
+    };
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
     Ok(())
 }
 

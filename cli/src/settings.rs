@@ -11,19 +11,18 @@ use slob_record::ConfigEntry;
 use slob_spec::{ConfFile, Entry, Origin, Secret, Settings, Value, Warning};
 
 use crate::failure::Failure;
-use crate::{args, output, registry};
+use crate::interrupt::HiddenAnswer;
+use crate::{args, conf_file, output, registry};
 
 /// The variable by which EXTERNAL_SCRIPT, and what it starts, knows its run. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
-
-const DEFAULT_FILE: &str = "slob.conf";
 
 /// Resolves the settings of a command and says what is odd about them.
 ///
 /// `extra` are parameters that were given in another form than their flags; the flags go before them.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
     let asked = matches.get_one::<String>("conf-file");
-    let file = read_file(asked.map(String::as_str))?;
+    let file = conf_file::read(asked.map(String::as_str))?;
     resolve_with(file.as_ref(), matches, extra)
 }
 
@@ -58,12 +57,17 @@ fn resolve_with(
 /// Asks for the password of the target's user. It is read from the terminal, which does not show it, and never from stdin.
 fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let target = settings.entry("TARGET").and_then(Entry::displayed).unwrap_or_default();
+    let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Failure::interrupted();
+        }
         Failure::usage(format!(
             "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \
              or in the environment"
         ))
     })?;
+    drop(hidden);
     Ok(settings.with_password(Secret::new(password)))
 }
 
@@ -102,18 +106,6 @@ fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
 pub(crate) fn warn(warnings: &[Warning]) {
     for warning in warnings {
         output::say(&format!("warning: {warning}"));
-    }
-}
-
-/// The file that was asked for must be there; `slob.conf` in this folder need not.
-fn read_file(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
-    let name = asked.unwrap_or(DEFAULT_FILE);
-    match fs::read_to_string(name) {
-        Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
-        Err(error) => Err(Failure::usage(format!(
-            "reading the configuration file {name}: {error}; `slob conf --init` writes a new one"
-        ))),
     }
 }
 

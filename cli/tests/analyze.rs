@@ -60,7 +60,9 @@ fn variants_can_be_a_column() {
     assert!(json["variants"][0]["name"].as_str().unwrap().contains(':'), "{json}");
     let wrong = folder.slob(["analyze", SAVED, "--by", "targett"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("there is no column 'targett' (target"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("there is no column 'targett' (did you mean target"), "{}", wrong.stderr);
+    let strange = folder.slob(["analyze", SAVED, "--by", "zzzzzzzz"]);
+    assert!(strange.stderr.contains("there is no column 'zzzzzzzz': "), "{}", strange.stderr);
 }
 
 #[test]

@@ -103,6 +103,11 @@ fn histogram_tells_two_peaks_and_draws_them() {
     assert!(text.contains("32.0 %") && text.contains("two peaks behind a mean of 1.5 ms"), "{text}");
     let page = fs::read_to_string(folder.path().join("h.html")).unwrap();
     assert!(page.contains("data-chart=\"heat-1\"") && page.contains("db file sequential read"));
+    for endless in ["86401s", "1e300s", "0ms"] {
+        let output = slob(folder.path(), &["awr", "histogram", "--over", endless, "my reports"]);
+        assert_eq!(output.status.code(), Some(2), "{endless}");
+        assert!(stderr(&output).contains("up to a day"), "{}", stderr(&output));
+    }
     let unknown = slob(folder.path(), &["awr", "histogram", "--event", "no such event", "my reports"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("db file sequential read"), "{}", stderr(&unknown));

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use common::Folder;
+use common::{Folder, SLOB};
 
 /// Calls, and expects a refusal whose message holds all of `words`.
 #[track_caller]
@@ -48,6 +48,45 @@ fn what_is_not_there() {
     refuse(&folder, &["report"], &["there is no run 'latest'", "slob list"]);
     refuse(&folder, &["run", "--target", "oracul:./d"], &["oracul", "sqlite:"]);
     refuse(&folder, &["probe", "./nowhere"], &["nowhere"]);
+    refuse(&folder, &["man", "./nowhere"], &["nowhere", "make it first"]);
+}
+
+/// Each is refused at once, with advice that fits: none is waited for, and none is read without end.
+#[test]
+fn what_is_no_configuration_file() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("binary"), b"SCALE=1G\n\xff\xfe").unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    fs::write(folder.path().join("long"), "# \n".repeat(1 << 19)).unwrap();
+    let made = Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap();
+    assert!(made.success());
+    let refused = [
+        ("my conf", "slob conf --init --conf 'my conf'"),
+        ("binary", "save it as UTF-8"),
+        ("folder", "an ordinary file"),
+        ("long", "1024 KiB at most"),
+        ("fifo", "an ordinary file"),
+        ("/dev/zero", "an ordinary file"),
+    ];
+    for (name, advice) in refused {
+        refuse(&folder, &["conf", "--conf", name], &[name, advice]);
+    }
+    folder.slob(["conf", "--init", "--conf", "my conf"]).success();
+    folder.slob(["conf", "--conf", "my conf"]).success();
+    let piped = ["-c", "echo UPDATE_PCT=33 | \"$0\" conf --conf /dev/stdin", SLOB];
+    let conf = Command::new("sh").args(piped).current_dir(folder.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&conf.stdout).contains("/dev/stdin"), "{conf:?}");
+}
+
+/// A journal that stayed would refuse the next try: journals are not overwritten.
+#[test]
+fn a_refused_run_leaves_no_journal() {
+    let folder = Folder::loaded(1, "8M");
+    folder.write("afile", "");
+    let run = ["run", "--update-pct", "50", "--durability", "j1", "--results-dir"];
+    refuse(&folder, &[&run[..], &["afile"]].concat(), &["afile"]);
+    folder.write("j2", "");
+    refuse(&folder, &["run", "--update-pct", "50", "--durability", "j2"], &["j2", "not there yet"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What prints statements instead of executing them.
 
 use clap::{Arg, Command};
+use slob_engine::EngineKind;
 
 use super::{LOAD_GROUPS, is_common, switch, with_params};
 use crate::registry;
@@ -9,6 +10,11 @@ use crate::registry;
 pub(super) fn print_sql() -> Arg {
     switch("print-sql")
         .help("Print the statements that would be executed, where the engine can, and connect to nothing")
+}
+
+/// What its summary begins with: the product and its releases.
+fn product(engine: &EngineKind) -> &'static str {
+    engine.summary.split(':').next().unwrap_or(engine.summary)
 }
 
 /// One command for each engine that can prepare a server: `slob ENGINE init`.
@@ -20,7 +26,7 @@ pub(super) fn commands() -> Vec<Command> {
                 .about("Print a parameter file, a tablespace for the planned load, and a calibration for a test database")
                 .after_help("Nothing is connected to. Read it before you use it: it is for databases that are there for tests alone.");
             Command::new(engine.scheme)
-                .about("Prepare a server of this engine")
+                .about(format!("Prepare a server: {}", product(engine)))
                 .subcommand_required(true)
                 .subcommand(with_params(init, |param| LOAD_GROUPS.contains(&param.group) || is_common(param)))
         })

@@ -51,7 +51,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         analysis.text()
     };
     match output.filter(|path| path.as_os_str() != "-") {
-        Some(path) => fs::write(path, text)
+        Some(path) => output::write_whole(path, &text)
             .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
         None => output::print(&text)?,
     }
@@ -120,8 +120,9 @@ impl Inputs {
             None => None,
             Some(name) => Some(info::column(name).ok_or_else(|| {
                 let near = info::near_columns(name).join(", ");
+                let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
                 Failure::usage(format!(
-                    "there is no column '{name}' ({near}): `slob info --columns help` lists them"
+                    "there is no column '{name}'{near}: `slob info --columns help` lists them"
                 ))
             })?),
         };

@@ -1,6 +1,5 @@
 //! `slob awr histogram`: how long waits took, over consecutive reports.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
@@ -22,15 +21,20 @@ pub(super) const DEFAULT: [&str; 4] = [
     "log file parallel write",
 ];
 
+/// No wait that --over could ask for is longer: a day.
+const LONGEST_US: f64 = 86_400e6;
+
 pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
     let asked: Vec<&str> =
         matches.get_many::<String>("event").unwrap_or_default().map(String::as_str).collect();
     let events = if asked.is_empty() { DEFAULT.to_vec() } else { asked.clone() };
     let limit = matches.get_one::<String>("over").map_or("8ms", String::as_str);
-    let limit_us =
-        duration_us(limit, None).map(|figure| figure.value).filter(|us| *us > 0.0).ok_or_else(|| {
+    let limit_us = duration_us(limit, None)
+        .map(|figure| figure.value)
+        .filter(|us| *us > 0.0 && *us <= LONGEST_US)
+        .ok_or_else(|| {
             Failure::usage(format!(
-                "--over {limit}: that is no duration; say a number with us, ms or s, such as 8ms"
+                "--over {limit}: that is no duration of up to a day; say a number with us, ms or s, such as 8ms"
             ))
         })?;
     let of_report = |named: slob_awr::info::Named| {
@@ -82,7 +86,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         let summaries =
             read.kept.iter().map(|(summary, points, _)| (summary.clone(), points.clone())).collect();
         let page = awr_page::page(summaries, &events);
-        fs::write(path, page).map_err(|error| {
+        output::write_whole(path, &page).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
         })?;
         output::say(&format!("wrote {}", path.display()));

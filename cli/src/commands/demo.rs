@@ -13,7 +13,7 @@ use slob_spec::{LoadSpec, Settings};
 
 use super::{probe, run, setup};
 use crate::failure::{Failure, Outcome};
-use crate::{interrupt, output, registry, settings};
+use crate::{interrupt, next_step, output, registry, settings};
 
 const FOLDER: &str = "slob-demo";
 
@@ -31,21 +31,24 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     } else {
         clean_up(&settings, folder)
     };
-    let run::Kept { record, folder: kept, .. } = result?;
-    output::print(&text_report(&record))?;
+    let kept = result?;
+    let record = &kept.record;
+    let printed = output::print(&text_report(record));
     output::say(&format!(
-        "\n{}\nOpen {} in a browser for the charts; `slob report` prints the text again",
-        compact_summary(&record).trim_end(),
-        kept.join(run::HTML_REPORT).display()
+        "\n{}\n{}; `{}` prints the text again",
+        compact_summary(record).trim_end(),
+        kept.place(),
+        next_step::report(&kept.folder)
     ));
     cleaned?;
-    run::conclude(&record, false)
+    printed?;
+    run::conclude(record, false)
 }
 
 fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -> Result<run::Kept, Failure> {
     output::say("1. Loading four small schemas, one row in each block");
     let display = if plain { setup::Display::Lines } else { setup::Display::Bar };
-    setup::load_all(settings, display, stop)?;
+    output::say(&setup::load_all(settings, display, stop)?);
     output::say("2. What can the device do by itself?");
     let plan = ProbePlan {
         file_bytes: 512 << 20,

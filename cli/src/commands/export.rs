@@ -1,6 +1,5 @@
 //! `slob export`: a run in the format of another tool.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,7 +22,7 @@ pub(crate) fn export(matches: &ArgMatches) -> Outcome {
         series_csv(&record)
     };
     match matches.get_one::<PathBuf>("output") {
-        Some(path) => fs::write(path, text)
+        Some(path) => output::write_whole(path, &text)
             .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
         None => output::print(&text)?,
     }

@@ -1,6 +1,5 @@
 //! `slob man`: manual pages, made from the command line's own definition.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +18,12 @@ pub(crate) fn man(matches: &ArgMatches) -> Outcome {
     // Gives every command its whole name, such as slob-awr-info.
     command.build();
     match matches.get_one::<PathBuf>("folder") {
+        Some(folder) if !folder.is_dir() => {
+            let folder = folder.display();
+            return Err(Failure::usage(format!(
+                "{folder}: there is no such folder; make it first, or name another"
+            )));
+        }
         Some(folder) => write_all(&command, folder)?,
         None => output::print(&page(&command).map_err(failed("making the manual page"))?)?,
     }
@@ -29,7 +34,7 @@ pub(crate) fn man(matches: &ArgMatches) -> Outcome {
 fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
     let path = folder.join(format!("{}.{SECTION}", name(command)));
     let text = page(command).map_err(failed("making the manual page"))?;
-    fs::write(&path, text).map_err(failed(format!("writing {}", path.display())))?;
+    output::write_whole(&path, &text).map_err(failed(format!("writing {}", path.display())))?;
     command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())

@@ -35,7 +35,8 @@ pub(crate) fn init(scheme: &str, matches: &ArgMatches) -> Outcome {
     let spec = load_spec(&settings)?;
     let engine = registry::ENGINES.iter().find(|engine| engine.scheme == scheme);
     let engine = engine.ok_or_else(|| Failure::usage("no such command"))?;
-    print(&script_of_server(engine, &open_spec(engine, &spec), &spec)?)
+    let sessions = RunSpec::from_settings(&settings)?.spec.sessions().max(spec.streams.get());
+    print(&script_of_server(engine, &open_spec(engine, &spec), &spec, sessions)?)
 }
 
 fn load_spec(settings: &Settings) -> Result<LoadSpec, Failure> {

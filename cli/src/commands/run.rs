@@ -1,6 +1,5 @@
 //! `slob run`: measuring.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
-use crate::{interrupt, output, registry, server_report, settings};
+use crate::{interrupt, next_step, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
@@ -44,13 +43,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     } else {
         text_report(record)
     };
-    output::print(&text)?;
-    output::say(&format!(
-        "\n{}\nThe record is in {}; open {HTML_REPORT} there for the charts",
-        compact_summary(record).trim_end(),
-        kept.folder.display()
-    ));
+    // What can't be printed is kept nevertheless: where, must be said.
+    let printed = output::print(&text);
+    output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
     kept.end()?;
+    printed?;
     conclude(record, matches.get_flag("strict"))
 }
 
@@ -96,19 +93,23 @@ pub(crate) fn measure_spec(
     server_report::cross_check(&mut record, directory.path());
     // The record first: everything else can be made from it again.
     let folder = directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
-    let views = [
-        ("report.txt", text_report(&record)),
-        (HTML_REPORT, run_page(&record)),
-        ("slob.conf", to_conf_text(settings)),
-    ];
-    for (name, text) in views {
-        if let Err(error) = fs::write(folder.join(name), text) {
-            output::say(&format!(
-                "warning: writing {name} of the run: {error}; `slob report` makes it from the record"
-            ));
-        }
+    let report = next_step::report(&folder);
+    write_view(&folder, "report.txt", &text_report(&record), &report);
+    let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
+    let values = next_step::configuration(&folder);
+    write_view(&folder, "slob.conf", &to_conf_text(settings), &values);
+    Ok(Kept { record, folder, has_charts, script: prepared.script })
+}
+
+/// Writes what the command `otherwise` makes from the record too, whole or not at all. Returns whether it is there.
+fn write_view(folder: &Path, name: &str, text: &str, otherwise: &str) -> bool {
+    let written = output::write_whole(&folder.join(name), text);
+    if let Err(error) = &written {
+        output::say(&format!(
+            "warning: writing {name} of the run: {error}; `{otherwise}` has it from the record"
+        ));
     }
-    Ok(Kept { record, folder, script: prepared.script })
+    written.is_ok()
 }
 
 /// What was measured is told while it still can be.
@@ -124,10 +125,24 @@ fn not_kept(error: &RecordError, record: &Record) -> Failure {
 pub(crate) struct Kept {
     pub(crate) record: Record,
     pub(crate) folder: PathBuf,
+    has_charts: bool,
     script: Option<ExternalScript>,
 }
 
 impl Kept {
+    /// Where it is, and where its charts are.
+    pub(crate) fn place(&self) -> String {
+        let folder = self.folder.display();
+        if self.has_charts {
+            format!("The record is in {folder}; open {HTML_REPORT} there in a browser for the charts")
+        } else {
+            let report = next_step::report(&self.folder);
+            format!(
+                "The record is in {folder}; `{report} --html` makes the page with its charts when there is room"
+            )
+        }
+    }
+
     /// Calls EXTERNAL_SCRIPT for the last time. After the report is printed: its failure must not cost that.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         self.script.as_ref().map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id)?))

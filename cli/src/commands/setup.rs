@@ -12,7 +12,7 @@ use crate::commands::print_sql;
 use crate::failure::{Failure, Outcome};
 use crate::live::LoadDisplay;
 use crate::progress::LoadTalk;
-use crate::{interrupt, output, registry, settings};
+use crate::{interrupt, next_step, output, registry, settings};
 
 pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &in_place(matches)?)?;
@@ -21,7 +21,8 @@ pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     }
     let stop = interrupt::flag()?;
     let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
-    load_all(&settings, display, &stop)?;
+    let loaded = load_all(&settings, display, &stop)?;
+    output::say(&format!("{loaded}; `{}` is next", next_step::run(matches, &settings)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,8 +52,8 @@ pub(crate) enum Display {
     Lines,
 }
 
-/// Loads what the settings ask for, telling of it on stderr.
-pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<(), Failure> {
+/// Loads what the settings ask for, telling of it on stderr. Returns what came of it, in words.
+pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<String, Failure> {
     let checked = LoadSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     let spec = checked.spec;
@@ -75,8 +76,7 @@ pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool)
             result
         }
     }?;
-    output::say(&sentence(&spec, &summary));
-    Ok(())
+    Ok(sentence(&spec, &summary))
 }
 
 fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
@@ -90,11 +90,10 @@ fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     }
     let seconds = summary.took.as_secs_f64();
     format!(
-        "{}: {} rows, one in each block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{there}; `slob run {}` is next",
+        "{}: {} rows, one in each block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{there}",
         spec.target,
         summary.rows,
         summary.bytes as f64 / 1e9,
-        summary.bytes as f64 / 1e6 / seconds.max(1e-9),
-        spec.schemas
+        summary.bytes as f64 / 1e6 / seconds.max(1e-9)
     )
 }

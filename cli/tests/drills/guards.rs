@@ -47,6 +47,46 @@ fn a_password_is_asked_for_on_the_terminal_which_does_not_show_it() {
     assert!(!contains(&shown) && holders(locked.folder.path()).is_empty(), "{text}");
 }
 
+/// A shell that does not show what is typed looks broken.
+#[test]
+fn ctrl_c_at_the_question_for_a_password_leaves_the_terminal_as_it_was() {
+    let folder = Folder::new();
+    for signal in ["the key", "INT", "TERM"] {
+        let ask = format!("{SLOB} setup --ask-password --target postgres://u@127.0.0.1:1/slob 1");
+        // The shell waits for its child whatever comes, and tells what it left.
+        let shell = format!("sh -c 'echo $$ > pid; exec {ask}'; echo ended $?; stty -a");
+        let mut child = Command::new("script")
+            .args(["-qfc", &shell, "/dev/null"])
+            .env("SHELL", "/bin/sh")
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut shown = Vec::new();
+        while !String::from_utf8_lossy(&shown).contains("/slob: ") {
+            let mut byte = [0];
+            assert_eq!(output.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&shown));
+            shown.push(byte[0]);
+        }
+        thread::sleep(Duration::from_millis(500));
+        if signal == "the key" {
+            input.write_all(b"\x03").unwrap();
+        } else {
+            let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+            assert!(Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap().success());
+        }
+        output.read_to_end(&mut shown).unwrap();
+        let text = String::from_utf8_lossy(&shown);
+        assert!(text.contains("ended 130"), "{signal}: {text}");
+        for off in ["-echo ", "-icanon", "-isig"] {
+            assert!(text.contains(" echo ") && !text.contains(off), "{signal}: {off} in {text}");
+        }
+        child.wait().unwrap();
+    }
+}
+
 #[test]
 fn without_a_terminal_nothing_is_asked() {
     let folder = Folder::new();

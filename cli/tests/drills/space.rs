@@ -184,6 +184,36 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     assert_failed(&child.wait_with_output().unwrap(), &["writing the journal"]);
 }
 
+/// Half a page looks like a page, and is recommended as one.
+#[test]
+fn pages_that_find_no_room_are_not_there_and_not_recommended() {
+    let Some(disk) = Disk::mount_or_skip(8) else { return };
+    let folder = Folder::loaded(1, "8M");
+    let results = disk.path().join("runs").display().to_string();
+    // Room for the record, and not for the page.
+    disk.fill_but(1);
+    let said = folder.slob(["run", "1", "--results-dir", &results, "--run-time", "2"]).success().stderr;
+    assert!(!said.contains("open report.html"), "{said}");
+    let run = fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().path()).next().unwrap();
+    assert!(said.contains(&format!("`slob report {} --html`", run.display())), "{said}");
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(&run).unwrap().map(|entry| entry.unwrap());
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["report.txt", "run.json", "series.csv", "slob.conf"]);
+    let page = disk.path().join("page.html");
+    fs::write(&page, "as it was").unwrap();
+    let html = ["report", &run.display().to_string(), "--html", "-o", &page.display().to_string()];
+    let refused = folder.slob(html);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert_eq!(fs::read_to_string(&page).unwrap(), "as it was");
+    disk.make_room();
+    folder.slob(html).success();
+    assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"), "the whole page");
+}
+
 #[test]
 fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[("max_wal_size", "64MB")]) else { return };

@@ -246,6 +246,17 @@ pub struct EngineKind {
     pub scripts: Option<&'static Scripts>,
 }
 
+/// A load as it is planned, before anything is known of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedLoad<'a> {
+    /// What each schema is loaded with.
+    pub load: &'a Load,
+    /// The schemas.
+    pub schemas: &'a [SchemaNo],
+    /// The block size that is counted on, in bytes: the server's own is not known yet.
+    pub block_bytes: u32,
+}
+
 /// What an engine would execute, written down for somebody's review before it may connect; nothing is connected to.
 #[derive(Debug)]
 pub struct Scripts {
@@ -258,8 +269,8 @@ pub struct Scripts {
 }
 
 /// See [`Scripts::load`].
-pub type ScriptOfLoad = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;
+pub type ScriptOfLoad = fn(&OpenSpec, &PlannedLoad<'_>) -> Result<String, EngineError>;
 /// See [`Scripts::run`].
 pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>;
-/// See [`Scripts::init`]. The load is the one that is planned.
-pub type ScriptOfServer = fn(&OpenSpec, &Load, &[SchemaNo]) -> Result<String, EngineError>;
+/// See [`Scripts::init`]: the load, and how many sessions are going to work at once.
+pub type ScriptOfServer = fn(&OpenSpec, &PlannedLoad<'_>, u32) -> Result<String, EngineError>;

@@ -27,8 +27,8 @@ pub mod suite;
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
 pub use contract::{
-    Cancel, Engine, EngineKind, OpenSpec, Purpose, RunExtras, RunPlan, ScriptOfLoad, ScriptOfRun,
-    ScriptOfServer, Scripts, Session, SessionPlan,
+    Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,
+    ScriptOfRun, ScriptOfServer, Scripts, Session, SessionPlan,
 };
 pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};

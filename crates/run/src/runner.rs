@@ -83,7 +83,10 @@ pub fn run(
     };
     let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
     let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
+    // Nothing was updated: the next try may have the name.
+    let remove_journal = || context.journal.map(std::fs::remove_file);
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
+        .inspect_err(|_| drop(remove_journal()))
         .map_err(|error| RunError::usage(error.to_string()))?;
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler =
@@ -105,8 +108,7 @@ pub fn run(
         }
         Err(error) => {
             directory.discard();
-            // Nothing was updated: the next try may have the name.
-            context.journal.map(std::fs::remove_file);
+            remove_journal();
             Err(error)
         }
     }

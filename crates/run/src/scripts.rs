@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use slob_engine::{EngineKind, Load, OpenSpec, RunExtras, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{RowContent, SchemaNo};
 use slob_spec::{LoadSpec, RunSpec};
 
@@ -16,17 +16,24 @@ use crate::loader_slices::Slicing;
 /// With [`crate::RunErrorKind::Usage`] if the engine can't write them down, or not these.
 pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
-    let text = (scripts(engine)?.load)(open, &load, &schemas);
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes };
+    let text = (scripts(engine)?.load)(open, &plan);
     text.map_err(|error| RunError::while_preparing(&error))
 }
 
-/// What prepares a server for the planned load.
+/// What prepares a server for the planned load, and for so many sessions at once.
 ///
 /// # Errors
 /// As [`script_of_load`].
-pub fn script_of_server(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
+pub fn script_of_server(
+    engine: &EngineKind,
+    open: &OpenSpec,
+    spec: &LoadSpec,
+    sessions: u32,
+) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
-    let text = (scripts(engine)?.init)(open, &load, &schemas);
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes };
+    let text = (scripts(engine)?.init)(open, &plan, sessions);
     text.map_err(|error| RunError::while_preparing(&error))
 }
 

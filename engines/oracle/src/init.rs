@@ -1,45 +1,107 @@
 //! What prepares a database for tests: a parameter file, tablespaces, a calibration.
 
-use slob_engine::{EngineError, Load, OpenSpec};
-use slob_method::SchemaNo;
+use slob_engine::{EngineError, ErrorKind, OpenSpec, PlannedLoad};
 
+use crate::load::refuse_block;
 use crate::names::identifier;
 use crate::options::Options;
 use crate::script::Script;
 
 /// Room for index and segment headers, as a share of the rows' blocks.
 const OVERHEAD_PERCENT: u64 = 10;
+/// Room for what is neither row nor overhead, in MiB.
+const ROOM_MIB: u64 = 64;
+/// What a bigfile tablespace holds at most (Database Reference, physical database limits).
+const MAX_BLOCKS: u64 = 1 << 32;
+/// Processes besides the sessions: the server's own, a load's and the administrators'.
+const OTHER_PROCESSES: u32 = 256;
+/// The usual size of blocks, which have the default cache.
+const USUAL_BLOCK: u32 = 8192;
 /// Where tables go that were not told where to go.
 const TABLESPACE: &str = "IOPS";
 
 /// The parts, each with its own heading; parameters are comments, so that all of it can be read by SQL*Plus.
 ///
 /// # Errors
-/// If the engine's parameters can't be read.
-pub(crate) fn script(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Result<String, EngineError> {
-    let options = Options::from_spec(spec)?;
-    let tablespace = options.tablespace.as_deref().map_or_else(|| TABLESPACE.to_owned(), identifier);
-    let blocks = (load.scale + load.scan_blocks) * schemas.len() as u64;
-    let bytes = blocks * (100 + OVERHEAD_PERCENT) / 100 * 8192;
+/// If the engine's parameters can't be read, or there can be no such tablespace.
+pub(crate) fn script(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String, EngineError> {
     let mut script = Script::default();
+    let tablespace = Tablespace::new(spec, plan)?;
+    parameters(&mut script, plan.block_bytes, sessions);
+    tablespace.add(&mut script, plan);
+    rest(&mut script);
+    Ok(script.text())
+}
+
+fn parameters(script: &mut Script, block_bytes: u32, sessions: u32) {
     script.say("Part 1: parameters of a test database, for its parameter file; restart it afterwards.");
     script.say(
         "Not for production: they make reads small and caches useless, which is what a test of I/O needs.",
     );
     PARAMETERS.lines().for_each(|line| script.say(line));
+    if block_bytes != USUAL_BLOCK {
+        let kib = block_bytes >> 10;
+        script.say(&format!(
+            "  # Blocks of {kib} KiB, where db_block_size is another; leave it out where not."
+        ));
+        script.say(&format!("  db_{kib}k_cache_size=64M"));
+    }
+    script.say(&format!("  # {sessions} sessions (schemas times threads, or streams of the load), and room for the server's own."));
+    script.say(&format!("  processes={}", sessions + OTHER_PROCESSES));
     script.say("");
-    script.say(&format!(
-        "Part 2: a tablespace for {} schemas with {} blocks each, {} MiB with 8 KiB blocks. Needs OMF",
-        schemas.len(),
-        load.scale + load.scan_blocks,
-        (bytes >> 20) + 1
-    ));
-    script.say("(db_create_file_dest); else name files after DATAFILE. Run it in the pluggable database.");
-    script.add(&format!(
-        "CREATE BIGFILE TABLESPACE {tablespace} DATAFILE SIZE {}M AUTOEXTEND ON NEXT 1G EXTENT MANAGEMENT LOCAL SEGMENT SPACE MANAGEMENT AUTO",
-        (bytes >> 20) + 64
-    ));
-    script.say("");
+}
+
+/// A tablespace that holds a planned load.
+struct Tablespace {
+    name: String,
+    block_kib: u32,
+    /// Size of the rows' blocks with their overhead, in MiB.
+    mib: u64,
+}
+
+impl Tablespace {
+    fn new(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<Self, EngineError> {
+        const STEP: &str = "planning the tablespace";
+        let options = Options::from_spec(spec)?;
+        refuse_block(plan.block_bytes, STEP)?;
+        let rows = plan.load.scale.saturating_add(plan.load.scan_blocks);
+        let blocks =
+            rows.saturating_mul(plan.schemas.len() as u64).saturating_mul(100 + OVERHEAD_PERCENT) / 100;
+        let block_bytes = u64::from(plan.block_bytes);
+        let room = (ROOM_MIB << 20) / block_bytes;
+        if blocks.saturating_add(room) > MAX_BLOCKS {
+            let message =
+                format!("{blocks} blocks are more than the {MAX_BLOCKS} that a bigfile tablespace holds");
+            return Err(EngineError::new(ErrorKind::Usage, STEP, message)
+                .with_advice("lower SCALE or SCHEMAS, or raise BLOCK_SZ"));
+        }
+        Ok(Self {
+            name: options.tablespace.as_deref().map_or_else(|| TABLESPACE.to_owned(), identifier),
+            block_kib: plan.block_bytes >> 10,
+            mib: (blocks * block_bytes) >> 20,
+        })
+    }
+
+    fn add(&self, script: &mut Script, plan: &PlannedLoad<'_>) {
+        let Self { name, block_kib, mib } = self;
+        script.say(&format!(
+            "Part 2: a tablespace for {} schemas with {} blocks each, {} MiB with {block_kib} KiB blocks. Needs OMF",
+            plan.schemas.len(),
+            plan.load.scale + plan.load.scan_blocks,
+            mib + 1
+        ));
+        script
+            .say("(db_create_file_dest); else name files after DATAFILE. Run it in the pluggable database.");
+        script.add(&format!(
+            "CREATE BIGFILE TABLESPACE {name} DATAFILE SIZE {}M AUTOEXTEND ON NEXT 1G BLOCKSIZE {block_kib}K EXTENT MANAGEMENT LOCAL SEGMENT SPACE MANAGEMENT AUTO",
+            mib + ROOM_MIB
+        ));
+        script.say("");
+    }
+}
+
+/// Redo logs and the calibration, which are the same for every load.
+fn rest(script: &mut Script) {
     script.say("Part 3: redo logs for tests of updates, three of 4 GiB; then drop the small ones (V$LOG). In the root of a");
     script.say("container database; with several instances, three for each: ADD LOGFILE THREAD n.");
     (0..3).for_each(|_| script.add("ALTER DATABASE ADD LOGFILE SIZE 4G"));
@@ -52,7 +114,6 @@ pub(crate) fn script(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Resu
     );
     script.say("It needs asynchronous I/O (filesystemio_options, disk_asynch_io). Set the number of disks, and SET SERVEROUTPUT ON.");
     script.add(CALIBRATE);
-    Ok(script.text())
 }
 
 const PARAMETERS: &str = "\
@@ -69,8 +130,6 @@ const PARAMETERS: &str = "\
   # Around the page cache of the operating system, and asynchronously.
   filesystemio_options=setall
   disk_asynch_io=true
-  # Sessions: schemas times threads, and room for the server's own.
-  processes=1024
   # Nothing that gets in between.
   recyclebin=off
   resource_manager_plan=''
@@ -95,11 +154,46 @@ END;";
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::script::tests::{LOAD, spec};
+    use crate::script::tests::{LOAD, planned, spec};
+    use slob_engine::Load;
+    use slob_method::SchemaNo;
+
+    fn of(block_bytes: u32, sessions: u32) -> Result<String, EngineError> {
+        let schemas: Vec<SchemaNo> = SchemaNo::up_to(4).collect();
+        script(&spec(), &planned(&schemas, block_bytes), sessions)
+    }
 
     pub(crate) fn whole() -> String {
-        let schemas: Vec<SchemaNo> = SchemaNo::up_to(4).collect();
-        script(&spec(), &LOAD, &schemas).unwrap()
+        of(8192, 8).unwrap()
+    }
+
+    #[test]
+    fn processes_follow_the_sessions() {
+        assert!(of(8192, 8).unwrap().contains("--   processes=264\n"));
+        assert!(of(8192, 4096).unwrap().contains("--   processes=4352\n"));
+    }
+
+    #[test]
+    fn blocks_of_another_size_need_their_own_room_and_cache() {
+        let text = of(16_384, 2).unwrap();
+        assert!(text.contains("DATAFILE SIZE 776M"), "{text}");
+        for words in ["BLOCKSIZE 16K", "db_16k_cache_size=64M", "with 16 KiB blocks"] {
+            assert!(text.contains(words), "{words} is not in\n{text}");
+        }
+        assert!(whole().contains("BLOCKSIZE 8K") && !whole().contains("k_cache_size"), "{}", whole());
+        for block_bytes in [2048, 65_536] {
+            assert_eq!(of(block_bytes, 2).unwrap_err().kind(), ErrorKind::Usage);
+        }
+    }
+
+    #[test]
+    fn a_bigfile_beyond_its_limit_is_refused() {
+        for scale in [1 << 32, u64::MAX] {
+            let load = Load { scale, ..LOAD };
+            let plan = PlannedLoad { load: &load, ..planned(&[SchemaNo::FIRST], 8192) };
+            let error = script(&spec(), &plan, 1).unwrap_err();
+            assert!(error.to_string().contains("bigfile"), "{error}");
+        }
     }
 
     #[test]

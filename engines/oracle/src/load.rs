@@ -20,6 +20,8 @@ use crate::tables::{Tables, load_binds};
 const STRIDE_ROWS: u64 = 64;
 /// A row of 2.5 KB must fit into a block.
 const SMALLEST_BLOCK: u32 = 4096;
+/// There are none above.
+const LARGEST_BLOCK: u32 = 32_768;
 /// The error of an insert that was told to stop.
 const STOPPED: &str = "the load was stopped";
 const USER_EXISTS: i32 = 1920;
@@ -45,11 +47,7 @@ pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Resu
     if connector.accounts == Accounts::Kit {
         return Err(kit::untouchable(&connector.prefix, schema, &step));
     }
-    if block_bytes < SMALLEST_BLOCK {
-        let message = format!("a row of {ROW_BYTES} bytes does not fit into a block of {block_bytes}");
-        return Err(EngineError::new(ErrorKind::Usage, step, message)
-            .with_advice("name a tablespace with blocks of 4 KiB or more"));
-    }
+    refuse_block(block_bytes, &step)?;
     let make_user = connector.accounts == Accounts::Create;
     if make_user {
         links.with(connector, Who::Admin, |client| create_user(client, connector, &tables, schema, &step))?;
@@ -67,6 +65,20 @@ pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Resu
         client.execute(&tables.begin_load(), &load_binds(load, make_user)).map_err(fail)?;
         client.commit().map_err(fail)
     })
+}
+
+/// Blocks that hold no row, or that the database does not have.
+pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<(), EngineError> {
+    let message = match block_bytes {
+        SMALLEST_BLOCK..=LARGEST_BLOCK => return Ok(()),
+        ..SMALLEST_BLOCK => {
+            format!("a row of {ROW_BYTES} bytes does not fit into a block of {block_bytes}")
+        }
+        _ => format!("there are no blocks of {block_bytes} bytes"),
+    };
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "name a tablespace with blocks of 4 KiB or more, 32 at most, and their size as BLOCK_SZ",
+    ))
 }
 
 fn create_user(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use slob_engine::{EngineError, Load, OpenSpec, RunExtras, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineError, OpenSpec, PlannedLoad, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{SchemaNo, Table};
 use slob_spec::StatisticsType;
 
@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::batch::block;
 use crate::client::Login;
 use crate::counters::Views;
+use crate::load::refuse_block;
 use crate::options::{Accounts, Options};
 use crate::tables::Tables;
 use crate::version::Version;
@@ -61,13 +62,15 @@ fn admin(script: &mut Script, access: &Access) {
     script.say(&format!("As {name}, on {}:", Access::shown(&access.admin_service)));
 }
 
-fn load(spec: &OpenSpec, load: &Load, schemas: &[SchemaNo]) -> Result<String, EngineError> {
+fn load(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<String, EngineError> {
+    let PlannedLoad { load, schemas, block_bytes } = *plan;
     let mut script = Script::default();
     let (options, access) = header(&mut script, "slob setup", spec)?;
     if options.accounts == Accounts::Kit {
         script.say("Nothing: with ORACLE_ACCOUNTS=kit the original kit's tables are used as they are.");
         return Ok(script.text());
     }
+    refuse_block(block_bytes, "writing down a load")?;
     script.say(&format!(
         "{} rows and blocks in each CF1, {} in each CF2, in slices of {} rows.",
         load.scale, load.scan_blocks, load.slice_rows
@@ -178,7 +181,7 @@ fn reported(script: &mut Script, kind: StatisticsType, version: &Version) {
 pub(crate) mod tests {
     use super::*;
     use crate::names::Prefix;
-    use slob_engine::Purpose;
+    use slob_engine::{Load, Purpose};
     use slob_spec::{EngineOptions, RedoStress};
 
     pub(crate) fn spec() -> OpenSpec {
@@ -191,6 +194,10 @@ pub(crate) mod tests {
 
     pub(crate) const LOAD: Load =
         Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
+
+    pub(crate) fn planned(schemas: &[SchemaNo], block_bytes: u32) -> PlannedLoad<'_> {
+        PlannedLoad { load: &LOAD, schemas, block_bytes }
+    }
 
     /// What only looks, besides what a load and a run do.
     const LOOKS: &[&str] = &[
@@ -222,7 +229,7 @@ pub(crate) mod tests {
     /// Everything that this engine may send, as one text for other parsers.
     pub(crate) fn everything() -> String {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
-        let mut all = load(&spec(), &LOAD, &schemas).unwrap();
+        let mut all = load(&spec(), &planned(&schemas, 8192)).unwrap();
         let kinds = [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
         for (redo, report) in kinds {
             let extras = RunExtras { pauses: true, server_report: Some(report) };
@@ -270,6 +277,15 @@ pub(crate) mod tests {
             files += 1;
         }
         assert!(files > 40, "{files}");
+    }
+
+    #[test]
+    fn blocks_that_no_row_fits_into_are_refused_before_anything_is_made() {
+        for block_bytes in [1024, 2048, 65_536] {
+            let error = load(&spec(), &planned(&[SchemaNo::FIRST], block_bytes)).unwrap_err();
+            assert_eq!(error.kind(), slob_engine::ErrorKind::Usage, "{error}");
+        }
+        assert!(load(&spec(), &planned(&[SchemaNo::FIRST], 4096)).is_ok());
     }
 
     #[test]

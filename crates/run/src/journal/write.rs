@@ -45,7 +45,11 @@ impl Journal {
         let mut file = File::create_new(path)
             .map_err(|error| refuse(format!("{error}; name a file that is not there yet")))?;
         let head = format!("{TITLE}\nload {}\n", schema.load.seed);
-        file.write_all(head.as_bytes()).map_err(|error| refuse(error.to_string()))?;
+        if let Err(error) = file.write_all(head.as_bytes()) {
+            // Half a head helps nobody, and would be in the way of the next try.
+            let _ = std::fs::remove_file(path);
+            return Err(refuse(error.to_string()));
+        }
         let pen = Mutex::new(Pen { file, text: String::new() });
         Ok(Self { path: path.to_path_buf(), begun: Instant::now(), pen })
     }
