@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod canceller;
 mod client_loop;
 mod contract;
 mod counters;
@@ -25,6 +26,7 @@ mod snapshot;
 pub mod suite;
 
 pub use alarm::Alarm;
+pub use canceller::{Canceller, Interrupt};
 pub use client_loop::{Perform, execute_each};
 pub use contract::{
     Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,

@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each};
+use slob_engine::{
+    Cancel, Canceller, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+};
 use slob_method::{Action, Batch, COLUMN_BYTES, KeyRange, Op, SchemaNo, Stamp};
 use slob_spec::RedoStress;
 
-use super::canceller::Canceller;
+use super::interrupt::KillQuery;
 use crate::engine::Inner;
 use crate::error::failed;
 use crate::statement::{Kind, classify, statement};
@@ -50,7 +52,8 @@ impl ClientSession {
             }
         }
         let endpoint = plan.endpoint(inner.connector.endpoints());
-        let canceller = Canceller::new(conn.connection_id(), endpoint, Arc::clone(&inner.connector));
+        let (connection, connector) = (conn.connection_id(), Arc::clone(&inner.connector));
+        let canceller = Canceller::new(KillQuery { connection, endpoint, connector });
         Ok(Self { conn, endpoint, plan: plan.clone(), statements, canceller })
     }
 

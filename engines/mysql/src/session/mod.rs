@@ -1,8 +1,8 @@
 //! Sessions: one connection each, with the plans of its statements pinned.
 
 mod answers;
-mod canceller;
 mod client_loop;
+mod interrupt;
 mod packed;
 mod server_loop;
 

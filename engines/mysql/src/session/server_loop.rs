@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, Session, SessionPlan};
 use slob_method::{Batch, Op};
 
 use super::answers::decode;
-use super::canceller::Canceller;
+use super::interrupt::KillQuery;
 use super::packed::{Form, form, pack};
 use crate::engine::Inner;
 use crate::error::failed;
@@ -52,7 +52,8 @@ impl ServerSession {
         };
         let (batch, selects) = (prepare(BATCH)?, prepare(SELECTS)?);
         let endpoint = plan.endpoint(inner.connector.endpoints());
-        let canceller = Canceller::new(conn.connection_id(), endpoint, Arc::clone(&inner.connector));
+        let (connection, connector) = (conn.connection_id(), Arc::clone(&inner.connector));
+        let canceller = Canceller::new(KillQuery { connection, endpoint, connector });
         let step = format!("{step}, executing a batch");
         let mut session = Self { conn, endpoint, batch, selects, plan: plan.clone(), step, canceller };
         for form in [Form::Any, Form::Selects(1)] {

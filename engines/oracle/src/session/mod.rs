@@ -1,18 +1,20 @@
 //! Sessions: one connection each, as the account of their schema.
 
 mod arrays;
-mod canceller;
 mod decode;
+mod interrupt;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Cancel, EngineError, ErrorKind, LoadState, Outcome, SchemaState, Session, SessionPlan};
+use slob_engine::{
+    Cancel, Canceller, EngineError, ErrorKind, LoadState, Outcome, SchemaState, Session, SessionPlan,
+};
 use slob_method::{Batch, SchemaNo};
 
 use self::arrays::fill;
-use self::canceller::Canceller;
 use self::decode::decode;
+use self::interrupt::BreakCall;
 use crate::access::Access;
 use crate::batch::block;
 use crate::catalog;
@@ -56,7 +58,7 @@ pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Box<dyn Ses
         client.execute(&sql, &[]).map_err(|fault| failed(step.as_str(), &fault))?;
     }
     let prefix = &inner.connector.prefix;
-    let canceller = Canceller::new(client.breaker());
+    let canceller = Canceller::new(BreakCall(client.breaker()));
     let mut session = OracleSession {
         plain: block(plan, prefix, None),
         pausing: block(plan, prefix, Some(inner.version.sleep())),

@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
-use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each};
+use slob_engine::{
+    Cancel, Canceller, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+};
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp};
 use slob_spec::RedoStress;
 
-use super::canceller::Canceller;
 use super::classify;
+use super::interrupt::CancelRequest;
 use crate::engine::Inner;
 use crate::error::failed;
 use crate::locks;
@@ -57,7 +59,8 @@ impl ClientSession {
         }
         let flush = inner.version.can_flush().then(|| client.prepare("SELECT pg_stat_force_next_flush()"));
         let flush = flush.transpose().map_err(|error| failed(step, &error))?;
-        let canceller = Canceller::new(client.cancel_token(), Arc::clone(&inner.connector));
+        let (token, connector) = (client.cancel_token(), Arc::clone(&inner.connector));
+        let canceller = Canceller::new(CancelRequest { token, connector });
         let texts = std::array::from_fn(|_| String::with_capacity(COLUMN_BYTES));
         let endpoint = plan.endpoint(inner.connector.endpoints());
         Ok(Self {

@@ -1,8 +1,8 @@
 //! Sessions: one connection each, with the plans of its statements pinned.
 
 mod arrays;
-mod canceller;
 mod client_loop;
+mod interrupt;
 mod server_loop;
 mod times;
 

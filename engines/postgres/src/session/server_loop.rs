@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use postgres::{Client, Statement};
-use slob_engine::{Cancel, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, Session, SessionPlan};
 use slob_method::Batch;
 
 use super::arrays::Arrays;
-use super::canceller::Canceller;
+use super::interrupt::CancelRequest;
 use super::times::{Moment, decode};
 use crate::catalog::get;
 use crate::engine::Inner;
@@ -46,7 +46,8 @@ impl ServerSession {
         let call = client.prepare(&procedure::call(plan.home)).map_err(|error| {
             failed(step.as_str(), &error).with_advice("drop the schema and load it again, or set LOOP=client")
         })?;
-        let canceller = Canceller::new(client.cancel_token(), Arc::clone(&inner.connector));
+        let (token, connector) = (client.cancel_token(), Arc::clone(&inner.connector));
+        let canceller = Canceller::new(CancelRequest { token, connector });
         let step = format!(
             "session {} on {}, executing a batch",
             plan.number,
