@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use slob_record::{Record, find_run, read_record};
+use slob_record::{Record, find_run, read_record, run_folder};
 use slob_report::html::run_page;
 use slob_report::{compact_summary, compare_probe_text, text_report};
 
@@ -53,7 +53,7 @@ fn awr_html(path: &Path, matches: &ArgMatches) -> Outcome {
 
 /// Writes the page to a file, beside the record if none is named, or to stdout for `-`.
 fn html(record: &Record, run: &Path, output: Option<&PathBuf>) -> Outcome {
-    let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
+    let folder = run_folder(run);
     let path = output.cloned().unwrap_or_else(|| folder.join(HTML_REPORT));
     write_page(&run_page(record), &path)?;
     Ok(ExitCode::SUCCESS)

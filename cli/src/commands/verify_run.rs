@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use slob_record::{Record, find_run, read_operations, read_record};
+use slob_record::{Record, find_run, read_operations, read_record, run_folder};
 use slob_report::format::count;
 use slob_report::{Recheck, recheck, recheck_operations};
 use slob_run::replay;
@@ -25,9 +25,8 @@ pub(crate) fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
     let path = find_run(&results, name)?;
     let record = read_record(&path)?;
-    let directory = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(Path::new(".")) };
     let mut lines: Vec<Line> = recheck(&record).into_iter().map(Line::Checked).collect();
-    lines.extend(list_of_operations(&record, directory));
+    lines.extend(list_of_operations(&record, run_folder(&path)));
     lines.extend(plan(&record));
     let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
     let all = if agrees { "all that it holds agrees" } else { "it contradicts itself" };

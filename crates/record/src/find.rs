@@ -62,6 +62,12 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
     if runs.is_empty() { Err(RecordError::NoRuns { path: folder.to_path_buf() }) } else { Ok(runs) }
 }
 
+/// The folder of a run that [`find_run`] found: itself, or that of its file.
+#[must_use]
+pub fn run_folder(run: &Path) -> &Path {
+    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+}
+
 /// The published runs of a results folder, oldest first. A folder that does not exist holds none.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ mod store;
 
 pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
-pub use find::{find_run, find_runs, list_runs};
+pub use find::{find_run, find_runs, list_runs, run_folder};
 pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
 pub use marks::{MarkText, leave_mark};
 pub use model::{

@@ -312,6 +312,14 @@ pub struct SessionRecord {
     pub error: Option<String>,
 }
 
+impl SessionRecord {
+    /// Operations that ended within the window, of all kinds.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.selects.saturating_add(self.updates).saturating_add(self.scans)
+    }
+}
+
 /// What the sessions of one endpoint did within the window, and what its server counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointRecord {

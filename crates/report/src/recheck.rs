@@ -7,6 +7,7 @@ use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
 use crate::counters::{counter, latency};
 use crate::figures::Figures;
 use crate::format::count;
+use crate::sums::total;
 use crate::verdicts::{Rule, counter_pairs};
 use crate::window::{intervals_touching, window_intervals};
 
@@ -44,22 +45,18 @@ pub fn recheck(record: &Record) -> Vec<Recheck> {
     checks
 }
 
-fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
-    numbers.fold(0, u64::saturating_add)
-}
-
 fn exact_sums(record: &Record) -> Vec<Recheck> {
-    let kinds = |of: fn(&KindRecord) -> u64| sum(record.operations.values().map(of));
-    let sessions = |of: fn(&SessionRecord) -> u64| sum(record.sessions.iter().map(of));
+    let kinds = |of: fn(&KindRecord) -> u64| total(record.operations.values().map(of));
+    let sessions = |of: fn(&SessionRecord) -> u64| total(record.sessions.iter().map(of));
     let operations = kinds(|kind| kind.operations);
     let mut sums = vec![
         equal("operations", operations, "durations in histograms", kinds(|kind| kind.latency.count())),
         equal("rows", kinds(|kind| kind.rows), "rows of the sessions", sessions(|session| session.rows)),
-        equal("operations", operations, "operations of the sessions", sessions(operations_of)),
+        equal("operations", operations, "operations of the sessions", sessions(SessionRecord::operations)),
     ];
     if !record.endpoints.is_empty() {
         let of_endpoints = record.endpoints.iter().flat_map(|endpoint| endpoint.operations.values());
-        let of_endpoints = sum(of_endpoints.map(|kind| kind.operations));
+        let of_endpoints = total(of_endpoints.map(|kind| kind.operations));
         sums.push(equal("operations", operations, "operations of the endpoints", of_endpoints));
     }
     let longest_us = record.operations.values().filter_map(|kind| kind.latency.max()).max().map(to_us);
@@ -69,10 +66,6 @@ fn exact_sums(record: &Record) -> Vec<Recheck> {
         sums.push(equal("us of the longest operation", histogram, "us of the sessions' longest", session));
     }
     sums
-}
-
-fn operations_of(session: &SessionRecord) -> u64 {
-    sum([session.selects, session.updates, session.scans].into_iter())
 }
 
 fn to_us(ns: u64) -> u64 {
@@ -120,26 +113,26 @@ fn embedded_counters(record: &Record) -> Vec<Recheck> {
 /// What a counter rose by lies between what the intervals within the window saw and what those that touch it did.
 fn series_against_counters(record: &Record) -> Vec<Recheck> {
     type Of = fn(&Interval) -> Option<u64>;
-    let rows = sum(record.operations.values().map(|kind| kind.rows));
+    let rows = total(record.operations.values().map(|kind| kind.rows));
     let totals: [(&str, Option<u64>, Of); 4] = [
         ("rows", Some(rows), |interval| Some(interval.rows)),
         ("logical reads", counter(record, "logical_reads"), |interval| interval.logical_reads),
         ("physical reads", counter(record, "physical_reads"), |interval| interval.physical_reads),
         ("bytes of redo", counter(record, "redo_bytes"), |interval| interval.redo_bytes),
     ];
-    let check = |(name, total, of): (&str, Option<u64>, Of)| {
-        let total = total?;
-        let within = sum(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
+    let check = |(name, counted, of): (&str, Option<u64>, Of)| {
+        let counted = counted?;
+        let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
         // A sample that failed leaves a hole.
         let touching = intervals_touching(record).map(of).collect::<Option<Vec<u64>>>()?;
         if touching.is_empty() {
             return None;
         }
-        let touching = sum(touching.into_iter());
-        let slack = TOLERANCE * total as f64;
-        let agrees = within as f64 <= total as f64 + slack && touching as f64 + slack >= total as f64;
-        let (within, total, touching) = (count(within), count(total), count(touching));
-        Some(Recheck { agrees, words: format!("{name} {total}, in the series {within} to {touching}") })
+        let touching = total(touching);
+        let slack = TOLERANCE * counted as f64;
+        let agrees = within as f64 <= counted as f64 + slack && touching as f64 + slack >= counted as f64;
+        let (within, counted, touching) = (count(within), count(counted), count(touching));
+        Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
     };
     totals.into_iter().filter_map(check).collect()
 }

@@ -34,20 +34,12 @@ pub(crate) fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)>
 /// Operations of the intervals wholly within the window, and of those that touch it: what the window itself saw
 /// lies between. `None` without a window or a series.
 pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
-    let window = record.window?;
-    if record.series.is_empty() {
+    if record.window.is_none() || record.series.is_empty() {
         return None;
     }
-    let width_s = record.series.width_s() as f64;
-    let end_s = window.begin_s + window.seconds;
-    let touches = |point: &Point<'_, Interval>| {
-        let start_s = point.start_s as f64;
-        start_s < end_s && start_s + width_s > window.begin_s
-    };
-    let sum = |keep: &dyn Fn(&Point<'_, Interval>) -> bool| {
-        total(record.series.points().filter(|point| keep(point)).map(|point| operations_of(&point)))
-    };
-    Some((sum(&|point| inside(record, point)), sum(&touches)))
+    let within = window_intervals(record).into_iter().filter_map(|(_, interval)| interval);
+    let operations = |interval: &Interval| interval.ops.total();
+    Some((total(within.map(operations)), total(intervals_touching(record).map(operations))))
 }
 
 /// The intervals that touch the window, as far as they have a value.

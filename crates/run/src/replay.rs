@@ -68,9 +68,9 @@ fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> 
             .before_window
             .ok_or_else(|| format!("session {} lacks where in its plan its window began", session.session))?;
         let planner = Planner::new(workload, seed, session.session, home);
-        let planned = Planned::of(planner, before, done(session), scan_rows);
+        let planned = Planned::of(planner, before, session.operations(), scan_rows);
         replay.compare(session, &planned);
-        repeated += before + done(session);
+        repeated += before + session.operations();
         on_operations(repeated, all);
     }
     Ok(replay)
@@ -95,7 +95,7 @@ fn planned_again(record: &Record) -> Result<u64, String> {
     let series = record.series.points().filter_map(|point| point.value);
     let seen = series.fold(0_u64, |sum, interval| sum.saturating_add(interval.ops.total()));
     let of_session =
-        |session: &SessionRecord| session.before_window.unwrap_or(0).saturating_add(done(session));
+        |session: &SessionRecord| session.before_window.unwrap_or(0).saturating_add(session.operations());
     let all = record.sessions.iter().map(of_session).fold(0_u64, u64::saturating_add);
     if all > seen || all == u64::MAX {
         return Err(format!("the sessions did {all} operations, but the series has {seen}"));
@@ -107,7 +107,7 @@ impl Replay {
     fn compare(&mut self, session: &SessionRecord, planned: &Planned) {
         let Planned { selects, updates, scans, rows } = *planned;
         self.sessions += 1;
-        self.operations += done(session);
+        self.operations += session.operations();
         if (selects, updates, scans, rows) == (session.selects, session.updates, session.scans, session.rows)
         {
             return;
@@ -121,10 +121,6 @@ impl Replay {
             ));
         }
     }
-}
-
-fn done(session: &SessionRecord) -> u64 {
-    session.selects.saturating_add(session.updates).saturating_add(session.scans)
 }
 
 /// What a stretch of a plan holds.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use slob_record::{KeptOperation, KindRecord, OpKind, Record};
 use slob_stats::Histogram;
 
-use super::{Recheck, equal, operations_of, sum, to_us};
+use crate::sums::total;
+
+use super::{Recheck, equal, to_us};
 
 /// The percentiles that a report shows.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
@@ -36,13 +38,13 @@ fn recheck_kind(kind: OpKind, of_record: &KindRecord, operations: &[KeptOperatio
             &format!("rows of {name}s"),
             of_record.rows,
             "in the list",
-            sum(listed().map(|each| each.rows)),
+            total(listed().map(|each| each.rows)),
         ),
         equal(
             &format!("ns of {name}s"),
             of_record.latency.sum(),
             "in the list",
-            sum(durations.iter().copied()),
+            total(durations.iter().copied()),
         ),
     ];
     checks.extend(PERCENTILES.iter().filter_map(|p| percentile(name, *p, &of_record.latency, &durations)));
@@ -67,7 +69,7 @@ fn by_session(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> 
     let differ = record
         .sessions
         .iter()
-        .filter(|session| listed.get(&session.session).copied().unwrap_or(0) != operations_of(session));
+        .filter(|session| listed.get(&session.session).copied().unwrap_or(0) != session.operations());
     let (sessions, differ) = (record.sessions.len(), differ.count());
     // One that did not end in time has no line of its own.
     let words = format!("operations of {sessions} sessions, and the list; {differ} differ");

@@ -7,7 +7,6 @@ use super::Page;
 use super::table::{Column, Table};
 use crate::counters::ratio;
 use crate::format::{duration_us, fixed, micros, or_absent, percent};
-use crate::sums::total;
 
 /// Difference between the most and the least, in percent of the median, from which on the slowest is named.
 const WIDE_PERCENT: f64 = 20.0;
@@ -24,7 +23,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         Column::right("Most"),
         Column::right("Spread %"),
     ]);
-    let operations: Vec<f64> = record.sessions.iter().map(|session| operations(session) as f64).collect();
+    let operations: Vec<f64> = record.sessions.iter().map(|session| session.operations() as f64).collect();
     let means: Vec<f64> = record.sessions.iter().filter_map(mean_us).collect();
     table.row(row("Operations", &operations, |n| fixed(n, 0)));
     table.row(row("Mean latency (us)", &means, micros));
@@ -33,12 +32,8 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     errors(page, record);
 }
 
-fn operations(session: &SessionRecord) -> u64 {
-    total([session.selects, session.updates, session.scans])
-}
-
 fn mean_us(session: &SessionRecord) -> Option<f64> {
-    ratio(session.busy_us as f64, operations(session) as f64)
+    ratio(session.busy_us as f64, session.operations() as f64)
 }
 
 fn row(name: &str, values: &[f64], show: fn(f64) -> String) -> Vec<String> {

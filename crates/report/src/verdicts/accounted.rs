@@ -148,8 +148,7 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
 /// This program's own totals, which are added up on different ways.
 fn own_pairs(record: &Record) -> Vec<Pair> {
     let by_kind = total(record.operations.values().map(|kind| kind.operations));
-    let sessions = || record.sessions.iter();
-    let by_sessions = total(sessions().flat_map(|session| [session.selects, session.updates, session.scans]));
+    let by_sessions = total(record.sessions.iter().map(slob_record::SessionRecord::operations));
     let kinds = ("operations by kind", by_kind);
     let mut pairs = Vec::new();
     if let Some(db_time_s) = db_time_s(record) {

@@ -5,7 +5,6 @@ use slob_record::{Record, SessionRecord};
 use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::counters::ratio;
 use crate::format::{count, duration_us, plural};
-use crate::sums::total;
 
 /// With more sessions the bars are of a histogram.
 const MOST_BARS: usize = 64;
@@ -34,7 +33,7 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
                 &Measure {
                     what: "operations",
                     unit: Unit::Count,
-                    of: |session| Some(operations(session) as f64),
+                    of: |session| Some(session.operations() as f64),
                     show: |value| count(value.round() as u64),
                 },
             ),
@@ -47,7 +46,7 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
                 &Measure {
                     what: "mean latency",
                     unit: Unit::Seconds,
-                    of: |session| ratio(session.busy_us as f64 / 1e6, operations(session) as f64),
+                    of: |session| ratio(session.busy_us as f64 / 1e6, session.operations() as f64),
                     show: |value| duration_us(value * 1e6),
                 },
             ),
@@ -61,10 +60,6 @@ struct Measure {
     unit: Unit,
     of: fn(&SessionRecord) -> Option<f64>,
     show: fn(f64) -> String,
-}
-
-fn operations(session: &SessionRecord) -> u64 {
-    total([session.selects, session.updates, session.scans])
 }
 
 fn spread(record: &Record, measure: &Measure) -> Result<Drawing, Absent> {
