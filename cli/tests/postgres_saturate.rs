@@ -4,24 +4,13 @@
 #[path = "../../engines/postgres/tests/cluster/mod.rs"]
 mod cluster;
 mod common;
+#[path = "common/sweep.rs"]
+mod sweep;
 
 use cluster::{Cluster, Version};
 use common::Folder;
 use serde_json::Value;
-
-const TOLERANCE: f64 = 0.2;
-
-/// The knee of a sweep over the doublings, by the definition that the search has.
-fn sweep(folder: &Folder) -> u64 {
-    let rate = |threads: &str| {
-        let record = folder.run_json(&["-t", threads]);
-        let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
-        operations / record["window"]["seconds"].as_f64().unwrap()
-    };
-    let rates = ["1", "2", "4", "8"].map(rate);
-    let best = rates.iter().copied().reduce(f64::max).unwrap();
-    1 << rates.iter().position(|rate| *rate >= (1.0 - TOLERANCE) * best).unwrap()
-}
+use sweep::sweep;
 
 /// Reads from the server's own cache, so that the CPUs are the limit. Other work on the machine moves the knee while it is
 /// looked for, so three tries may be needed; a search that finds nothing sensible fails all of them.

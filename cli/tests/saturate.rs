@@ -2,28 +2,17 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/sweep.rs"]
+mod sweep;
 
 use common::Folder;
 use serde_json::Value;
-
-const TOLERANCE: f64 = 0.2;
+use sweep::sweep;
 
 fn saturate(folder: &Folder, more: &[&str]) -> Value {
     let arguments = ["saturate", "--max-sessions", "8", "--tolerance", "20", "--repeats", "2", "--json"];
     let called = folder.slob(arguments.iter().chain(more).copied()).success();
     serde_json::from_str(&called.stdout).unwrap()
-}
-
-/// The knee of a sweep over the doublings, by the definition that the search has.
-fn sweep(folder: &Folder) -> u64 {
-    let rate = |threads: &str| {
-        let record = folder.run_json(&["-t", threads]);
-        let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
-        operations / record["window"]["seconds"].as_f64().unwrap()
-    };
-    let rates = ["1", "2", "4", "8"].map(rate);
-    let best = rates.iter().copied().reduce(f64::max).unwrap();
-    1 << rates.iter().position(|rate| *rate >= (1.0 - TOLERANCE) * best).unwrap()
 }
 
 /// Cached reads, so that the CPUs are the limit and the device does not matter. Other work on the machine moves the

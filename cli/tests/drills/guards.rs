@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +15,44 @@ use crate::server::MariaDb;
 /// The name of something that would end a statement, if it were put there as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
 
+/// A command on a terminal of its own, which has asked for a password.
+struct Asked {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    shown: Vec<u8>,
+}
+
+impl Asked {
+    fn by(command: &str, folder: &Folder) -> Self {
+        // `script` makes the terminal.
+        let mut child = Command::new("script")
+            .args(["-qfec", command, "/dev/null"])
+            .env("SHELL", "/bin/sh")
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut shown = Vec::new();
+        while !String::from_utf8_lossy(&shown).contains("/slob: ") {
+            let mut byte = [0];
+            assert_eq!(output.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&shown));
+            shown.push(byte[0]);
+        }
+        // The terminal is told not to show what is typed after the question is asked.
+        thread::sleep(Duration::from_millis(500));
+        Self { child, input, output, shown }
+    }
+
+    /// All that the terminal showed.
+    fn shown_until_the_end(mut self) -> (Child, Vec<u8>) {
+        self.output.read_to_end(&mut self.shown).unwrap();
+        (self.child, self.shown)
+    }
+}
+
 #[test]
 fn a_password_is_asked_for_on_the_terminal_which_does_not_show_it() {
     let Some(locked) = locked() else { return };
@@ -22,25 +60,9 @@ fn a_password_is_asked_for_on_the_terminal_which_does_not_show_it() {
         "{SLOB} setup --plain --ask-password --target {} --scale 2M --scan-table-sz 64 1",
         locked.target()
     );
-    // `script` gives the program a terminal of its own.
-    let mut child = Command::new("script")
-        .args(["-qfec", &slob, "/dev/null"])
-        .current_dir(locked.folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let mut shown = Vec::new();
-    while !String::from_utf8_lossy(&shown).contains("/slob: ") {
-        let mut byte = [0];
-        assert_eq!(output.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&shown));
-        shown.push(byte[0]);
-    }
-    // The terminal is told not to show what is typed after the question is asked.
-    thread::sleep(Duration::from_millis(500));
-    input.write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
-    output.read_to_end(&mut shown).unwrap();
+    let mut asked = Asked::by(&slob, &locked.folder);
+    asked.input.write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
+    let (mut child, shown) = asked.shown_until_the_end();
     let text = String::from_utf8_lossy(&shown);
     assert!(child.wait().unwrap().success(), "{text}");
     assert!(text.contains("Password for postgres://plain@") && text.contains("one in each block"), "{text}");
@@ -55,29 +77,14 @@ fn ctrl_c_at_the_question_for_a_password_leaves_the_terminal_as_it_was() {
         let ask = format!("{SLOB} setup --ask-password --target postgres://u@127.0.0.1:1/slob 1");
         // The shell waits for its child whatever comes, and tells what it left.
         let shell = format!("sh -c 'echo $$ > pid; exec {ask}'; echo ended $?; stty -a");
-        let mut child = Command::new("script")
-            .args(["-qfc", &shell, "/dev/null"])
-            .env("SHELL", "/bin/sh")
-            .current_dir(folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut shown = Vec::new();
-        while !String::from_utf8_lossy(&shown).contains("/slob: ") {
-            let mut byte = [0];
-            assert_eq!(output.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&shown));
-            shown.push(byte[0]);
-        }
-        thread::sleep(Duration::from_millis(500));
+        let mut asked = Asked::by(&shell, &folder);
         if signal == "the key" {
-            input.write_all(b"\x03").unwrap();
+            asked.input.write_all(b"\x03").unwrap();
         } else {
             let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
             assert!(Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap().success());
         }
-        output.read_to_end(&mut shown).unwrap();
+        let (mut child, shown) = asked.shown_until_the_end();
         let text = String::from_utf8_lossy(&shown);
         assert!(text.contains("ended 130"), "{signal}: {text}");
         for off in ["-echo ", "-icanon", "-isig"] {
