@@ -10,9 +10,7 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
 use common::{Folder, SLOB};
 use serde_json::Value;
@@ -74,14 +72,8 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     let failed = folder.last_record();
     assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
     fits(&schema, &failed);
-    let mut child = Command::new(SLOB)
-        .args(["run", "--target", "null:", "--run-time", "60", "--name", "stopped"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    thread::sleep(Duration::from_millis(1_500));
+    let run = ["run", "--target", "null:", "--run-time", "60", "--name", "stopped"];
+    let mut child = folder.start_run(Command::new(SLOB).args(run));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     child.wait().unwrap();
     let interrupted = folder.last_record();

@@ -162,14 +162,7 @@ fn a_killed_load_goes_on_where_it_was_and_verifies() {
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
     let folder = Folder::loaded(1, "8M");
-    let child = Command::new(SLOB)
-        .args(["run", "--target", "sqlite:./d", "--scale", "8M", "--run-time", "60", "--warmup", "0"])
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    thread::sleep(Duration::from_secs(2));
+    let child = folder.start_run(Command::new(SLOB).args(["run", "--run-time", "60"]));
     let begun = Instant::now();
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -184,14 +177,8 @@ fn ctrl_c_keeps_what_was_measured() {
 #[test]
 fn a_run_under_nohup_does_not_end_with_its_terminal() {
     let folder = Folder::loaded(1, "8M");
-    let child = Command::new("sh")
-        .args(["-c", &format!("trap '' HUP; exec '{SLOB}' run --run-time 3")])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    thread::sleep(Duration::from_millis(1500));
+    let run = format!("trap '' HUP; exec '{SLOB}' run --run-time 3");
+    let child = folder.start_run(Command::new("sh").args(["-c", &run]));
     Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));

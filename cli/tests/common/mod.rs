@@ -4,7 +4,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -87,6 +89,25 @@ impl Folder {
     pub(crate) fn run_json(&self, arguments: &[&str]) -> Value {
         let called = self.slob(["run", "--json"].iter().chain(arguments).copied()).success();
         serde_json::from_str(&called.stdout).unwrap()
+    }
+
+    /// Starts what makes a run, and waits until it has been measuring for a while, however slow the machine is: its record's
+    /// folder is there, and time has passed.
+    pub(crate) fn start_run(&self, command: &mut Command) -> Child {
+        command.current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let is_partial = |entry: std::io::Result<fs::DirEntry>| {
+            entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".partial"))
+        };
+        while !fs::read_dir(self.path().join("runs")).is_ok_and(|mut runs| runs.any(is_partial)) {
+            if child.try_wait().unwrap().is_some() {
+                let output = child.wait_with_output().unwrap();
+                panic!("the run ended: {}", String::from_utf8_lossy(&output.stderr));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        thread::sleep(Duration::from_millis(1500));
+        child
     }
 
     /// The folder of the latest run.

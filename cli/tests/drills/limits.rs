@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -18,15 +18,9 @@ use crate::times;
 fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {
     let folder = Folder::loaded(1, "8M");
     let stopped_s = times(3, 10) as u64;
-    let child = Command::new(SLOB)
-        .args(["run", "1", "--run-time", &(stopped_s + 3).to_string()])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let run_time = (stopped_s + 3).to_string();
+    let child = folder.start_run(Command::new(SLOB).args(["run", "1", "--run-time", &run_time]));
     let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
-    thread::sleep(Duration::from_secs(2));
     kill_process(pid, Signal::STOP).unwrap();
     thread::sleep(Duration::from_secs(stopped_s));
     kill_process(pid, Signal::CONT).unwrap();
@@ -65,18 +59,14 @@ fn a_clock_that_is_set_changes_no_duration() {
     let folder = Folder::loaded(1, "8M");
     for set_by in ["-3600", "+3600"] {
         folder.write("offset", "+0");
-        let mut child = Command::new(SLOB)
-            .args(["run", "1", "--run-time", "3"])
-            .current_dir(folder.path())
-            .env("LD_PRELOAD", FAKETIME)
-            .env("DONT_FAKE_MONOTONIC", "1")
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_TIMESTAMP_FILE", folder.path().join("offset"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(Duration::from_millis(1500));
+        let mut child = folder.start_run(
+            Command::new(SLOB)
+                .args(["run", "1", "--run-time", "3"])
+                .env("LD_PRELOAD", FAKETIME)
+                .env("DONT_FAKE_MONOTONIC", "1")
+                .env("FAKETIME_NO_CACHE", "1")
+                .env("FAKETIME_TIMESTAMP_FILE", folder.path().join("offset")),
+        );
         folder.write("offset", set_by);
         assert!(child.wait().unwrap().success());
         let record = folder.last_record();

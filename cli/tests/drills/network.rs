@@ -100,22 +100,6 @@ fn operations(record: &Value) -> f64 {
     record["operations"]["select"]["operations"].as_f64().unwrap_or(0.0)
 }
 
-/// Starts a run and waits until it is in its window: its record's folder is there, and time has passed.
-fn start_run(command: &mut Command, folder: &Folder, words: &[&str]) -> Child {
-    let mut child = start(command, folder, words);
-    let is_partial = |entry: std::io::Result<std::fs::DirEntry>| {
-        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".partial"))
-    };
-    while !std::fs::read_dir(folder.path().join("runs")).is_ok_and(|mut runs| runs.any(is_partial)) {
-        if child.try_wait().unwrap().is_some() {
-            panic!("the run ended: {}", said(&child.wait_with_output().unwrap()));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    thread::sleep(Duration::from_millis(2500));
-    child
-}
-
 #[test]
 fn a_slow_wire_shows_in_the_figures() {
     for server in Server::all().into_iter().take(times(1, 2)) {
@@ -144,13 +128,15 @@ fn a_cut_wire_ends_a_load_a_run_and_a_verification_with_a_word() {
         let wire = Wire::lay(LOOPBACK, listener.port);
         let (folder, target) = (Folder::new(), listener.target_at(LOOPBACK, wire.port()));
         let setup = ["setup", "--target", &target, "--scale", "256M", "--scan-table-sz", "64", "1"];
+        // On a fast machine the load would be done before the cut.
+        wire.set(Weather::Delay(Duration::from_millis(10)));
         let child = start(&mut Command::new(SLOB), &folder, &setup);
-        thread::sleep(Duration::from_millis(700));
+        thread::sleep(Duration::from_secs(2));
         ended_by_a_cut(child, &wire, 3);
         folder.slob(["drop", "--target", &target, "--yes"]);
         load(&folder, &target);
         let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
-        let child = start_run(&mut Command::new(SLOB), &folder, &run);
+        let child = folder.start_run(Command::new(SLOB).args(run));
         ended_by_a_cut(child, &wire, 3);
         let record = folder.last_record();
         assert_kept_as_failed(&record);
@@ -198,7 +184,7 @@ impl Case {
         let wire = Wire::lay(network.near(), self.server.port);
         let target = self.server.target_at(network.near(), wire.port());
         let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
-        let child = start_run(&mut network.slob(), &self.folder, &run);
+        let child = self.folder.start_run(network.slob().args(run));
         network.pull();
         self.ends(child, NOTICED, VANISHED);
         assert_kept_as_failed(&self.folder.last_record());
@@ -239,7 +225,7 @@ impl Case {
         let wire = Wire::lay(LOOPBACK, self.server.port);
         let target = self.server.target_at(LOOPBACK, wire.port());
         let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "4"];
-        let child = start_run(&mut Command::new(SLOB), &self.folder, &run);
+        let child = self.folder.start_run(Command::new(SLOB).args(run));
         wire.set(Weather::Silent);
         // 10 s for a sample, 32 s for the sessions, 5 s for the rows.
         self.ends(child, Duration::from_secs(4 + 10 + 32 + 5), &["have not answered for 32 s"]);

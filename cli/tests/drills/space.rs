@@ -122,10 +122,10 @@ const FULL: &[&str] = &["no space", "is full", "make room"];
 
 #[test]
 fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
-    let Some(disk) = Disk::mount_or_skip(96) else { return };
+    let Some(disk) = Disk::mount_or_skip(384) else { return };
     let folder = Folder::new();
     let target = format!("sqlite:{}/d", disk.path().display());
-    let setup = ["setup", "--target", &target, "--scale", "32M", "--scan-table-sz", "64", "2"];
+    let setup = ["setup", "--target", &target, "--scale", "128M", "--scan-table-sz", "64", "2"];
     let child = start(&folder, &setup);
     wait_for("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
     disk.fill_under(&child);

@@ -120,6 +120,8 @@ fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &st
 
 #[test]
 fn what_ends_a_batch_is_told_apart() {
+    const AT_WORK: &str = "FROM information_schema.PROCESSLIST
+        WHERE USER = 'plain' AND DB = 'slob1' AND COMMAND = 'Execute'";
     let Some(mut loaded) = loaded(&[], &[]) else { return };
     let slow = || {
         let think = batch(0, 1, 3, 500);
@@ -129,14 +131,16 @@ fn what_ends_a_batch_is_told_apart() {
     let run = |loaded: &Loaded| {
         let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
         let worker = thread::spawn(move || session.execute(&slow(), None, &mut Outcome::new()));
-        thread::sleep(Duration::from_millis(300));
+        let begun = Instant::now();
+        while loaded.server.ask(&format!("SELECT COUNT(*) {AT_WORK}")) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
+            thread::sleep(Duration::from_millis(20));
+        }
         worker
     };
     for (word, kind) in [("KILL QUERY", ErrorKind::Fatal), ("KILL", ErrorKind::Connection)] {
         let worker = run(&loaded);
-        let id = loaded
-            .server
-            .ask("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB = 'slob1'");
+        let id = loaded.server.ask(&format!("SELECT ID {AT_WORK}"));
         loaded.server.sql(&format!("{word} {id}"));
         let error = worker.join().expect("no panic").expect_err("it was ended");
         assert_eq!(error.kind(), kind, "{error}");

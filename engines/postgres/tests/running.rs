@@ -125,6 +125,8 @@ fn waits_are_sampled_as_the_server_names_them() {
 
 #[test]
 fn what_ends_a_batch_is_told_apart() {
+    const AT_WORK: &str =
+        "FROM pg_stat_activity WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%'";
     let Some(mut loaded) = loaded(Version::V15, &[], &[]) else { return };
     let slow = || {
         let think = batch(0, 1, 3, 500);
@@ -134,15 +136,18 @@ fn what_ends_a_batch_is_told_apart() {
     let run = |loaded: &Loaded| {
         let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
         let worker = thread::spawn(move || session.execute(&slow(), None, &mut Outcome::new()));
-        thread::sleep(Duration::from_millis(300));
+        let begun = Instant::now();
+        while loaded.admin().query(&format!("SELECT {AT_WORK}"), &[]).expect("readable").is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
+            thread::sleep(Duration::from_millis(20));
+        }
         worker
     };
-    let all = "FROM pg_stat_activity WHERE application_name = 'slob' AND state = 'active'";
     for (sql, kind) in
         [("pg_cancel_backend", ErrorKind::Fatal), ("pg_terminate_backend", ErrorKind::Connection)]
     {
         let worker = run(&loaded);
-        loaded.sql(&format!("SELECT {sql}(pid) {all}"));
+        loaded.sql(&format!("SELECT {sql}(pid) {AT_WORK}"));
         let error = worker.join().expect("no panic").expect_err("it was ended");
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.code().is_none_or(|code| code.starts_with("SQLSTATE")), "{error:?}");
