@@ -6,6 +6,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use common::{Folder, SLOB};
 
@@ -23,31 +25,44 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     text.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
 }
 
+/// Carries out a recipe: each of its commands ends well, and begins to say what the recipe shows.
+fn carry_out(recipe: &Path, path: &str) {
+    let text = fs::read_to_string(recipe).unwrap();
+    let folder = Folder::new();
+    let (commands, shown) = (blocks(&text, "sh"), blocks(&text, "text"));
+    assert!(!commands.is_empty() && commands.len() == shown.len(), "{}", recipe.display());
+    for (commands, shown) in commands.iter().zip(shown) {
+        let output = Command::new("bash")
+            .args(["-e", "-o", "pipefail", "-c", commands])
+            .env("PATH", path)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success(), "{}:\n{commands}\n{stdout}\n{stderr}", recipe.display());
+        // Figures differ from run to run, the first line of what is shown does not.
+        let (is, was) = (stdout.lines().next(), shown.lines().next());
+        assert_eq!(is, was, "{}", recipe.display());
+    }
+}
+
 #[test]
 fn every_recipe_works_as_it_stands() {
     let path = format!("{}:{}", Path::new(SLOB).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let recipes = recipes();
     assert!(recipes.len() >= 8, "{recipes:?}");
-    for recipe in recipes {
-        let text = fs::read_to_string(&recipe).unwrap();
-        let folder = Folder::new();
-        let (commands, shown) = (blocks(&text, "sh"), blocks(&text, "text"));
-        assert!(!commands.is_empty() && commands.len() == shown.len(), "{}", recipe.display());
-        for (commands, shown) in commands.iter().zip(shown) {
-            let output = Command::new("bash")
-                .args(["-e", "-o", "pipefail", "-c", commands])
-                .env("PATH", &path)
-                .current_dir(folder.path())
-                .output()
-                .unwrap();
-            let (stdout, stderr) =
-                (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-            assert!(output.status.success(), "{}:\n{commands}\n{stdout}\n{stderr}", recipe.display());
-            // Figures differ from run to run, the first line of what is shown does not.
-            let (is, was) = (stdout.lines().next(), shown.lines().next());
-            assert_eq!(is, was, "{}", recipe.display());
+    // Two at a time: they spend most of their time measuring, and no figure is looked at.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(recipe) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
+            carry_out(recipe, &path);
         }
-    }
+    };
+    thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
 }
 
 #[test]

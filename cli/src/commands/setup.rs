@@ -67,6 +67,12 @@ pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool)
         ));
     }
     let plan = plan_load(engine.as_ref(), &spec)?;
+    for schema in plan.replaced() {
+        output::say(&format!(
+            "schema {schema}: its load was stopped, and this machine was started anew since; what was written then may \
+             never have reached the disk, so it is loaded again from its start"
+        ));
+    }
     let summary = match display {
         Display::Dashboard => load(engine.as_ref(), &plan, stop, &LoadDisplay::new(&spec)),
         Display::Bar | Display::Lines => {

@@ -1,6 +1,7 @@
 //! The program is killed at moments drawn by chance. What is then started must go on, nothing half may pass for whole, and
 //! nothing has to be removed by hand.
 
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,6 +52,36 @@ fn a_load_that_is_killed_at_any_moment_goes_on() {
         folder.slob(["verify", "--target", "sqlite:./d"]).success();
         folder.slob(["drop", "--target", "sqlite:./d", "--yes"]).success();
     }
+}
+
+/// What a power loss can leave: marks of slices without their rows.
+#[test]
+fn a_load_that_was_cut_off_before_the_machine_was_started_anew_is_not_trusted() {
+    // Where a database file's header holds the number that we keep the start of the machine in (user_version).
+    const BOOT_AT: u64 = 60;
+    let folder = Folder::new();
+    let arguments =
+        ["setup", "--target", "sqlite:./d", "--scale", "512M", "--load-parallel-degree", "1", "1"];
+    let path = folder.path().join("d/slob1.db");
+    let mut child = start(&folder, &arguments);
+    while !path.metadata().is_ok_and(|data| data.len() > 150 << 20) {
+        assert!(child.try_wait().unwrap().is_none(), "the load ended before it was killed");
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What was under way is rolled back.
+    assert_eq!(folder.slob(["verify", "--target", "sqlite:./d"]).code, 2);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&[0; 4], BOOT_AT).unwrap();
+    file.write_all_at(&[0; 1 << 20], 64 << 20).unwrap();
+    drop(file);
+    let refused = folder.slob(["run", "1", "--target", "sqlite:./d", "--scale", "512M"]);
+    assert!(refused.code == 2 && refused.stderr.contains("was not finished"), "{}", refused.stderr);
+    let loaded = folder.slob(arguments).success().stderr;
+    assert!(loaded.contains("started anew since"), "{loaded}");
+    assert!(!loaded.contains("going on where"), "{loaded}");
+    folder.slob(["verify", "--target", "sqlite:./d"]).success();
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Asked {
             shown.push(byte[0]);
         }
         // The terminal is told not to show what is typed after the question is asked.
-        thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(1500));
         Self { child, input, output, shown }
     }
 

@@ -1,9 +1,12 @@
 //! What is loaded, in which pieces.
 
+use std::fmt::{Display, Formatter};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use slob_method::{RowContent, Scatter, SchemaNo, Table, Verifier};
+
+use crate::{EngineError, ErrorKind};
 
 /// The decisions of one load. Engines keep it with the data: a load can only be resumed, verified and run against
 /// as what it was begun.
@@ -95,8 +98,86 @@ pub struct SchemaState {
 pub enum LoadState {
     /// These slices are in place; the others, the index and the statistics are missing.
     Begun(Vec<Slice>),
+    /// Begun, but whether what is in place ever reached the disk is not known: it is to be loaded from its start.
+    Unsynced,
+    /// It carries our marker, and can't be read.
+    Damaged,
     /// Everything is in place.
     Complete(Layout),
+}
+
+/// Why a schema can't be used, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What is the matter with it.
+    pub message: String,
+    /// What to do next.
+    pub advice: &'static str,
+}
+
+impl LoadState {
+    /// How a complete schema lies in its blocks.
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
+        match self {
+            Self::Complete(layout) => Some(*layout),
+            Self::Begun(_) | Self::Unsynced | Self::Damaged => None,
+        }
+    }
+
+    /// What keeps the schema of that name from being used, if anything does.
+    #[must_use]
+    pub fn lack(&self, name: impl Display) -> Option<Lack> {
+        match self {
+            Self::Complete(_) => None,
+            Self::Begun(_) | Self::Unsynced => Some(Lack {
+                message: format!("the load of {name} was not finished"),
+                advice: "`slob setup` with the same parameters resumes it",
+            }),
+            Self::Damaged => Some(Lack {
+                message: format!("{name} carries our marker but can't be read"),
+                advice: "remove it with `slob drop` and load it again",
+            }),
+        }
+    }
+
+    /// What a schema of which all slices must be there is completed from: `Some` if it is complete already.
+    ///
+    /// # Errors
+    /// If slices are missing.
+    pub fn before_finish(
+        &self,
+        load: &Load,
+        schema: SchemaNo,
+        step: &str,
+    ) -> Result<Option<Layout>, EngineError> {
+        let there = match self {
+            Self::Complete(layout) => return Ok(Some(*layout)),
+            Self::Begun(slices) => slices.len(),
+            Self::Unsynced | Self::Damaged => 0,
+        };
+        let all = load.slices(schema).count();
+        if there < all {
+            let message = format!("{there} of {all} slices are there");
+            return Err(EngineError::new(ErrorKind::Data, step, message)
+                .with_advice("`slob setup` with the same parameters resumes the load"));
+        }
+        Ok(None)
+    }
+}
+
+impl Lack {
+    /// As the error of a step.
+    #[must_use]
+    pub fn into_error(self, step: &str) -> EngineError {
+        EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
+    }
+}
+
+impl Display for Lack {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.message, self.advice)
+    }
 }
 
 /// How the main table of a schema lies in its blocks, as the engine found by looking.

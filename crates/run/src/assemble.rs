@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use slob_engine::LoadState;
 use slob_host::{Device, HostInfo};
 use slob_method::{Arrivals, PlanSeed, Workload};
 use slob_record::{
@@ -271,14 +270,13 @@ fn every_nth(every: NonZeroU32) -> String {
 
 fn load(prepared: &Prepared) -> Option<LoadRecord> {
     let first = prepared.schemas.first()?.load;
-    let schema = |state: &slob_engine::SchemaState| match state.state {
-        LoadState::Complete(layout) => Some(SchemaRecord {
+    let schema = |state: &slob_engine::SchemaState| {
+        state.state.layout().map(|layout| SchemaRecord {
             schema: state.schema.get(),
             rows: layout.rows,
             row_blocks: layout.row_blocks,
             all_blocks: layout.all_blocks,
-        }),
-        LoadState::Begun(_) => None,
+        })
     };
     Some(LoadRecord {
         seed: first.seed,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slob_engine::{Engine, LoadState, SchemaState, Server};
+use slob_engine::{Engine, SchemaState, Server};
 use slob_method::{Arrivals, HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
 use slob_spec::{Length, RunSpec};
 
@@ -140,20 +140,15 @@ fn loaded(states: Vec<SchemaState>, count: u16, workload: &Workload) -> Result<V
 
 fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError> {
     let number = state.schema;
-    match state.state {
-        LoadState::Begun(_) => {
-            return Err(RunError::usage(format!(
-                "the load of schema {number} was not finished; `slob setup` with the same parameters resumes it"
-            )));
-        }
-        LoadState::Complete(layout) if !layout.one_row_per_block() => {
-            return Err(RunError::usage(format!(
-                "schema {number} does not hold one row per block ({} rows in {} blocks), so operations would not \
-                 touch what they should; drop it and load it again",
-                layout.rows, layout.row_blocks
-            )));
-        }
-        LoadState::Complete(_) => {}
+    if let Some(lack) = state.state.lack(format_args!("schema {number}")) {
+        return Err(RunError::usage(lack.to_string()));
+    }
+    if let Some(layout) = state.state.layout().filter(|layout| !layout.one_row_per_block()) {
+        return Err(RunError::usage(format!(
+            "schema {number} does not hold one row per block ({} rows in {} blocks), so operations would not touch \
+             what they should; drop it and load it again",
+            layout.rows, layout.row_blocks
+        )));
     }
     if workload.scale > state.load.scale {
         return Err(RunError::usage(format!(

@@ -10,7 +10,7 @@ use slob_engine::{Engine, EngineError, ErrorKind, Layout, LoadProgress, Slice};
 use slob_method::SchemaNo;
 
 use crate::RunError;
-use crate::loader_plan::{LoadPlan, SchemaWork, rows_of};
+use crate::loader_plan::{LoadPlan, SchemaWork, Start, rows_of};
 use crate::loader_space::room_left;
 use crate::observe::{LoadEvent, LoadObserver};
 use crate::session::panicked;
@@ -50,7 +50,7 @@ pub fn load(
         rows: plan.rows(),
         bytes: plan.bytes(),
         complete: plan.complete,
-        resumed: plan.work.iter().filter(|work| !work.new).count(),
+        resumed: plan.work.iter().filter(|work| work.start == Start::Resume).count(),
         streams,
         slice_bytes: plan.slice_bytes(),
     });
@@ -118,7 +118,7 @@ impl<'a> Loader<'a> {
         let schema = |work: &SchemaWork| SchemaProgress {
             work: work.clone(),
             busy: 0,
-            stage: if work.new { Stage::New } else { Stage::Loading },
+            stage: if work.start == Start::Resume { Stage::Loading } else { Stage::New },
         };
         let schemas = plan.work.iter().map(schema).collect();
         let state =
@@ -187,9 +187,14 @@ impl<'a> Loader<'a> {
 
     fn perform(&self, task: &Task) -> Result<Option<Layout>, EngineError> {
         let (Task::Create(i) | Task::Load(i, _) | Task::Finish(i)) = task;
-        let SchemaWork { schema, load, .. } = &self.plan.work[*i];
+        let SchemaWork { schema, start, load, .. } = &self.plan.work[*i];
         match task {
-            Task::Create(_) => self.engine.create_schema(load, *schema).map(|()| None),
+            Task::Create(_) => {
+                if *start == Start::Replace {
+                    self.engine.drop_schema(*schema)?;
+                }
+                self.engine.create_schema(load, *schema).map(|()| None)
+            }
             Task::Load(_, slice) => self.engine.load_slice(load, slice, &self.progress).map(|()| None),
             Task::Finish(_) => {
                 self.observer.on_load(&LoadEvent::Finishing(*schema));

@@ -35,14 +35,29 @@ pub struct LoadPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct SchemaWork {
     pub(crate) schema: SchemaNo,
-    /// It does not exist yet.
-    pub(crate) new: bool,
+    pub(crate) start: Start,
     /// The decisions that it was begun with.
     pub(crate) load: Load,
     pub(crate) slices: VecDeque<Slice>,
 }
 
+/// What comes before the slices of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It does not exist yet.
+    Create,
+    /// What is there can't be relied on: it is removed first.
+    Replace,
+    /// It exists.
+    Resume,
+}
+
 impl LoadPlan {
+    /// Schemas that are loaded again from their start, because what is there may never have reached the disk.
+    pub fn replaced(&self) -> impl Iterator<Item = SchemaNo> {
+        self.work.iter().filter(|work| work.start == Start::Replace).map(|work| work.schema)
+    }
+
     /// Rows that are to be loaded.
     #[must_use]
     pub fn rows(&self) -> u64 {
@@ -108,17 +123,22 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         if let Some(state) = state {
             check_same(schema, &state.load, &load)?;
         }
-        let (new, load, done) = match state.map(|state| (&state.state, state.load)) {
+        let (start, load, done) = match state.map(|state| (&state.state, state.load)) {
             Some((LoadState::Complete(_), _)) => {
                 plan.complete += 1;
                 continue;
             }
+            Some((state @ LoadState::Damaged, _)) => {
+                let lack = state.lack(format_args!("schema {schema}"));
+                return Err(RunError::usage(lack.map_or_else(String::new, |lack| lack.to_string())));
+            }
             // By the slices of the load that was begun, whatever the size of new ones.
-            Some((LoadState::Begun(done), begun)) => (false, begun, done.as_slice()),
-            None => (true, load, [].as_slice()),
+            Some((LoadState::Begun(done), begun)) => (Start::Resume, begun, done.as_slice()),
+            Some((LoadState::Unsynced, _)) => (Start::Replace, load, [].as_slice()),
+            None => (Start::Create, load, [].as_slice()),
         };
         let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
-        plan.work.push_back(SchemaWork { schema, new, load, slices });
+        plan.work.push_back(SchemaWork { schema, start, load, slices });
     }
     if let Some(path) = &plan.data_path {
         check_space(path, plan.bytes())?;

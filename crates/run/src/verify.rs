@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, LoadState, SchemaState, within};
+use slob_engine::{Engine, EngineError, ErrorKind, SchemaState, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
@@ -112,11 +112,8 @@ fn complete(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     if states.is_empty() {
         return Err(RunError::usage("there is nothing to verify: the target holds no schemas of ours"));
     }
-    match states.iter().find(|state| matches!(state.state, LoadState::Begun(_))) {
-        Some(state) => Err(RunError::usage(format!(
-            "the load of schema {} was not finished; `slob setup` with the same parameters resumes it",
-            state.schema
-        ))),
+    match states.iter().find_map(|state| state.state.lack(format_args!("schema {}", state.schema))) {
+        Some(lack) => Err(RunError::usage(lack.to_string())),
         None => Ok(states),
     }
 }

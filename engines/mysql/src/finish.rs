@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, LoopPlace};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoopPlace};
 use slob_method::{SchemaNo, Table};
 
 use crate::catalog::{self, get};
@@ -24,14 +24,8 @@ pub(crate) fn finish(
     loop_place: LoopPlace,
 ) -> Result<Layout, EngineError> {
     let step = format!("completing {}", plain(schema));
-    match catalog::schema(conn, schema, &step)?.state {
-        LoadState::Complete(layout) => return Ok(layout),
-        LoadState::Begun(slices) if slices.len() < load.slices(schema).count() => {
-            let message = format!("{} of {} slices are there", slices.len(), load.slices(schema).count());
-            return Err(EngineError::new(ErrorKind::Data, step, message)
-                .with_advice("`slob setup` with the same parameters resumes the load"));
-        }
-        LoadState::Begun(_) => {}
+    if let Some(layout) = catalog::schema(conn, schema, &step)?.state.before_finish(load, schema, &step)? {
+        return Ok(layout);
     }
     let fail = |error: mysql::Error| failed(step.as_str(), &error);
     for name in [Table::Main, Table::Scan] {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{Capabilities, EngineError, ErrorKind, LoadState, LoopPlace, Server, Setting};
+use slob_engine::{Capabilities, EngineError, ErrorKind, LoopPlace, Server, Setting};
 
 use crate::catalog;
 use crate::engine::Product;
@@ -131,10 +131,10 @@ fn data_folder(conn: &mut Conn) -> Option<PathBuf> {
 
 /// Blocks of all complete schemas; `None` if there is none.
 fn loaded_blocks(conn: &mut Conn) -> Result<Option<u64>, EngineError> {
-    let blocks = catalog::schemas(conn)?.into_iter().filter_map(|state| match state.state {
-        LoadState::Complete(layout) => Some(layout.all_blocks),
-        LoadState::Begun(_) => None,
-    });
+    let blocks = catalog::schemas(conn)?
+        .into_iter()
+        .filter_map(|state| state.state.layout())
+        .map(|layout| layout.all_blocks);
     Ok(Some(blocks.sum()).filter(|blocks| *blocks > 0))
 }
 

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState};
+use slob_engine::{EngineError, ErrorKind, Layout, Load};
 use slob_method::{SchemaNo, Table};
 
 use crate::catalog::{self, number};
@@ -42,14 +42,8 @@ pub(crate) fn finish(
         let known = catalog::schema(client, connector, schema, &step)?;
         Ok((known, catalog::marked(client, &connector.prefix, &step)?))
     })?;
-    match known.state.state {
-        LoadState::Complete(layout) => return Ok(layout),
-        LoadState::Begun(slices) if slices.len() < load.slices(schema).count() => {
-            let message = format!("{} of {} slices are there", slices.len(), load.slices(schema).count());
-            return Err(EngineError::new(ErrorKind::Data, step, message)
-                .with_advice("`slob setup` with the same parameters resumes the load"));
-        }
-        LoadState::Begun(_) => {}
+    if let Some(layout) = known.state.state.before_finish(load, schema, &step)? {
+        return Ok(layout);
     }
     share(links, connector, schema, &others, &step)?;
     links.with(connector, Who::Schema(schema), |client| {

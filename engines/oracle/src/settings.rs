@@ -1,6 +1,6 @@
 //! The settings that change results.
 
-use slob_engine::{Capabilities, EngineError, LoadState, Server, Setting};
+use slob_engine::{Capabilities, EngineError, Server, Setting};
 
 use crate::advice::advice;
 use crate::catalog::{self, number, text};
@@ -114,10 +114,7 @@ pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server,
         None => inner.options.tablespace.clone().map_or(Place::Default, Place::Tablespace),
     };
     let block_bytes = block_bytes(client, &place);
-    let blocks = schemas.iter().filter_map(|state| match state.state {
-        LoadState::Complete(layout) => Some(layout.all_blocks),
-        LoadState::Begun(_) => None,
-    });
+    let blocks = schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
     let bytes = Some(blocks.sum::<u64>() * u64::from(block_bytes)).filter(|bytes| *bytes > 0);
     Ok(Server {
         product: "Oracle Database".into(),

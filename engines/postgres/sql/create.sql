@@ -2,6 +2,9 @@
 CREATE SCHEMA {ns};
 CREATE TABLE {ns}.cf1 (custid bigint NOT NULL) WITH ({storage}) {tablespace};
 CREATE TABLE {ns}.cf2 (custid bigint NOT NULL) WITH ({storage}) {tablespace};
+-- Keys are all different and evenly spread, which a small sample shows. The usual one reads 30,000 blocks at random.
+ALTER TABLE {ns}.cf1 ALTER custid SET STATISTICS 10;
+ALTER TABLE {ns}.cf2 ALTER custid SET STATISTICS 10;
 CREATE TABLE {ns}.slob_load (
     seed        bigint  NOT NULL,
     scale       bigint  NOT NULL,

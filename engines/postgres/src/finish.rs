@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState};
+use slob_engine::{EngineError, ErrorKind, Layout, Load};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::failed;
@@ -31,14 +31,8 @@ pub(crate) fn finish(
     options: &Options,
 ) -> Result<Layout, EngineError> {
     let step = format!("completing {}", namespace(schema));
-    match catalog::schema(client, schema, &step)?.state {
-        LoadState::Complete(layout) => return Ok(layout),
-        LoadState::Begun(slices) if slices.len() < load.slices(schema).count() => {
-            let message = format!("{} of {} slices are there", slices.len(), load.slices(schema).count());
-            return Err(EngineError::new(ErrorKind::Data, step, message)
-                .with_advice("`slob setup` with the same parameters resumes the load"));
-        }
-        LoadState::Begun(_) => {}
+    if let Some(layout) = catalog::schema(client, schema, &step)?.state.before_finish(load, schema, &step)? {
+        return Ok(layout);
     }
     let fail = |error: postgres::Error| failed(step.as_str(), &error);
     close_gaps(client, load, schema).map_err(fail)?;

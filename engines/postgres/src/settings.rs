@@ -1,7 +1,7 @@
 //! The settings that change results, and advice on them.
 
 use postgres::Client;
-use slob_engine::{Capabilities, EngineError, LoadState, Server, Setting};
+use slob_engine::{Capabilities, EngineError, Server, Setting};
 
 use crate::catalog::{self, get};
 use crate::engine::ServerVersion;
@@ -122,10 +122,10 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
 
 /// Blocks of all complete schemas; `None` if there is none.
 fn loaded_blocks(client: &mut Client) -> Result<Option<u64>, EngineError> {
-    let blocks = catalog::schemas(client)?.into_iter().filter_map(|state| match state.state {
-        LoadState::Complete(layout) => Some(layout.all_blocks),
-        LoadState::Begun(_) => None,
-    });
+    let blocks = catalog::schemas(client)?
+        .into_iter()
+        .filter_map(|state| state.state.layout())
+        .map(|layout| layout.all_blocks);
     Ok(Some(blocks.sum()).filter(|blocks| *blocks > 0))
 }
 

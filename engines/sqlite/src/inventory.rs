@@ -12,8 +12,7 @@ use crate::vfs::{IoMode, Meter};
 /// The schemas of a folder, in order of their numbers.
 ///
 /// One that carries our marker but can't be read is listed too, so that it is neither taken for missing nor out of
-/// reach of `slob drop`: as a load of which no slice can be vouched for. All schemas of a target belong to one load,
-/// so its load is that of the others.
+/// reach of `slob drop`. All schemas of a target belong to one load, so its load is that of the others.
 ///
 /// # Errors
 /// If the folder or a file can't be read; if the only schemas there are damaged, because then nothing says what they
@@ -36,7 +35,7 @@ pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, 
             schema,
             load,
             filler_bytes: FILLER_BYTES,
-            state: LoadState::Begun(Vec::new()),
+            state: LoadState::Damaged,
         })),
         (None, false) => return Err(only_damaged(place, &damaged)),
         (_, true) => {}

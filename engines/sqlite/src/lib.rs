@@ -7,6 +7,7 @@
 //! as they would not in a database server's separate segments. Several sessions on one schema may update it too,
 //! but every commit of one empties the others' caches of that file: SQLite can't tell them which blocks changed.
 
+mod boot;
 mod checkpoint;
 mod engine;
 mod error;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rusqlite::ffi::{SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS, sqlite3_db_status};
 use rusqlite::{Connection, InterruptHandle};
-use slob_engine::{EngineError, ErrorKind, LoadState, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, SessionPlan};
 use slob_method::{COLUMN_BYTES, COLUMNS, KeyRange, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;
 
@@ -46,10 +46,8 @@ impl Link {
         turn: WriteTurn,
     ) -> Result<Self, EngineError> {
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), meter)?;
-        if let LoadState::Begun(_) = file.own_state()?.state {
-            let step = format!("opening {}", file.path.display());
-            return Err(EngineError::new(ErrorKind::Usage, step, "the schema is not completely loaded")
-                .with_advice("complete it with `slob setup`"));
+        if let Some(lack) = file.own_state()?.state.lack(format_args!("schema {schema}")) {
+            return Err(lack.into_error(&format!("opening {}", file.path.display())));
         }
         file.batch("opening", include_str!("../sql/session.sql"))?;
         // Reading the marker has begun a cache of the default size: it starts over, in one piece of the right size.

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Row};
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
+use crate::boot;
 use crate::error::{damaged, failed};
 use crate::header::{self, APPLICATION_ID, HEADER_BYTES, is_ours};
 use crate::row::FILLER_BYTES;
@@ -142,9 +143,11 @@ impl<'a> SchemaFile<'a> {
             return Err(EngineError::new(ErrorKind::Usage, step(&self.path), message)
                 .with_advice("use the version of the program that loaded it"));
         }
+        let boot: i32 = self.value("reading the marker of", "PRAGMA user_version")?;
         let state = match marker.layout {
             Some(layout) => LoadState::Complete(layout),
-            None => LoadState::Begun(self.slices().map_err(read)?),
+            None if boot == boot::current() => LoadState::Begun(self.slices().map_err(read)?),
+            None => LoadState::Unsynced,
         };
         Ok(Some(SchemaState { schema: self.schema, load: marker.load, filler_bytes: FILLER_BYTES, state }))
     }
@@ -196,6 +199,7 @@ impl<'a> SchemaFile<'a> {
     /// # Errors
     /// SQLite's.
     pub(crate) fn mark_begun(&self, load: &Load) -> Result<(), EngineError> {
+        self.batch("marking", &format!("PRAGMA user_version = {}", boot::current()))?;
         // SQLite's integers are signed: the seed keeps its bits.
         let values = [
             FORMAT,

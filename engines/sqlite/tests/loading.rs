@@ -35,6 +35,7 @@ fn load_rest(engine: &dyn Engine) {
         }
         Some(LoadState::Begun(done)) => done,
         Some(LoadState::Complete(_)) => return,
+        Some(state) => panic!("{state:?}"),
     };
     for slice in LOAD.slices(FIRST).filter(|slice| !done.contains(slice)) {
         engine.load_slice(&LOAD, &slice, &LoadProgress::default()).expect("there is room");
@@ -145,6 +146,28 @@ fn a_load_survives_kills_at_any_moment() {
 fn child_loads() {
     let folder = PathBuf::from(std::env::var_os(CHILD).expect("set by the parent"));
     load_rest(engine(&folder).as_ref());
+}
+
+/// A slice is not synced: the kernel writes it when it likes, unless the machine loses its power before.
+#[test]
+fn slices_count_until_the_machine_is_started_anew() {
+    let dir = folder();
+    let engine = engine(dir.path());
+    engine.create_schema(&LOAD, FIRST).expect("there is room");
+    let slice = LOAD.slices(FIRST).next().expect("there are rows");
+    engine.load_slice(&LOAD, &slice, &LoadProgress::default()).expect("there is room");
+    let state = || engine.schemas().expect("readable")[0].state.clone();
+    assert_eq!(state(), LoadState::Begun(vec![slice]));
+    let file = plain(&dir.path().join("slob1.db"));
+    let boot = ask::<i32>(&file, "PRAGMA user_version");
+    file.execute_batch(&format!("PRAGMA user_version = {}", boot ^ 1)).expect("writable");
+    drop(file);
+    assert_eq!(state(), LoadState::Unsynced);
+    engine.drop_schema(FIRST).expect("it is ours");
+    load_rest(engine.as_ref());
+    // What is complete was synced.
+    plain(&dir.path().join("slob1.db")).execute_batch("PRAGMA user_version = 0").expect("writable");
+    verify(engine.as_ref());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, ErrorKind, LoadState, LoopPlace, Session, SessionPlan};
+use slob_engine::{EngineError, LoopPlace, Session, SessionPlan};
 use slob_method::SchemaNo;
 
 use crate::engine::Inner;
@@ -65,16 +65,10 @@ impl Inner {
             return Ok(());
         }
         let state = self.look.with(&self.connector, |conn| crate::catalog::schema(conn, schema, step))?;
-        match state.state {
-            LoadState::Complete(_) => {
-                complete.insert(schema, state.load);
-                Ok(())
-            }
-            LoadState::Begun(_) => {
-                let message = format!("the load of {} was not finished", plain(schema));
-                Err(EngineError::new(ErrorKind::Usage, step, message)
-                    .with_advice("`slob setup` with the same parameters resumes it"))
-            }
+        if let Some(lack) = state.state.lack(plain(schema)) {
+            return Err(lack.into_error(step));
         }
+        complete.insert(schema, state.load);
+        Ok(())
     }
 }

@@ -7,9 +7,7 @@ mod interrupt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{
-    Cancel, Canceller, EngineError, ErrorKind, LoadState, Outcome, SchemaState, Session, SessionPlan,
-};
+use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, SchemaState, Session, SessionPlan};
 use slob_method::{Batch, SchemaNo};
 
 use self::arrays::fill;
@@ -235,22 +233,16 @@ impl Inner {
         }
         // All at once: a run has as many schemas as sessions.
         let states = self.look(|client| catalog::schemas(client, &self.connector))?;
-        let is_complete = |state: &&SchemaState| matches!(state.state, LoadState::Complete(_));
+        let is_complete = |state: &&SchemaState| state.state.layout().is_some();
         complete.extend(states.iter().filter(is_complete).map(|state| state.schema));
         if complete.contains(&schema) {
             return Ok(());
         }
         let known = self.look(|client| catalog::schema(client, &self.connector, schema, step))?;
-        match known.state.state {
-            LoadState::Complete(_) => {
-                complete.insert(schema);
-                Ok(())
-            }
-            LoadState::Begun(_) => {
-                let message = format!("the load of {} was not finished", self.connector.prefix.user(schema));
-                Err(EngineError::new(ErrorKind::Usage, step, message)
-                    .with_advice("`slob setup` with the same parameters resumes it"))
-            }
+        if let Some(lack) = known.state.state.lack(self.connector.prefix.user(schema)) {
+            return Err(lack.into_error(step));
         }
+        complete.insert(schema);
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ mod times;
 use std::sync::Arc;
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind, LoadState, Session, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, Session, SessionPlan};
 use slob_method::{Action, Op, SchemaNo};
 use slob_spec::RedoStress;
 
@@ -60,17 +60,11 @@ impl Inner {
             return Ok(());
         }
         let state = self.look.with(&self.connector, |client| crate::catalog::schema(client, schema, step))?;
-        match state.state {
-            LoadState::Complete(_) => {
-                complete.insert(schema, state.load);
-                Ok(())
-            }
-            LoadState::Begun(_) => {
-                let message = format!("the load of {} was not finished", namespace(schema));
-                Err(EngineError::new(ErrorKind::Usage, step, message)
-                    .with_advice("`slob setup` with the same parameters resumes it"))
-            }
+        if let Some(lack) = state.state.lack(namespace(schema)) {
+            return Err(lack.into_error(step));
         }
+        complete.insert(schema, state.load);
+        Ok(())
     }
 
     /// Adds the figures to a refused connection, if it is one of too many.
