@@ -86,7 +86,7 @@ impl Cancel for Canceller {
         // Asking may take a connection, and a request that arrives between two statements is lost on the server: so it
         // is repeated, in a thread of its own, since there may be hundreds of sessions to cancel.
         let shared = Arc::clone(&self.0);
-        thread::spawn(move || {
+        let asking = move || {
             let mut ask = shared.interrupt.asker();
             for _ in 0..MOST_TRIES {
                 if !shared.running.load(Ordering::SeqCst) {
@@ -95,6 +95,10 @@ impl Cancel for Canceller {
                 ask();
                 thread::sleep(ASK_AGAIN);
             }
-        });
+        };
+        // Where the system has no thread left, one request has to do.
+        if thread::Builder::new().spawn(asking).is_err() && self.0.running.load(Ordering::SeqCst) {
+            (self.0.interrupt.asker())();
+        }
     }
 }

@@ -18,6 +18,9 @@ use crate::tally::{Place, SessionTotals, Tally};
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
+/// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
+/// sessions are given to end.
+const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Bounds the memory of a batch and its outcome (about 60 bytes an operation).
 const LARGEST_BATCH: usize = 8192;
 /// How long a session of an open loop sleeps before it looks whether it is to stop.
@@ -205,7 +208,9 @@ impl Worker {
                 None => return Ok(None),
             }
             end.endpoint = session.endpoint();
-            end.losses.end(tally.since_start(Instant::now()), end.endpoint);
+            let back_ns = tally.since_start(Instant::now());
+            end.losses.end(back_ns, end.endpoint);
+            end.totals.was_busy_until(back_ns);
         }
     }
 
@@ -232,7 +237,6 @@ impl Worker {
         work: &mut Work,
         end: &mut SessionEnd,
     ) -> Result<(), EngineError> {
-        let deadline = self.shared.deadline.get().copied();
         while !self.shared.is_over() {
             if work.batch.ops().is_empty() {
                 let now_ns = tally.since_start(Instant::now());
@@ -250,6 +254,7 @@ impl Worker {
             let planned_pauses = work.batch.pauses();
             let journal = self.shared.journal.as_ref();
             journal.map_or(Ok(()), |journal| journal.sending(self.plan.number, work.batch.ops()))?;
+            let deadline = self.deadline(begun, &work.batch, planned_pauses);
             let result = session.execute(&work.batch, deadline, &mut work.outcome);
             let elapsed = begun.elapsed();
             end.endpoint = session.endpoint();
@@ -266,11 +271,20 @@ impl Worker {
                 Err(error) if error.kind() == ErrorKind::Retryable && work.tries < MOST_RETRIES => {
                     work.tries = if done > 0 { 1 } else { work.tries + 1 };
                     end.conflicts.count(&error);
+                    end.totals.was_busy_until(tally.since_start(begun + elapsed));
                 }
                 Err(error) => return Err(error),
             }
         }
         Ok(())
+    }
+
+    /// When a batch that is handed over at `begun` ends, should its operations take much longer than expected: what came of a
+    /// long batch is known at its end only, and gone if it is cancelled. A single operation has nobody to wait for it.
+    fn deadline(&self, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
+        let of_run = self.shared.deadline.get().copied();
+        let of_batch = (batch.ops().len() > 1).then(|| begun + pauses + LONGEST_BATCH);
+        of_run.into_iter().chain(of_batch).min()
     }
 
     /// Plans the next batch, at `now_ns` after the start of the run.

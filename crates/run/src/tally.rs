@@ -104,7 +104,8 @@ pub(crate) struct SessionTotals {
     pub(crate) rows: u64,
     pub(crate) busy_ns: u64,
     pub(crate) max_ns: Option<u64>,
-    /// When its last operation ended, within the window or not, in nanoseconds after the start of the run.
+    /// Until when it was busy: when its last operation ended, within the window or not, or an attempt failed; in nanoseconds
+    /// after the start of the run.
     last_end_ns: u64,
 }
 
@@ -298,6 +299,12 @@ impl Shard {
 }
 
 impl SessionTotals {
+    /// Something else than its operations kept the session busy until then: an operation that failed and is repeated, or
+    /// the way back to its database.
+    pub(crate) fn was_busy_until(&mut self, ns: u64) {
+        self.last_end_ns = self.last_end_ns.max(ns);
+    }
+
     /// From the intended start of an operation to its end. A session that was idle when the operation was due began
     /// it late only because no timer is exact, which is not the database's doing: then it is the duration.
     fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
@@ -376,5 +383,20 @@ mod tests {
         assert_eq!((record.latency.sum(), record.latency.count()), (ms(100), 3));
         assert_eq!(record.response.sum(), ms(50 + 60 + 30));
         assert_eq!(tally.done_until_end(), 3);
+    }
+
+    #[test]
+    fn response_time_holds_the_attempts_that_failed() {
+        let start = Instant::now();
+        let tally = Tally::new(start);
+        tally.edges().begin(start);
+        let ms = |ms: u64| ms * 1_000_000;
+        // Begun when it was due, and refused 900 ms later.
+        let mut totals = SessionTotals::default();
+        totals.was_busy_until(ms(1000));
+        let done = OpOutcome { start_ns: ms(1000), duration_ns: ms(5), rows: 4 };
+        let place = Place { number: 0, endpoint: 0 };
+        tally.add(place, start, &Batch::due([(select(), ms(100))]), &[done], &mut totals);
+        assert_eq!(tally.window()[&OpKind::Select].response.sum(), ms(905));
     }
 }

@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use slob_engine::{
     Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, OpOutcome, OpenSpec, Outcome, Purpose,
@@ -23,6 +24,8 @@ enum Fault {
     ConflictsNowAndThen,
     /// The first connection only.
     IsLost,
+    /// Its server, where the loop runs, becomes ten thousand times slower, and says what came of a batch at its end only.
+    Stalls,
 }
 
 /// The null engine, but session 1 has a fault.
@@ -35,6 +38,7 @@ struct FaultySession {
     inner: Box<dyn Session>,
     fault: Fault,
     batches: AtomicU32,
+    opened: Instant,
 }
 
 impl Session for FaultySession {
@@ -60,8 +64,43 @@ impl Session for FaultySession {
                 outcome.clear();
                 Err(EngineError::new(ErrorKind::Retryable, "executing", "conflict"))
             }
+            Fault::Stalls => {
+                self.inner.execute(batch, None, outcome)?;
+                self.stall(deadline, outcome)
+            }
             _ => self.inner.execute(batch, deadline, outcome),
         }
+    }
+}
+
+impl FaultySession {
+    /// Half a second after the first batch each operation takes 20 ms.
+    fn stall(&self, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<(), EngineError> {
+        const EACH: Duration = Duration::from_millis(20);
+        let begun = Instant::now();
+        if begun < self.opened + Duration::from_millis(500) {
+            return Ok(());
+        }
+        let mut ops: Vec<OpOutcome> = Vec::new();
+        for op in outcome.ops() {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break;
+            }
+            if begun.elapsed() > Duration::from_secs(3) {
+                outcome.clear();
+                return Err(EngineError::new(
+                    ErrorKind::Cancelled,
+                    "executing",
+                    "cancelled, and all of it is lost",
+                ));
+            }
+            thread::sleep(EACH);
+            let start_ns = begun.elapsed().saturating_sub(EACH).as_nanos() as u64;
+            ops.push(OpOutcome { start_ns, duration_ns: EACH.as_nanos() as u64, ..*op });
+        }
+        outcome.clear();
+        ops.into_iter().for_each(|op| outcome.push(op));
+        Ok(())
     }
 }
 
@@ -93,7 +132,8 @@ impl Engine for Faulty {
             return Err(EngineError::new(ErrorKind::Connection, "connecting", "nobody answers"));
         }
         assert!(self.fault != Fault::PanicsWhenOpened, "as planned");
-        Ok(Box::new(FaultySession { inner, fault: self.fault, batches: AtomicU32::new(0) }))
+        let (batches, opened) = (AtomicU32::new(0), Instant::now());
+        Ok(Box::new(FaultySession { inner, fault: self.fault, batches, opened }))
     }
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.inner.snapshot()
@@ -174,6 +214,17 @@ fn conflicts_are_repeated_counted_and_lose_no_operation() {
     assert_eq!(record.status, Status::Completed);
     assert!(record.sessions.iter().all(|session| session.selects == 500));
     assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
+}
+
+/// A batch is as long as its operations were quick; when they are not any more, the slow ones must not get lost with it.
+#[test]
+fn operations_that_become_slow_are_not_lost_with_their_batch() {
+    let record = run(Fault::Stalls, ("RUN_TIME", "3")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    let slow = record.sessions[1].max_us.unwrap();
+    assert!(slow >= 20_000.0, "{slow} us was the slowest");
+    let latency = &record.operations[&OpKind::Select].latency;
+    assert!(latency.count_in(19_000_000, u64::MAX) > 20, "{latency:?}");
 }
 
 #[test]

@@ -232,8 +232,9 @@ pub(crate) struct Exact {
     pub(crate) beyond: u64,
 }
 
-/// Nearest rank of percentile `p` among `count` values, 1 to `count`: the ceiling of `p / 100 * count`.
-fn nearest_rank(p: f64, count: u64) -> u64 {
+/// Nearest rank of percentile `p` (0 to 100) among `count` values, 1 to `count`: the ceiling of `p / 100 * count`.
+#[must_use]
+pub fn nearest_rank(p: f64, count: u64) -> u64 {
     let exact = p * count as f64 / 100.0;
     // 90.04 is not a binary fraction: without this, rounding noise would lift its rank among 10000 by one.
     let nearest = exact.round();

@@ -32,7 +32,7 @@ mod wire;
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use chi_square::{ChiSquare, ChiSquareError};
 pub use comparison::{Comparison, PercentInterval};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
 pub use series_wire::SeriesFormatError;
 pub use shared::SharedHistogram;
