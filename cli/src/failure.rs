@@ -4,8 +4,10 @@
 //! 2 bad usage or configuration, nothing was touched; 3 the load or run failed, what was done is kept; 130 interrupted.
 
 use std::fmt::Display;
+use std::io;
 use std::process::ExitCode;
 
+use slob_campaign::CampaignError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
@@ -59,6 +61,20 @@ impl Failure {
         self.messages.join("; ")
     }
 
+    /// What the system refused because of what it was asked for is bad usage; that it had no room left, or that a device
+    /// failed, is not.
+    fn of_system(source: &io::Error, error: &dyn Display) -> Self {
+        use io::ErrorKind::{
+            AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
+            PermissionDenied, ReadOnlyFilesystem,
+        };
+        match source.kind() {
+            AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory | NotFound
+            | PermissionDenied | ReadOnlyFilesystem => Self::usage(error),
+            _ => Self::failed(error),
+        }
+    }
+
     /// Whether the user stopped it.
     pub(crate) fn is_interruption(&self) -> bool {
         self.code == INTERRUPTED
@@ -98,12 +114,46 @@ impl From<EngineError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::usage(error)
+        match &error {
+            RecordError::Io { source, .. } => Self::of_system(source, &error),
+            _ => Self::usage(error),
+        }
     }
 }
 
 impl From<HostError> for Failure {
     fn from(error: HostError) -> Self {
-        Self::usage(error)
+        match &error {
+            HostError::Io { source, .. } | HostError::System { source, .. } => {
+                Self::of_system(source, &error)
+            }
+            _ => Self::usage(error),
+        }
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(error: CampaignError) -> Self {
+        match &error {
+            CampaignError::Io { source, .. } => Self::of_system(source, &error),
+            _ => Self::usage(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_full_is_a_failure_and_a_wrong_path_bad_usage() {
+        let code = |kind: io::ErrorKind| {
+            let path = std::path::PathBuf::from("state.json");
+            Failure::from(CampaignError::Io { step: "writing", path, source: kind.into() }).code
+        };
+        assert_eq!(code(io::ErrorKind::StorageFull), FAILED);
+        assert_eq!(code(io::ErrorKind::Other), FAILED);
+        assert_eq!(code(io::ErrorKind::NotFound), USAGE);
+        assert_eq!(code(io::ErrorKind::PermissionDenied), USAGE);
     }
 }

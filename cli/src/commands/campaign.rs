@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 use slob_campaign::{
-    Campaign, CampaignError, Conductor, End, Ended, Event, Kept, Order, Plan, PlanErrors, Progress,
-    RunFailure, Store, carry_out,
+    Campaign, Conductor, End, Ended, Event, Kept, Order, Plan, PlanErrors, Progress, RunFailure, Store,
+    carry_out,
 };
 use slob_report::info;
 use slob_run::{RunEvent, RunObserver};
@@ -201,12 +201,6 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
 impl From<PlanErrors> for Failure {
     fn from(errors: PlanErrors) -> Self {
         Self::usage(errors)
-    }
-}
-
-impl From<CampaignError> for Failure {
-    fn from(error: CampaignError) -> Self {
-        Self::usage(error)
     }
 }
 

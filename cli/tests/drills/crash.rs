@@ -77,7 +77,7 @@ fn a_load_that_was_cut_off_before_the_machine_was_started_anew_is_not_trusted() 
     file.write_all_at(&[0; 1 << 20], 64 << 20).unwrap();
     drop(file);
     let refused = folder.slob(["run", "1", "--target", "sqlite:./d", "--scale", "512M"]);
-    assert!(refused.code == 2 && refused.stderr.contains("was not finished"), "{}", refused.stderr);
+    assert!(refused.code == 2 && refused.stderr.contains("loads it again"), "{}", refused.stderr);
     let loaded = folder.slob(arguments).success().stderr;
     assert!(loaded.contains("started anew since"), "{loaded}");
     assert!(!loaded.contains("going on where"), "{loaded}");

@@ -98,8 +98,8 @@ pub struct SchemaState {
 pub enum LoadState {
     /// These slices are in place; the others, the index and the statistics are missing.
     Begun(Vec<Slice>),
-    /// Begun, but whether what is in place ever reached the disk is not known: it is to be loaded from its start.
-    Unsynced,
+    /// Begun, with these slices; but whether they ever reached the disk is not known: it is to be loaded from its start.
+    Unsynced(Vec<Slice>),
     /// It carries our marker, and can't be read.
     Damaged,
     /// Everything is in place.
@@ -121,7 +121,7 @@ impl LoadState {
     pub fn layout(&self) -> Option<Layout> {
         match self {
             Self::Complete(layout) => Some(*layout),
-            Self::Begun(_) | Self::Unsynced | Self::Damaged => None,
+            Self::Begun(_) | Self::Unsynced(_) | Self::Damaged => None,
         }
     }
 
@@ -130,9 +130,13 @@ impl LoadState {
     pub fn lack(&self, name: impl Display) -> Option<Lack> {
         match self {
             Self::Complete(_) => None,
-            Self::Begun(_) | Self::Unsynced => Some(Lack {
+            Self::Begun(_) => Some(Lack {
                 message: format!("the load of {name} was not finished"),
                 advice: "`slob setup` with the same parameters resumes it",
+            }),
+            Self::Unsynced(_) => Some(Lack {
+                message: format!("the load of {name} was not finished when this machine was started anew"),
+                advice: "`slob setup` with the same parameters loads it again",
             }),
             Self::Damaged => Some(Lack {
                 message: format!("{name} carries our marker but can't be read"),
@@ -154,7 +158,7 @@ impl LoadState {
         let there = match self {
             Self::Complete(layout) => return Ok(Some(*layout)),
             Self::Begun(slices) => slices.len(),
-            Self::Unsynced | Self::Damaged => 0,
+            Self::Unsynced(_) | Self::Damaged => 0,
         };
         let all = load.slices(schema).count();
         if there < all {

@@ -17,6 +17,9 @@ pub struct LossRecord {
     pub back_s: Option<f64>,
     /// Where, if it was.
     pub back_endpoint: Option<u32>,
+    /// What the last attempt to connect again was answered that was refused, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// A moment that somebody marked.

@@ -393,4 +393,7 @@ pub struct Verification {
     pub updated: u64,
     /// What was wrong, if anything.
     pub faults: Vec<String>,
+    /// Why no more rows could be read, which says nothing about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
 }

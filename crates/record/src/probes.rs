@@ -62,9 +62,10 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
 }
 
 /// The probe in a results folder that tells best what a device can do: of those with direct I/O, the one with the
-/// highest ceiling among the newest and all that were taken at most 30 days before it; of equals the latest.
+/// highest ceiling among the newest and all that were taken at most 30 days before it, as far as they read a file of the
+/// largest size among these; of equals the latest.
 ///
-/// Probes without direct I/O show the page cache, and a probe with few sessions or little depth shows less than the
+/// A small file lies in the cache of a drive or an array, and shows what that can do. Probes without direct I/O show the page cache, and a probe with few sessions or little depth shows less than the
 /// device can do, even if it is the newer one. Older probes are left out, since devices and hosts change. Files that
 /// can't be read are passed over: a probe is an extra, and a broken one must not stop a run.
 #[must_use]
@@ -77,9 +78,12 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .collect();
     let newest = fitting.iter().map(|probe| probe.taken).max()?;
     let recent = |probe: &SavedProbe| newest.duration_since(probe.taken) <= COMPARABLE;
+    // One that was stopped before its first step has read nothing.
+    let size = |probe: &SavedProbe| probe.result.ceiling_iops().map(|_| probe.result.plan.file_bytes);
+    let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(size).max();
     fitting
         .into_iter()
-        .filter(recent)
+        .filter(|probe| recent(probe) && size(probe) == largest)
         .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
 }
 
@@ -154,5 +158,14 @@ mod tests {
         let equal = SavedProbe { taken: "2026-11-29T10:00:00Z".parse().unwrap(), ..newest.clone() };
         assert_eq!(chosen(&[failed, newest, equal]).unwrap(), "2026-11-30T10:00:00Z");
         assert_eq!(chosen(&[]), None);
+    }
+
+    #[test]
+    fn a_small_file_in_the_cache_of_a_drive_is_not_the_ceiling_for_a_month() {
+        let large = probe("2026-11-20T10:00:00Z", true, 1e5);
+        let mut small = probe("2026-11-21T10:00:00Z", true, 3e5);
+        small.result.plan.file_bytes = 16 << 20;
+        assert_eq!(chosen(&[small.clone(), large]).unwrap(), "2026-11-20T10:00:00Z");
+        assert_eq!(chosen(&[small]).unwrap(), "2026-11-21T10:00:00Z");
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn direct_read_run() -> Record {
         client_peak_memory_bytes: Some(180 << 20),
         host: Some(parts::host()),
         probe: Some(parts::probe()),
-        verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new() }),
+        verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None }),
         series: Series::new(0, 1800),
         notes: Vec::new(),
     };
@@ -151,7 +151,7 @@ pub(crate) fn update_run() -> Record {
     ]);
     record.client_io = Some(parts::process_io(physical_reads * BLOCK_BYTES));
     record.probe = None;
-    record.verification = Some(Verification { rows: 100, updated: 31, faults: Vec::new() });
+    record.verification = Some(Verification { rows: 100, updated: 31, faults: Vec::new(), unread: None });
     record.notes = vec!["12 operations were repeated after a conflict with other sessions.".into()];
     with_device_read_share(&mut record, 1.001);
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();

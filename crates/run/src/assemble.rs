@@ -330,6 +330,7 @@ fn losses(parts: &Parts) -> Vec<LossRecord> {
             error: loss.error.clone(),
             back_s: loss.back.map(|(ns, _)| seconds(ns)),
             back_endpoint: loss.back.map(|(_, endpoint)| endpoint as u32),
+            refused: loss.refused.clone(),
         };
         end.losses.kept.iter().map(record).collect::<Vec<_>>()
     };

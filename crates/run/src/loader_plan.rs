@@ -118,6 +118,8 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         block_bytes: server.block_bytes,
         data_path: server.data_path,
     };
+    // Rows whose room is free again once what can't be relied on is removed.
+    let mut freed = 0_u64;
     for schema in SchemaNo::up_to(count) {
         let state = states.iter().find(|state| state.schema == schema);
         if let Some(state) = state {
@@ -134,14 +136,17 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
             }
             // By the slices of the load that was begun, whatever the size of new ones.
             Some((LoadState::Begun(done), begun)) => (Start::Resume, begun, done.as_slice()),
-            Some((LoadState::Unsynced, _)) => (Start::Replace, load, [].as_slice()),
+            Some((LoadState::Unsynced(there), _)) => {
+                freed += there.iter().map(rows_of).sum::<u64>();
+                (Start::Replace, load, [].as_slice())
+            }
             None => (Start::Create, load, [].as_slice()),
         };
         let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
         plan.work.push_back(SchemaWork { schema, start, load, slices });
     }
     if let Some(path) = &plan.data_path {
-        check_space(path, plan.bytes())?;
+        check_space(path, plan.bytes().saturating_sub(freed * u64::from(plan.block_bytes)))?;
     }
     Ok(plan)
 }

@@ -32,6 +32,8 @@ pub(crate) struct Loss {
     pub(crate) error: String,
     /// When it went on, and where.
     pub(crate) back: Option<(u64, usize)>,
+    /// The last answer that was not a connection.
+    pub(crate) refused: Option<String>,
 }
 
 /// All of them, of one session.
@@ -45,18 +47,24 @@ pub(crate) struct Losses {
 impl Losses {
     pub(crate) fn begin(&mut self, at_ns: u64, endpoint: usize, error: &EngineError) {
         if self.kept.len() < MOST {
-            self.kept.push(Loss { at_ns, endpoint, error: error.to_string(), back: None });
+            self.kept.push(Loss { at_ns, endpoint, error: error.to_string(), back: None, refused: None });
         } else {
             self.more += 1;
         }
     }
 
+    /// An attempt to have the database again failed.
+    pub(crate) fn refused(&mut self, error: &EngineError) {
+        self.current().into_iter().for_each(|loss| loss.refused = Some(error.to_string()));
+    }
+
     pub(crate) fn end(&mut self, at_ns: u64, endpoint: usize) {
-        if self.more == 0
-            && let Some(last) = self.kept.last_mut()
-        {
-            last.back = Some((at_ns, endpoint));
-        }
+        self.current().into_iter().for_each(|loss| loss.back = Some((at_ns, endpoint)));
+    }
+
+    /// The latest, if it is kept.
+    fn current(&mut self) -> Option<&mut Loss> {
+        if self.more == 0 { self.kept.last_mut() } else { None }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

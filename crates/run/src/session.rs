@@ -203,7 +203,7 @@ impl Worker {
             }
             // Before the new one is opened, so that the server does not hold both.
             drop(session);
-            match self.reconnect(engine) {
+            match self.reconnect(engine, &mut end.losses) {
                 Some(again) => session = again,
                 None => return Ok(None),
             }
@@ -216,13 +216,16 @@ impl Worker {
 
     /// Opens the session again, on the next endpoint, and on the one after it, until one answers; `None` when the run
     /// ends before that.
-    fn reconnect(&mut self, engine: &dyn Engine) -> Option<Box<dyn Session>> {
+    fn reconnect(&mut self, engine: &dyn Engine, losses: &mut Losses) -> Option<Box<dyn Session>> {
         let mut wait = SHORTEST_WAIT;
         while !self.shared.is_over() {
             self.plan.attempt += 1;
-            if let Ok(session) = engine.session(&self.plan) {
-                let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
-                return Some(session);
+            match engine.session(&self.plan) {
+                Ok(session) => {
+                    let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
+                    return Some(session);
+                }
+                Err(error) => losses.refused(&error),
             }
             thread::sleep(wait);
             wait = (wait * 2).min(LONGEST_WAIT);

@@ -302,14 +302,13 @@ pub(crate) fn sample(
     let patience = if was_silent { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
     let found = within(patience, move || read_some(asked.as_ref(), &states));
     found.unwrap_or_else(|silence| {
-        let faults = vec![format!("reading some rows back: {silence}")];
-        Some(Verification { rows: 0, updated: 0, faults })
+        Some(Verification { rows: 0, updated: 0, faults: Vec::new(), unread: Some(silence.to_string()) })
     })
 }
 
 /// `None` of what can't be verified.
 fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
-    let mut found = VerifySummary::default();
+    let (mut found, mut unread) = (VerifySummary::default(), None);
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
     let reader = Reader::new(engine, &stop);
@@ -324,13 +323,17 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
             Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
             // Rows that somebody else loaded are nobody's to judge.
             Err(error) if error.kind() == ErrorKind::Usage && are_there(engine, states) => return None,
+            Err(error) if error.kind() == ErrorKind::Connection => {
+                unread = Some(error.to_string());
+                break;
+            }
             Err(error) => {
                 found.fault(error.to_string());
                 break;
             }
         }
     }
-    Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults })
+    Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults, unread })
 }
 
 /// Whether the schemas of a run are still on its target.

@@ -259,4 +259,6 @@ fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
     assert!(begun.elapsed().as_secs() < 30);
     assert_eq!(record.status, Status::Completed);
     assert_eq!((record.losses.len(), record.losses[0].back_s), (1, None));
+    let refused = record.losses[0].refused.as_ref().unwrap();
+    assert!(refused.contains("nobody answers"), "{refused}");
 }

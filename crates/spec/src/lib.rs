@@ -48,8 +48,7 @@ pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::Table;
 pub use value::{
     ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate,
-    RedoStress, RunName, Secret, Services, SessionLoss, Size, StatisticsType, Target, ThinkTime, UntilSteady,
-    WorkUnit,
+    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target, ThinkTime, UntilSteady, WorkUnit,
 };
 pub use values::Value;
 pub use warning::Warning;

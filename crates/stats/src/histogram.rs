@@ -5,15 +5,16 @@ use std::fmt;
 use crate::bounds::{Bounds, Counts, clamp_to, sum_bounds, total};
 use crate::bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 
-/// Counts of latencies in nanoseconds, in the buckets of [`crate::bucket`] (about 19 KB, allocated once).
+/// Counts of latencies in nanoseconds, in the buckets of [`crate::bucket`] (about 19 KB, allocated with the first value).
 ///
 /// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the value that
 /// nearest rank would pick from the full list. Values from [`RANGE_NS`] on are counted in the last bucket
 /// and in [`beyond_range`](Self::beyond_range), so clipping never goes unseen. All counters saturate at
 /// `u64::MAX`; for the sum that is 584 years of added latency.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Histogram {
-    counts: Box<Counts>,
+    /// Absent while nothing was ever recorded: a long series holds many that stay empty.
+    counts: Option<Box<Counts>>,
     count: u64,
     /// `u64::MAX` while empty, so that recording needs no special case.
     min: u64,
@@ -23,11 +24,23 @@ pub struct Histogram {
     beyond: u64,
 }
 
+/// The counts of a histogram that has none.
+static NOTHING: Counts = [0; BUCKETS];
+
 impl Histogram {
-    /// An empty histogram. The only allocation: recording and merging never allocate.
+    /// An empty histogram. The first value allocates; recording and merging after it never do.
     #[must_use]
-    pub fn new() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), count: 0, min: u64::MAX, max: 0, sum: 0, beyond: 0 }
+    pub const fn new() -> Self {
+        Self { counts: None, count: 0, min: u64::MAX, max: 0, sum: 0, beyond: 0 }
+    }
+
+    fn counts(&self) -> &Counts {
+        self.counts.as_deref().unwrap_or(&NOTHING)
+    }
+
+    #[inline]
+    fn counts_mut(&mut self) -> &mut Counts {
+        self.counts.get_or_insert_with(|| Box::new([0; BUCKETS]))
     }
 
     /// Counts one value.
@@ -46,7 +59,7 @@ impl Histogram {
 
     #[inline]
     fn add(&mut self, ns: u64, n: u64) {
-        let bucket = &mut self.counts[bucket_index(ns)];
+        let bucket = &mut self.counts_mut()[bucket_index(ns)];
         *bucket = bucket.saturating_add(n);
         self.count = self.count.saturating_add(n);
         self.sum = self.sum.saturating_add(ns.saturating_mul(n));
@@ -59,7 +72,10 @@ impl Histogram {
 
     /// Adds everything that `other` counted, as if it had been recorded here.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+        if other.is_empty() {
+            return;
+        }
+        for (mine, theirs) in self.counts_mut().iter_mut().zip(other.counts()) {
             *mine = mine.saturating_add(*theirs);
         }
         self.count = self.count.saturating_add(other.count);
@@ -77,8 +93,8 @@ impl Histogram {
     /// earlier state of the same source, a bucket that shrank counts as unchanged.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let mut counts = self.counts.clone();
-        for (mine, theirs) in counts.iter_mut().zip(earlier.counts.iter()) {
+        let mut counts = Box::new(*self.counts());
+        for (mine, theirs) in counts.iter_mut().zip(earlier.counts()) {
             *mine = mine.saturating_sub(*theirs);
         }
         let sum = self.sum.saturating_sub(earlier.sum);
@@ -99,7 +115,7 @@ impl Histogram {
     /// A histogram of parts that are known to agree.
     pub(crate) fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
         let Exact { min, max, sum, beyond } = exact;
-        Self { count: total(&counts), counts, min, max, sum, beyond }
+        Self { count: total(&counts), counts: Some(counts), min, max, sum, beyond }
     }
 
     /// Number of values.
@@ -164,7 +180,7 @@ impl Histogram {
             return Some(self.max);
         }
         let mut seen: u64 = 0;
-        let index = self.counts.iter().position(|&n| {
+        let index = self.counts().iter().position(|&n| {
             seen = seen.saturating_add(n);
             seen >= rank
         })?;
@@ -180,7 +196,7 @@ impl Histogram {
     pub fn count_in(&self, lo_ns: u64, hi_ns: u64) -> u64 {
         let inside = |ns: u64| (ns > lo_ns || lo_ns == 0) && ns <= hi_ns;
         let beyond = if inside(self.max) { self.beyond } else { 0 };
-        let within = self.counts.iter().enumerate().filter(|&(i, &n)| n > 0 && inside(bucket_midpoint(i)));
+        let within = self.counts().iter().enumerate().filter(|&(i, &n)| n > 0 && inside(bucket_midpoint(i)));
         within.fold(beyond, |sum, (i, &n)| sum.saturating_add(self.within_range(i, n)))
     }
 
@@ -192,16 +208,26 @@ impl Histogram {
     /// Non-empty buckets in ascending order: lowest value, highest value (inclusive), count. The last
     /// bucket's count includes the values beyond the range.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        let filled = self.counts.iter().enumerate().filter(|&(_, &n)| n > 0);
+        let filled = self.counts().iter().enumerate().filter(|&(_, &n)| n > 0);
         filled.map(|(index, &n)| (bucket_low(index), bucket_high(index), n))
     }
 
     /// Forgets everything; the memory is kept.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        self.counts.iter_mut().for_each(|counts| counts.fill(0));
         (self.count, self.min, self.max, self.sum, self.beyond) = (0, u64::MAX, 0, 0, 0);
     }
 }
+
+impl PartialEq for Histogram {
+    /// What was forgotten leaves memory behind, and no difference.
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |of: &Self| (of.count, of.min, of.max, of.sum, of.beyond);
+        figures(self) == figures(other) && self.counts() == other.counts()
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Default for Histogram {
     fn default() -> Self {

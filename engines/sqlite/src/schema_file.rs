@@ -147,7 +147,7 @@ impl<'a> SchemaFile<'a> {
         let state = match marker.layout {
             Some(layout) => LoadState::Complete(layout),
             None if boot == boot::current() => LoadState::Begun(self.slices().map_err(read)?),
-            None => LoadState::Unsynced,
+            None => LoadState::Unsynced(self.slices().map_err(read)?),
         };
         Ok(Some(SchemaState { schema: self.schema, load: marker.load, filler_bytes: FILLER_BYTES, state }))
     }

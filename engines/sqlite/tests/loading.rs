@@ -157,12 +157,12 @@ fn slices_count_until_the_machine_is_started_anew() {
     let slice = LOAD.slices(FIRST).next().expect("there are rows");
     engine.load_slice(&LOAD, &slice, &LoadProgress::default()).expect("there is room");
     let state = || engine.schemas().expect("readable")[0].state.clone();
-    assert_eq!(state(), LoadState::Begun(vec![slice]));
+    assert_eq!(state(), LoadState::Begun(vec![slice.clone()]));
     let file = plain(&dir.path().join("slob1.db"));
     let boot = ask::<i32>(&file, "PRAGMA user_version");
     file.execute_batch(&format!("PRAGMA user_version = {}", boot ^ 1)).expect("writable");
     drop(file);
-    assert_eq!(state(), LoadState::Unsynced);
+    assert_eq!(state(), LoadState::Unsynced(vec![slice]));
     engine.drop_schema(FIRST).expect("it is ours");
     load_rest(engine.as_ref());
     // What is complete was synced.

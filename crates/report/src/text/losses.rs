@@ -54,7 +54,8 @@ fn row(loss: &LossRecord, name: &dyn Fn(u32) -> String) -> Vec<String> {
         name(loss.endpoint),
         after.unwrap_or_else(|| "never".to_owned()),
         loss.back_endpoint.map_or_else(|| "-".to_owned(), name),
-        loss.error.clone(),
+        // What keeps it away tells more than what drove it away.
+        loss.refused.as_ref().filter(|_| loss.back_s.is_none()).unwrap_or(&loss.error).clone(),
     ]
 }
 
@@ -73,12 +74,14 @@ mod tests {
             error: "the server went away".into(),
             back_s: (session > 0).then(|| 3.5 + f64::from(session)),
             back_endpoint: (session > 0).then_some(1),
+            refused: Some("schema 1 is not loaded".into()),
         };
         record.losses = (0..25).map(loss).collect();
         let mut page = Page::new();
         write(&mut page, &record);
         let text = page.into_text().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(text.matches("went away").count(), 20, "{text}");
+        assert_eq!(text.matches("went away").count(), 19, "{text}");
+        assert_eq!(text.matches("not loaded").count(), 1, "{text}");
         assert!(text.contains("25 losses") && text.contains("24 connected again, after 0.50 s"), "{text}");
         assert!(text.contains("never") && text.contains("5 more are in run.json"), "{text}");
     }

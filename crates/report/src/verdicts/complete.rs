@@ -24,6 +24,7 @@ pub(super) fn judge(record: &Record) -> Verdict {
         window(record),
         gaps(record),
         verification(record),
+        unread(record),
         layout(record),
     ];
     Verdict::worst_of(found.into_iter().flatten().collect(), complete(record))
@@ -153,6 +154,13 @@ fn verification(record: &Record) -> Option<Finding> {
     ))
 }
 
+/// That a server does not answer after a run says nothing about its rows.
+fn unread(record: &Record) -> Option<Finding> {
+    let why = record.verification.as_ref()?.unread.as_ref()?;
+    let sentence = format!("Not known: the rows could not be read back: {}.", why.trim_end_matches('.'));
+    Some(Finding::new(Answer::Doubt, sentence))
+}
+
 fn layout(record: &Record) -> Option<Finding> {
     let schemas = record.load.as_ref()?.schemas.iter();
     let rows_per_block = schemas.filter_map(|schema| {
@@ -235,13 +243,23 @@ mod tests {
         assert!(failed.sentence.starts_with("No: the run failed: "), "{failed:?}");
         let mut record = fixture::direct_read_run();
         let faults = vec!["schema 1, row 7: c2 is wrong".to_owned()];
-        record.verification = Some(Verification { rows: 100, updated: 0, faults });
+        record.verification = Some(Verification { rows: 100, updated: 0, faults, unread: None });
         let faulty = judge(&record);
         assert_eq!(faulty.answer, Answer::Bad);
         assert_eq!(
             faulty.sentence,
             "No: of 100 sampled rows, 1 is not what was written: schema 1, row 7: c2 is wrong."
         );
+    }
+
+    #[test]
+    fn rows_that_can_not_be_read_back_are_not_called_wrong() {
+        let mut record = fixture::direct_read_run();
+        let unread = Some("no answer within 30 s".to_owned());
+        record.verification = Some(Verification { rows: 0, updated: 0, faults: Vec::new(), unread });
+        let verdict = judge(&record);
+        assert_eq!(verdict.answer, Answer::Doubt);
+        assert_eq!(verdict.sentence, "Not known: the rows could not be read back: no answer within 30 s.");
     }
 
     #[test]

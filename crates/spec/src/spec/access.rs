@@ -1,10 +1,10 @@
-//! Services, from their three parameters.
+//! Where a run or a load goes: the target, its endpoints, its services.
 
 use std::num::NonZeroU32;
 
 use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
-use crate::value::{MASK, Services, Target};
+use crate::value::{MASK, Target};
 
 /// Reads the target; ENDPOINTS, if set, takes the place of its hosts.
 pub(super) fn target(settings: &Settings, errors: &mut Vec<SpecError>) -> Result<Target, SpecErrors> {
@@ -17,18 +17,13 @@ pub(super) fn target(settings: &Settings, errors: &mut Vec<SpecError>) -> Result
     }))
 }
 
-/// Reads the services, and says if they contradict each other.
-pub(super) fn services(settings: &Settings, errors: &mut Vec<SpecError>) -> Services {
-    let services = Services {
-        admin: settings.optional("ADMIN_SQLNET_SERVICE"),
-        base: settings.optional("SQLNET_SERVICE_BASE"),
-        // 0 is no number of services: there is one, without a number.
-        max: settings.optional::<NonZeroU32>("SQLNET_SERVICE_MAX"),
-    };
-    if let (Some(max), None) = (services.max, &services.base) {
+/// Says if the parameters of net services contradict each other.
+pub(super) fn check_services(settings: &Settings, errors: &mut Vec<SpecError>) {
+    // 0 is no number of services: there is one, without a number.
+    let max = settings.optional::<NonZeroU32>("SQLNET_SERVICE_MAX");
+    if let (Some(max), None) = (max, settings.optional::<String>("SQLNET_SERVICE_BASE")) {
         errors.push(SpecError::ServiceWithoutBase { max: max.get() });
     }
-    services
 }
 
 /// What may be shown of a list of hosts: before an `@` somebody may have put a password, as in a target.

@@ -8,7 +8,7 @@ use super::options::EngineOptions;
 use super::{Checked, access};
 use crate::error::SpecErrors;
 use crate::settings::Settings;
-use crate::value::{Secret, Services, Size, Target};
+use crate::value::{Size, Target};
 
 /// The data to load, and where. Made by [`LoadSpec::from_settings`] only.
 #[derive(Clone, Debug, Serialize)]
@@ -32,13 +32,6 @@ pub struct LoadSpec {
     pub tablespace: Option<String>,
     /// The block size that sizes are divided by, in bytes.
     pub block_bytes: u32,
-    /// The net services.
-    pub services: Services,
-    /// The privileged account that makes and drops schemas.
-    pub dba_user: Option<String>,
-    /// Its password.
-    #[serde(skip)]
-    pub dba_password: Option<Secret>,
     /// The engines' own options.
     pub options: EngineOptions,
 }
@@ -60,11 +53,9 @@ impl LoadSpec {
             obfuscate: settings.required("OBFUSCATE_COLUMNS")?,
             tablespace: settings.optional("TABLESPACE"),
             block_bytes: settings.block_bytes(),
-            services: access::services(settings, &mut errors),
-            dba_user: settings.optional("DBA_PRIV_USER"),
-            dba_password: settings.optional("SYSDBA_PASSWD"),
             options: EngineOptions::from_settings(settings),
         };
+        access::check_services(settings, &mut errors);
         SpecErrors::check(errors)?;
         Ok(Checked { spec, warnings: Vec::new() })
     }

@@ -11,8 +11,8 @@ use super::{Checked, access, checks, load};
 use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
 use crate::value::{
-    HotSpot, Length, Percent, Rate, RedoStress, RunName, Secret, Services, SessionLoss, Size, StatisticsType,
-    Target, ThinkTime, UntilSteady, WorkUnit, seconds,
+    HotSpot, Length, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, Target,
+    ThinkTime, UntilSteady, WorkUnit, seconds,
 };
 use crate::warning::Warning;
 
@@ -72,13 +72,6 @@ pub struct RunSpec {
     pub host_counters: bool,
     /// The block size that sizes are divided by, in bytes.
     pub block_bytes: u32,
-    /// The net services.
-    pub services: Services,
-    /// The privileged account.
-    pub dba_user: Option<String>,
-    /// Its password.
-    #[serde(skip)]
-    pub dba_password: Option<Secret>,
     /// Which of the server's own reports accompanies the run; `None` unless somebody asked for one, whatever the default
     /// says: taking it costs the server work, and may need a licence.
     pub statistics_type: Option<StatisticsType>,
@@ -123,12 +116,10 @@ impl RunSpec {
             keep_operations: settings.required("KEEP_OPERATIONS")?,
             host_counters: !skip_host,
             block_bytes: settings.block_bytes(),
-            services: access::services(settings, &mut errors),
-            dba_user: settings.optional("DBA_PRIV_USER"),
-            dba_password: settings.optional("SYSDBA_PASSWD"),
             statistics_type: statistics_type(settings),
             options: EngineOptions::from_settings(settings),
         };
+        access::check_services(settings, &mut errors);
         checks::check(&spec, settings, &mut errors, &mut warnings);
         SpecErrors::check(errors)?;
         Ok(Checked { spec, warnings })
@@ -147,12 +138,13 @@ impl RunSpec {
     }
 }
 
-/// `WORK_LOOP`, if above 0, takes the place of `RUN_TIME`.
+/// Only what somebody set: the default asks for nothing.
 fn statistics_type(settings: &Settings) -> Option<StatisticsType> {
     let key = "DATABASE_STATISTICS_TYPE";
     settings.entry(key).filter(|entry| entry.origin().is_set()).and_then(|_| settings.optional(key))
 }
 
+/// `WORK_LOOP`, if above 0, takes the place of `RUN_TIME`.
 fn length(settings: &Settings) -> Result<Length, SpecErrors> {
     let operations: u64 = settings.required("WORK_LOOP")?;
     if operations > 0 {

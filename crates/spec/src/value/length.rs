@@ -13,6 +13,6 @@ pub enum Length {
     /// The window lasts this long, counted from the end of the warm-up.
     #[serde(rename = "time_s", serialize_with = "seconds::serialize")]
     Time(Duration),
-    /// Every session does this many operations after the warm-up, at least one.
+    /// Every session does this many operations, at least one; there is no warm-up.
     Operations(u64),
 }
