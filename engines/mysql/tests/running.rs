@@ -3,6 +3,7 @@
 mod common;
 mod server;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -199,6 +200,47 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
     assert!(server.settings.iter().any(|setting| setting.name == "innodb_flush_method"));
     for word in ["innodb_flush_log_at_trx_commit is 2", "innodb_buffer_pool_size"] {
         assert!(server.advice.iter().any(|advice| advice.contains(word)), "{word}: {:?}", server.advice);
+    }
+}
+
+#[test]
+fn settings_of_the_server_are_put_back_when_writing_out_breaks_off() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let limits = || -> Vec<String> {
+        let names = ["max_dirty_pages_pct", "max_dirty_pages_pct_lwm", "io_capacity", "io_capacity_max"];
+        let sql = names.map(|name| format!("@@GLOBAL.innodb_{name}")).join(", ' ', ");
+        loaded.server.admin().query(format!("SELECT CONCAT({sql})")).expect("an answer")
+    };
+    let before = limits();
+    let engine = loaded.as_administrator();
+    let broken = (0..20).any(|attempt| {
+        loaded.server.sql(&format!("UPDATE slob1.cf1 SET c2 = '{attempt}'"));
+        let done = AtomicBool::new(false);
+        let admin = loaded.server.admin();
+        thread::scope(|scope| {
+            scope.spawn(|| kill_when_in_a_hurry(admin, &done));
+            let result = engine.before_run(&RUN);
+            done.store(true, Ordering::SeqCst);
+            assert_eq!(limits(), before, "{result:?}");
+            result.is_err_and(|error| error.kind() == ErrorKind::Connection)
+        })
+    });
+    assert!(broken, "it was never in the midst of it");
+}
+
+/// Ends the administrator's connections by network once the server was told to write its pages at once.
+fn kill_when_in_a_hurry(mut admin: mysql::Conn, done: &AtomicBool) {
+    while !done.load(Ordering::SeqCst) {
+        let capacity: Option<u64> =
+            admin.query_first("SELECT @@GLOBAL.innodb_io_capacity").expect("an answer");
+        if capacity == Some(100_000) {
+            let sql =
+                "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'root' AND HOST <> 'localhost'";
+            let others: Vec<u64> = admin.query(sql).expect("an answer");
+            // One may be gone already.
+            others.iter().for_each(|id| drop(admin.query_drop(format!("KILL {id}"))));
+            return;
+        }
     }
 }
 
