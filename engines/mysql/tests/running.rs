@@ -97,6 +97,23 @@ fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place:
 }
 
 #[rstest]
+#[case("server")]
+#[case("client")]
+fn an_update_that_is_repeated_counts_its_rows_again(#[case] place: &str) {
+    let Some(loaded) = loaded(&[], &[("LOOP", place)]) else { return };
+    let all = batch(100, 8, 3, 20);
+    for redo in [RedoStress::Lite, RedoStress::Heavy] {
+        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        for time in ["first", "second"] {
+            let mut outcome = Outcome::new();
+            session.execute(&all, None, &mut outcome).expect("it runs");
+            let rows: Vec<u64> = outcome.ops().iter().map(|op| op.rows).collect();
+            assert_eq!(rows, [8; 20], "the {time} time, {redo:?}");
+        }
+    }
+}
+
+#[rstest]
 #[case(&[], "state", false)]
 #[case(&["performance-schema=ON"], "io/file", true)]
 fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &str, #[case] counted: bool) {
