@@ -11,7 +11,7 @@ use common::{FIRST, LOAD, batch, load_schema, open, options, session};
 use mysql::prelude::Queryable;
 use rstest::rstest;
 use server::MariaDb;
-use slob_engine::{Counter, Engine, ErrorKind, Load, LoadState, Outcome, RunPlan};
+use slob_engine::{Counter, Engine, ErrorKind, Load, LoadState, NOT_SAMPLED, Outcome, RunPlan, WaitEvent};
 use slob_method::{Batch, Op};
 use slob_spec::RedoStress;
 
@@ -134,6 +134,34 @@ fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &st
         assert!(begun.elapsed() < Duration::from_secs(30), "no event was seen");
     };
     assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
+}
+
+#[test]
+fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    loaded.engine.snapshot().expect("the sampler starts");
+    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
+        let begun = Instant::now();
+        loop {
+            session.execute(&batch(0, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
+            let events = loaded.engine.snapshot().expect("readable").total().events;
+            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us {
+                return time_us;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
+        }
+    };
+    let is_state = |event: &WaitEvent| event.class == "state";
+    let before_us = sampled_until(is_state, 0);
+    let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB IS NULL";
+    let mut admin = loaded.server.admin();
+    let others: Vec<u64> = admin.query(sql).expect("an answer");
+    assert!(!others.is_empty(), "the sampler has a connection");
+    others.iter().for_each(|id| admin.query_drop(format!("KILL {id}")).expect("it is ended"));
+    sampled_until(|event| event.name == NOT_SAMPLED, 0);
+    sampled_until(is_state, before_us + 300_000);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Version};
 use common::{FIRST, LOAD, batch, load_schema, open, options, plain_target, session};
 use rstest::rstest;
-use slob_engine::{Counter, Engine, ErrorKind, Outcome, RunPlan};
+use slob_engine::{Counter, Engine, ErrorKind, NOT_SAMPLED, Outcome, RunPlan, WaitEvent};
 use slob_spec::RedoStress;
 
 const RUN: RunPlan<'_> =
@@ -121,6 +121,30 @@ fn waits_are_sampled_as_the_server_names_them() {
     worker.join().expect("no panic").expect("the lock is gone");
     assert_eq!(waited.name, "transactionid");
     assert!(waited.time_us > 0 && waited.waits.is_none());
+}
+
+#[test]
+fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+    let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "1MB")], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    loaded.engine.snapshot().expect("the sampler starts");
+    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
+        let begun = Instant::now();
+        loop {
+            session.execute(&batch(0, 64, 1, 500), None, &mut Outcome::new()).expect("it runs");
+            let events = loaded.engine.snapshot().expect("readable").total().events;
+            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us {
+                return time_us;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
+        }
+    };
+    let is_state = |event: &WaitEvent| event.name != NOT_SAMPLED;
+    let before_us = sampled_until(is_state, 0);
+    loaded.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%PgSleep%' AND pid <> pg_backend_pid()");
+    sampled_until(|event| event.name == NOT_SAMPLED, 0);
+    sampled_until(is_state, before_us + 300_000);
 }
 
 #[test]
