@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use slob_method::{RowContent, Scatter, SchemaNo, Table, Verifier};
+use slob_method::{MAX_SCALE, RowContent, Scatter, SchemaNo, Table, Verifier};
 
 use crate::{EngineError, ErrorKind};
 
@@ -45,6 +45,12 @@ impl Load {
                 positions: first..end.min(first + load.slice_rows.max(1)),
             })
         })
+    }
+
+    /// Whether it can be the load of anything: what a damaged marker says need not be.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        (1..=MAX_SCALE).contains(&self.scale) && self.scan_blocks <= MAX_SCALE && self.slice_rows > 0
     }
 
     /// The generator of the rows.
@@ -91,6 +97,28 @@ pub struct SchemaState {
     pub filler_bytes: usize,
     /// How far the load got.
     pub state: LoadState,
+}
+
+impl SchemaState {
+    /// The schemas of a target: those that could be read, and those that carry our marker but could not, so that these are
+    /// neither taken for missing nor out of reach of `slob drop`. All schemas of a target belong to one load, so theirs is
+    /// that of the others. `None` if only damaged ones are there, because then nothing says what they were loaded as.
+    #[must_use]
+    pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
+        let example = match (read.first().cloned(), damaged) {
+            (Some(example), _) => example,
+            (None, []) => return Some(read),
+            (None, _) => return None,
+        };
+        let damaged = damaged.iter().map(|schema| Self {
+            schema: *schema,
+            state: LoadState::Damaged,
+            ..example.clone()
+        });
+        read.extend(damaged);
+        read.sort_by_key(|state| state.schema);
+        Some(read)
+    }
 }
 
 /// How far the load of a schema got.
@@ -246,6 +274,33 @@ mod tests {
             load.slices(SchemaNo::FIRST).map(|slice| (slice.table, slice.positions)).collect();
         let (main, scan) = (Table::Main, Table::Scan);
         assert_eq!(slices, [(main, 1..41), (main, 41..81), (main, 81..101), (scan, 1..8)]);
+    }
+
+    #[test]
+    fn damaged_schemas_are_listed_beside_sound_ones_in_order() {
+        let load = Load { seed: 1, scale: 100, scan_blocks: 7, obfuscated: false, slice_rows: 40 };
+        let [first, second, third] = [1, 2, 3].map(|number| SchemaNo::new(number).unwrap());
+        let sound =
+            SchemaState { schema: second, load, filler_bytes: 9, state: LoadState::Begun(Vec::new()) };
+        let all = SchemaState::with_damaged(vec![sound], &[third, first]).unwrap();
+        let found: Vec<_> =
+            all.iter().map(|state| (state.schema, state.state == LoadState::Damaged)).collect();
+        assert_eq!(found, [(first, true), (second, false), (third, true)]);
+        assert!(all.iter().all(|state| state.load == load));
+        assert_eq!(SchemaState::with_damaged(Vec::new(), &[first]), None);
+        assert_eq!(SchemaState::with_damaged(Vec::new(), &[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_load_that_can_be_none_is_told() {
+        let load = Load { seed: 1, scale: 100, scan_blocks: 0, obfuscated: false, slice_rows: 40 };
+        assert!(load.is_sound());
+        let [none, huge, endless] = [
+            Load { scale: 0, ..load },
+            Load { scan_blocks: MAX_SCALE + 1, ..load },
+            Load { slice_rows: 0, ..load },
+        ];
+        assert!(![none, huge, endless].iter().any(Load::is_sound));
     }
 
     #[test]

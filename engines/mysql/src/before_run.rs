@@ -10,8 +10,7 @@ use slob_method::SchemaNo;
 use crate::engine::Inner;
 use crate::error::failed;
 use crate::names::plain;
-use crate::quiet::Quiet;
-use crate::{capacity, catalog, flush, plans, procedure};
+use crate::{capacity, catalog, flush, plans, procedure, quiet};
 
 /// Brings the servers to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
@@ -30,11 +29,12 @@ pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, E
             }
             run.schemas.iter().try_for_each(|schema| check_schema(inner, conn, *schema, &name))
         })?;
-        let (quiet, changed) =
-            server.with(&inner.connector, |conn| Quiet::make(conn, &inner.connector, server.endpoint()))?;
-        inner.quiet.lock().unwrap_or_else(PoisonError::into_inner).push(quiet);
-        notes.extend(changed);
-        notes.extend(server.with(&inner.connector, flush::flush)?);
+        let (switched, said) =
+            server.with(&inner.connector, |conn| quiet::make(conn, &inner.connector, server.endpoint()))?;
+        inner.quiet.lock().unwrap_or_else(PoisonError::into_inner).push(switched);
+        notes.extend(said);
+        let (connector, endpoint) = (&inner.connector, server.endpoint());
+        notes.extend(server.with(connector, |conn| flush::flush(conn, connector, endpoint))?);
     }
     if inner.connector.endpoints() > 1 {
         notes.push(

@@ -7,7 +7,7 @@ use mysql::{Conn, Row};
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
-use crate::error::failed;
+use crate::error::{code_of, failed};
 use crate::names::{COMMENT, MARKER, SLICES, database, plain, schema_of};
 use crate::procedure::{BATCH, SELECTS};
 
@@ -43,46 +43,104 @@ pub(crate) fn is_bare(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<b
     Ok(found == Some(1))
 }
 
+/// No page that InnoDB knows is larger.
+const MOST_FILLER_BYTES: usize = 65_536;
+/// What the server says of a schema whose tables are not as we made them: no such column, no such table, none in the engine.
+const DAMAGE: [u16; 3] = [1054, 1146, 1932];
+
 /// All schemas of ours, in order. One whose creation was cut off is none yet.
 ///
 /// # Errors
-/// If the server can't be asked, or the role may not read a schema of ours.
+/// If the server can't be asked, or the role may not read a schema of ours; if the only ones are damaged.
 pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>, EngineError> {
     let step = "listing schemas";
-    let mut states = Vec::new();
+    let (mut read, mut unreadable) = (Vec::new(), Vec::new());
     for number in marked(conn, step)? {
-        states.extend(state(conn, number, step)?);
+        match state(conn, number, step) {
+            Ok(found) => read.extend(found),
+            Err(error) if error.kind() == ErrorKind::Data => unreadable.push(number),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(states)
+    SchemaState::with_damaged(read, &unreadable).ok_or_else(|| only_damaged(&unreadable, step))
+}
+
+/// Makes sure that a schema carries our marker, damaged or not.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+    if marked(conn, step)?.contains(&schema) { Ok(()) } else { Err(none(schema, step)) }
 }
 
 /// One schema of ours.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's; [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
-    let state = if marked(conn, step)?.contains(&schema) { state(conn, schema, step)? } else { None };
-    state.ok_or_else(|| {
-        let message = format!("there is no schema {} of ours on this server", plain(schema));
-        EngineError::new(ErrorKind::Usage, step, message)
-            .with_advice("load it with `slob setup`, or name another server with TARGET")
-    })
+    require_marked(conn, schema, step)?;
+    state(conn, schema, step)?.ok_or_else(|| none(schema, step))
+}
+
+/// Whether a marked schema remembers nothing yet: its creation was cut off. A damaged one was not.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn is_blank(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
+    match state(conn, schema, step) {
+        Err(error) if error.kind() != ErrorKind::Data => Err(error),
+        state => Ok(matches!(state, Ok(None))),
+    }
+}
+
+fn none(schema: SchemaNo, step: &str) -> EngineError {
+    let message = format!("there is no schema {} of ours on this server", plain(schema));
+    EngineError::new(ErrorKind::Usage, step, message)
+        .with_advice("load it with `slob setup`, or name another server with TARGET")
 }
 
 fn damaged(schema: SchemaNo, step: &str) -> EngineError {
     let message = format!("the load parameters of {} are missing or damaged", plain(schema));
-    EngineError::new(ErrorKind::Data, step, message).with_advice("drop the schema and load it again")
+    EngineError::new(ErrorKind::Data, step, message)
+        .with_advice("remove the schema with `slob drop` and load it again")
+}
+
+fn only_damaged(unreadable: &[SchemaNo], step: &str) -> EngineError {
+    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+    let drops: Vec<String> =
+        unreadable.iter().map(|schema| format!("DROP DATABASE {};", plain(*schema))).collect();
+    EngineError::new(ErrorKind::Data, step, message)
+        .with_advice(format!("to load anew, remove what is there: {}", drops.join(" ")))
 }
 
 /// What a marked schema remembers; `None` if it is not that far yet.
+///
+/// # Errors
+/// [`ErrorKind::Data`] if it is damaged.
 fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaState>, EngineError> {
+    let fail = |error: mysql::Error| match code_of(&error) {
+        Some(code) if DAMAGE.contains(&code) => damaged(schema, step),
+        _ => failed(step, &error),
+    };
     let sql = format!(
         "SELECT seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks FROM {}.{MARKER}",
         database(schema)
     );
-    let row: Option<Row> = conn.query_first(sql).map_err(|error| failed(step, &error))?;
-    let Some(row) = row else { return Ok(None) };
-    let value = |column| get::<u64>(&row, column, step);
+    let mut rows: Vec<Row> = conn.query(sql).map_err(fail)?;
+    let Some(row) = rows.pop() else { return Ok(None) };
+    // A load has one row: with two of them neither is to be believed.
+    let (load, filler_bytes, layout) =
+        Some(&row).filter(|_| rows.is_empty()).and_then(remembered).ok_or_else(|| damaged(schema, step))?;
+    let state = match layout {
+        Some(layout) => LoadState::Complete(layout),
+        None => LoadState::Begun(slices_loaded(conn, schema, &load).map_err(fail)?),
+    };
+    Ok(Some(SchemaState { schema, load, filler_bytes, state }))
+}
+
+/// What a row of the marker says; `None` if that is nonsense.
+fn remembered(row: &Row) -> Option<(Load, usize, Option<Layout>)> {
+    let value = |column| row.get_opt::<u64, _>(column)?.ok();
     let load = Load {
         seed: value(0)?,
         scale: value(1)?,
@@ -90,27 +148,18 @@ fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaS
         obfuscated: value(3)? != 0,
         slice_rows: value(4)?,
     };
-    if load.scale == 0 || load.scale > slob_method::MAX_SCALE {
-        return Err(damaged(schema, step));
-    }
-    let filler_bytes = usize::try_from(value(5)?).map_err(|_| damaged(schema, step))?;
-    let state = if get::<Option<u64>>(&row, 6, step)?.is_some() {
-        LoadState::Complete(Layout { rows: value(6)?, row_blocks: value(7)?, all_blocks: value(8)? })
-    } else {
-        LoadState::Begun(slices_loaded(conn, schema, &load, step)?)
+    let layout = match row.get_opt::<Option<u64>, _>(6)?.ok()? {
+        Some(rows) => Some(Layout { rows, row_blocks: value(7)?, all_blocks: value(8)? }),
+        None => None,
     };
-    Ok(Some(SchemaState { schema, load, filler_bytes, state }))
+    let filler_bytes = usize::try_from(value(5)?).ok().filter(|bytes| *bytes <= MOST_FILLER_BYTES)?;
+    load.is_sound().then_some((load, filler_bytes, layout))
 }
 
 /// The slices that are in place, in the load's order.
-fn slices_loaded(
-    conn: &mut Conn,
-    schema: SchemaNo,
-    load: &Load,
-    step: &str,
-) -> Result<Vec<Slice>, EngineError> {
+fn slices_loaded(conn: &mut Conn, schema: SchemaNo, load: &Load) -> Result<Vec<Slice>, mysql::Error> {
     let sql = format!("SELECT is_scan, first, past FROM {}.{SLICES}", database(schema));
-    let marks: Vec<(bool, u64, u64)> = conn.query(sql).map_err(|error| failed(step, &error))?;
+    let marks: Vec<(bool, u64, u64)> = conn.query(sql)?;
     let marks: BTreeSet<_> = marks.into_iter().collect();
     Ok(load.slices(schema).filter(|slice| marks.contains(&mark(slice))).collect())
 }

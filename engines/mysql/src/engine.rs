@@ -14,8 +14,8 @@ use slob_method::{RowView, SchemaNo, Table, UpdateText};
 
 use crate::connect::Connector;
 use crate::error::failed;
+use crate::globals::Globals;
 use crate::link::Links;
-use crate::quiet::Quiet;
 use crate::servers::{self, Watched};
 use crate::{before_run, catalog, finish, load, read_rows, session, settings};
 
@@ -96,7 +96,7 @@ pub(crate) struct Inner {
     /// Schemas that were found to be complete, and what they were loaded as.
     pub(crate) complete: Mutex<BTreeMap<SchemaNo, Load>>,
     /// What was changed on the servers for a run, to be put back at the end.
-    pub(crate) quiet: Mutex<Vec<Quiet>>,
+    pub(crate) quiet: Mutex<Vec<Globals>>,
 }
 
 impl Inner {

@@ -95,7 +95,7 @@ fn pages(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<(u64, u64), En
 pub(crate) fn drop_schema(conn: &mut Conn, schema: SchemaNo) -> Result<(), EngineError> {
     let (name, db) = (plain(schema), database(schema));
     let step = format!("removing {name}");
-    catalog::schema(conn, schema, &step)?;
+    catalog::require_marked(conn, schema, &step)?;
     let fail = |error: mysql::Error| failed(step.as_str(), &error);
     let objects = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?
                    UNION ALL SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = ?";

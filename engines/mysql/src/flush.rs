@@ -1,5 +1,6 @@
 //! Writing out what earlier work left dirty.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -7,58 +8,73 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::EngineError;
 
+use crate::connect::Connector;
 use crate::error::{failed, is_denied};
+use crate::globals::Globals;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: &str = "writing out dirty pages";
+/// Short, since whoever asks to stop has to wait for it: at the pace that is asked for, it writes 30 GB of pages.
+const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// So few pages are no debt.
 const FEW: u64 = 16;
-/// What has pages written at once, in an order in which each value is allowed; put back the other way round. The
-/// capacity is in pages per second: as shipped it is 200, with which a gigabyte takes five minutes.
-const AT_ONCE: &[(&str, u32)] = &[
-    ("innodb_max_dirty_pages_pct_lwm", 0),
-    ("innodb_max_dirty_pages_pct", 0),
-    ("innodb_io_capacity_max", 100_000),
-    ("innodb_io_capacity", 100_000),
+/// What has pages written at once, in an order in which each value is allowed. The capacity is in pages per second: as
+/// shipped it is 200, with which a gigabyte takes five minutes.
+const AT_ONCE: &[(&str, &str)] = &[
+    ("innodb_max_dirty_pages_pct_lwm", "0"),
+    ("innodb_max_dirty_pages_pct", "0"),
+    ("innodb_io_capacity_max", "100000"),
+    ("innodb_io_capacity", "100000"),
 ];
 
-/// Has the server write its dirty pages, so that a run starts without the debts of the one before it. Returns what the
-/// role could not do.
+/// Has the server write its dirty pages, so that a run starts without the debts of the one before it. Returns, in sentences,
+/// what the role could not do, what is left, and what could not be put back.
 ///
 /// # Errors
 /// If the server can't be asked.
-pub(crate) fn flush(conn: &mut Conn) -> Result<Option<String>, EngineError> {
-    let step = "writing out dirty pages";
-    let fail = |error: mysql::Error| failed(step, &error);
+pub(crate) fn flush(
+    conn: &mut Conn,
+    connector: &Arc<Connector>,
+    endpoint: usize,
+) -> Result<Vec<String>, EngineError> {
+    let fail = |error: mysql::Error| failed(STEP, &error);
     if dirty(conn).map_err(fail)? <= FEW {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let mut before = Vec::new();
-    for (name, _) in AT_ONCE {
-        let value: Option<String> = conn.query_first(format!("SELECT @@GLOBAL.{name}")).map_err(fail)?;
-        before.extend(value.map(|value| (name, value)));
+    let mut changed = Globals::new(connector, endpoint);
+    let said = hurry(conn, &mut changed).and_then(|hurries| if hurries { wait(conn) } else { denied(conn) });
+    let left = changed.put_back(conn);
+    match said {
+        Ok(said) => Ok(said.into_iter().chain(left).collect()),
+        Err(error) if left.is_empty() => Err(fail(error)),
+        Err(error) => Err(fail(error).with_advice(left.join(" "))),
     }
+}
+
+/// False if the role may not.
+fn hurry(conn: &mut Conn, changed: &mut Globals) -> Result<bool, mysql::Error> {
     for (name, value) in AT_ONCE {
-        match conn.query_drop(format!("SET GLOBAL {name} = {value}")) {
-            Err(error) if is_denied(&error) => return denied(conn).map_err(fail),
-            result => result.map_err(fail)?,
+        match changed.set(conn, name, value) {
+            Err(error) if is_denied(&error) => return Ok(false),
+            result => result?,
         }
     }
+    Ok(true)
+}
+
+fn wait(conn: &mut Conn) -> Result<Option<String>, mysql::Error> {
     let begun = Instant::now();
-    let mut left = Ok(u64::MAX);
-    while begun.elapsed() < PATIENCE {
-        left = dirty(conn);
-        if left.as_ref().map_or(true, |left| *left <= FEW) {
-            break;
+    loop {
+        let left = dirty(conn)?;
+        if left <= FEW {
+            return Ok(None);
+        }
+        if begun.elapsed() > PATIENCE {
+            let waited = PATIENCE.as_secs();
+            return Ok(Some(format!("{left} pages were still dirty after {waited} s of waiting.")));
         }
         thread::sleep(LOOK_AGAIN);
     }
-    for (name, value) in before.into_iter().rev() {
-        conn.query_drop(format!("SET GLOBAL {name} = {value}")).map_err(fail)?;
-    }
-    let left = left.map_err(fail)?;
-    Ok((left > FEW)
-        .then(|| format!("{left} pages were still dirty after {} s of waiting.", PATIENCE.as_secs())))
 }
 
 fn denied(conn: &mut Conn) -> Result<Option<String>, mysql::Error> {

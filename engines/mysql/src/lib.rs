@@ -18,6 +18,7 @@ mod engine;
 mod error;
 mod finish;
 mod flush;
+mod globals;
 mod layout;
 mod link;
 mod load;

@@ -42,9 +42,12 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     if let Err(error) = made
         && (code_of(&error) != Some(1007) || !is_cut_off(conn, schema, &step)?)
     {
-        return Err(
-            fail(error).with_advice("remove the schema with `slob drop`, or name another server with TARGET")
-        );
+        let remedy = if catalog::marked(conn, &step)?.contains(&schema) {
+            "remove the schema with `slob drop`, or name another server with TARGET"
+        } else {
+            "it does not carry our mark, so nothing here touches it: drop it yourself, or name another server with TARGET"
+        };
+        return Err(fail(error).with_advice(remedy));
     }
     create_tables(conn, schema, layout)
         .and_then(|()| conn.query_drop("START TRANSACTION"))
@@ -55,10 +58,11 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
 }
 
 fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
-    if !catalog::marked(conn, step)?.contains(&schema) {
-        return catalog::is_bare(conn, schema, step);
+    if catalog::marked(conn, step)?.contains(&schema) {
+        catalog::is_blank(conn, schema, step)
+    } else {
+        catalog::is_bare(conn, schema, step)
     }
-    Ok(!catalog::schemas(conn)?.iter().any(|state| state.schema == schema))
 }
 
 fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {

@@ -4,14 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, Figures, Seen, WaitEvent};
+use slob_engine::{EngineError, Figures, Sampler, Seen, WaitEvent};
 
 use crate::connect::Connector;
 use crate::engine::Product;
 use crate::error::failed;
 use crate::link::Links;
-use crate::sampler::Sampler;
-use crate::{counters, processes, session, waits};
+use crate::{counters, processes, sampler, session, waits};
 
 /// What an endpoint leads to.
 pub(crate) struct Watched {
@@ -83,7 +82,7 @@ impl Watched {
     fn sampled(&self, connector: &Arc<Connector>) -> Vec<WaitEvent> {
         let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
         // What happens before the first look is in no window.
-        sampler.get_or_insert_with(|| Sampler::start(Arc::clone(connector), self.endpoint)).events()
+        sampler.get_or_insert_with(|| sampler::start(Arc::clone(connector), self.endpoint)).events()
     }
 
     /// Its process, if it can be seen from here.

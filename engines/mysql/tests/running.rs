@@ -3,39 +3,16 @@
 mod common;
 mod server;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{FIRST, LOAD, batch, load_schema, open, options, session};
+use common::{Loaded, RUN, batch, loaded, open, options, session};
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use server::MariaDb;
-use slob_engine::{Counter, Engine, ErrorKind, Load, LoadState, Outcome, RunPlan};
+use slob_engine::{Counter, ErrorKind, NOT_SAMPLED, Outcome, WaitEvent};
 use slob_method::{Batch, Op};
 use slob_spec::RedoStress;
-
-const RUN: RunPlan<'_> =
-    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
-
-struct Loaded {
-    server: MariaDb,
-    target: String,
-    engine: Box<dyn Engine>,
-}
-
-fn loaded(settings: &[&str], flags: &[(&str, &str)]) -> Option<Loaded> {
-    let server = MariaDb::start_or_skip(settings)?;
-    let target = server.plain_target();
-    let engine = open(&target, &options(flags)).expect("it opens");
-    load_schema(engine.as_ref(), &LOAD, FIRST);
-    Some(Loaded { server, target, engine })
-}
-
-impl Loaded {
-    fn as_administrator(&self) -> Box<dyn Engine> {
-        open(&self.server.target("root"), &options(&[])).expect("it opens")
-    }
-}
 
 #[test]
 fn blocks_seen_are_blocks_counted() {
@@ -96,6 +73,23 @@ fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place:
 }
 
 #[rstest]
+#[case("server")]
+#[case("client")]
+fn an_update_that_is_repeated_counts_its_rows_again(#[case] place: &str) {
+    let Some(loaded) = loaded(&[], &[("LOOP", place)]) else { return };
+    let all = batch(100, 8, 3, 20);
+    for redo in [RedoStress::Lite, RedoStress::Heavy] {
+        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        for time in ["first", "second"] {
+            let mut outcome = Outcome::new();
+            session.execute(&all, None, &mut outcome).expect("it runs");
+            let rows: Vec<u64> = outcome.ops().iter().map(|op| op.rows).collect();
+            assert_eq!(rows, [8; 20], "the {time} time, {redo:?}");
+        }
+    }
+}
+
+#[rstest]
 #[case(&[], "state", false)]
 #[case(&["performance-schema=ON"], "io/file", true)]
 fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &str, #[case] counted: bool) {
@@ -116,6 +110,34 @@ fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &st
         assert!(begun.elapsed() < Duration::from_secs(30), "no event was seen");
     };
     assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
+}
+
+#[test]
+fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    loaded.engine.snapshot().expect("the sampler starts");
+    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
+        let begun = Instant::now();
+        loop {
+            session.execute(&batch(0, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
+            let events = loaded.engine.snapshot().expect("readable").total().events;
+            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us {
+                return time_us;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
+        }
+    };
+    let is_state = |event: &WaitEvent| event.class == "state";
+    let before_us = sampled_until(is_state, 0);
+    let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB IS NULL";
+    let mut admin = loaded.server.admin();
+    let others: Vec<u64> = admin.query(sql).expect("an answer");
+    assert!(!others.is_empty(), "the sampler has a connection");
+    others.iter().for_each(|id| admin.query_drop(format!("KILL {id}")).expect("it is ended"));
+    sampled_until(|event| event.name == NOT_SAMPLED, 0);
+    sampled_until(is_state, before_us + 300_000);
 }
 
 #[test]
@@ -203,89 +225,50 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
 }
 
 #[test]
+fn settings_of_the_server_are_put_back_when_writing_out_breaks_off() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let limits = || -> Vec<String> {
+        let names = ["max_dirty_pages_pct", "max_dirty_pages_pct_lwm", "io_capacity", "io_capacity_max"];
+        let sql = names.map(|name| format!("@@GLOBAL.innodb_{name}")).join(", ' ', ");
+        loaded.server.admin().query(format!("SELECT CONCAT({sql})")).expect("an answer")
+    };
+    let before = limits();
+    let engine = loaded.as_administrator();
+    let broken = (0..20).any(|attempt| {
+        loaded.server.sql(&format!("UPDATE slob1.cf1 SET c2 = '{attempt}'"));
+        let done = AtomicBool::new(false);
+        let admin = loaded.server.admin();
+        thread::scope(|scope| {
+            scope.spawn(|| kill_when_in_a_hurry(admin, &done));
+            let result = engine.before_run(&RUN);
+            done.store(true, Ordering::SeqCst);
+            assert_eq!(limits(), before, "{result:?}");
+            result.is_err_and(|error| error.kind() == ErrorKind::Connection)
+        })
+    });
+    assert!(broken, "it was never in the midst of it");
+}
+
+/// Ends the administrator's connections by network once the server was told to write its pages at once.
+fn kill_when_in_a_hurry(mut admin: mysql::Conn, done: &AtomicBool) {
+    while !done.load(Ordering::SeqCst) {
+        let capacity: Option<u64> =
+            admin.query_first("SELECT @@GLOBAL.innodb_io_capacity").expect("an answer");
+        if capacity == Some(100_000) {
+            let sql =
+                "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'root' AND HOST <> 'localhost'";
+            let others: Vec<u64> = admin.query(sql).expect("an answer");
+            // One may be gone already.
+            others.iter().for_each(|id| drop(admin.query_drop(format!("KILL {id}"))));
+            return;
+        }
+    }
+}
+
+#[test]
 fn the_process_is_that_of_this_server() {
     let Some(loaded) = loaded(&[], &[]) else { return };
     assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
     let by_socket = open(&loaded.server.socket_target("root"), &options(&[])).expect("it opens");
     assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
-}
-
-#[test]
-fn what_is_not_ours_is_neither_replaced_nor_removed() {
-    let Some(loaded) = loaded(&[], &[]) else { return };
-    loaded.server.sql("CREATE DATABASE slob2");
-    let second = slob_method::SchemaNo::new(2).expect("a number");
-    let error = loaded.engine.create_schema(&LOAD, second).expect_err("it is somebody else's");
-    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    assert!(loaded.engine.drop_schema(second).is_err());
-    assert_eq!(loaded.engine.schemas().expect("readable").len(), 1);
-    loaded.server.sql("CREATE TABLE slob1.notes (a INT)");
-    let error = loaded.engine.drop_schema(FIRST).expect_err("it holds notes");
-    assert!(error.to_string().contains("notes"), "{error}");
-    assert_eq!(loaded.server.ask("SELECT COUNT(custid) FROM slob1.cf1"), LOAD.scale);
-}
-
-#[test]
-fn a_creation_that_was_cut_off_is_done_again() {
-    let Some(loaded) = loaded(&[], &[]) else { return };
-    loaded.server.sql("DELETE FROM slob1.slob_load");
-    assert!(loaded.engine.schemas().expect("readable").is_empty());
-    let engine = open(&loaded.target, &options(&[])).expect("it opens");
-    load_schema(engine.as_ref(), &LOAD, FIRST);
-}
-
-#[test]
-fn a_creation_that_was_cut_off_before_its_mark_is_done_again() {
-    let Some(loaded) = loaded(&[], &[]) else { return };
-    let second = slob_method::SchemaNo::new(2).expect("a number");
-    loaded.server.sql("CREATE DATABASE slob2 CHARACTER SET ascii");
-    load_schema(loaded.engine.as_ref(), &LOAD, second);
-    // With something in it, it is somebody's.
-    let third = slob_method::SchemaNo::new(3).expect("a number");
-    loaded.server.sql("CREATE DATABASE slob3 CHARACTER SET ascii");
-    loaded.server.sql("CREATE TABLE slob3.notes (a INT)");
-    let error = loaded.engine.create_schema(&LOAD, third).expect_err("it is somebody else's");
-    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-}
-
-#[rstest]
-#[case(16, 16)]
-#[case(64, 64)]
-#[case(200, 48)]
-fn pages_of_the_smallest_tables_are_counted_too(#[case] scale: u64, #[case] slice_rows: u64) {
-    // With so many samples the server does not tell how many pages a small table has.
-    let settings = ["innodb-stats-persistent-sample-pages=1000"];
-    let Some(server) = MariaDb::start_or_skip(&settings) else { return };
-    let engine = open(&server.plain_target(), &options(&[])).expect("it opens");
-    let load = Load { scale, slice_rows, ..LOAD };
-    load_schema(engine.as_ref(), &load, FIRST);
-    let states = engine.schemas().expect("readable");
-    let LoadState::Complete(layout) = &states[0].state else { panic!("{:?}", states[0]) };
-    assert_eq!((layout.rows, layout.row_blocks), (scale, scale));
-    // What lies in the pool: the root, which holds no row since the first split, and the page of the first sentinel.
-    let pages = server.ask("SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE WHERE TABLE_NAME = '`slob1`.`cf1`' AND INDEX_NAME = 'PRIMARY' AND PAGE_TYPE = 'INDEX'");
-    assert_eq!(pages, scale + 2);
-}
-
-#[test]
-fn pages_stay_one_to_a_row_through_rollbacks_and_updates() {
-    let Some(loaded) = loaded(&[], &[]) else { return };
-    let second = slob_method::SchemaNo::new(2).expect("a number");
-    loaded.engine.create_schema(&LOAD, second).expect("an empty place");
-    // A slice that is rolled back after half of its rows leaves its sentinels where they were.
-    loaded.server.sql("CREATE TRIGGER slob2.half BEFORE INSERT ON slob2.cf1 FOR EACH ROW IF NEW.pos = 600 THEN SIGNAL SQLSTATE '45000'; END IF");
-    let slice = LOAD.slices(second).next().expect("a slice");
-    let progress = slob_engine::LoadProgress::default();
-    loaded.engine.load_slice(&LOAD, &slice, &progress).expect_err("the trigger ends it");
-    loaded.server.sql("DROP TRIGGER slob2.half");
-    for slice in LOAD.slices(second) {
-        loaded.engine.load_slice(&LOAD, &slice, &progress).expect("a slice");
-    }
-    let layout = loaded.engine.finish_schema(&LOAD, second).expect("all is there");
-    assert!(layout.one_row_per_block(), "{layout:?}");
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Heavy).expect("it opens");
-    session.execute(&batch(100, 64, 9, 200), None, &mut Outcome::new()).expect("it runs");
-    loaded.server.admin().query_drop("ANALYZE TABLE slob1.cf1").expect("statistics");
-    let leaves = loaded.server.ask("SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'slob1' AND table_name = 'cf1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'");
-    assert!(leaves.abs_diff(LOAD.scale) * 100 <= LOAD.scale, "{leaves} pages of {} rows", LOAD.scale);
 }

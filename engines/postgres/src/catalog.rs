@@ -1,8 +1,8 @@
 //! What is on the server: our schemas, told by their marker, and what they remember of their load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use postgres::{GenericClient, Row};
+use postgres::{Client, GenericClient, Row};
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
@@ -11,112 +11,146 @@ use crate::namespace::{COMMENT, namespace, schema_of};
 
 /// Schemas that one query asks about: bounds its length.
 const CHUNK: usize = 256;
-/// Namespaces with a comment of ours and a table of our name: both together are the marker.
+/// Namespaces with a name and a comment of ours: both together are the marker.
 const MARKED: &str = include_str!("../sql/marked.sql");
 const STATES: &str = include_str!("../sql/state.sql");
+/// What the server says of a schema whose tables are not as we made them: no such table, no such column, another type,
+/// another sort of object, a damaged page or index.
+const DAMAGE: [&str; 6] = ["42P01", "42703", "42804", "42809", "XX001", "XX002"];
 
 /// All schemas of ours, in order.
 ///
 /// # Errors
-/// If the server can't be asked, or the role may not read a schema of ours.
-pub(crate) fn schemas(client: &mut impl GenericClient) -> Result<Vec<SchemaState>, EngineError> {
+/// If the server can't be asked, or the role may not read a schema of ours; if the only ones are damaged.
+pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>, EngineError> {
     let step = "listing schemas";
+    let numbers = marked(client, step)?;
+    let mut found = states(client, &numbers, step)?;
+    let read: Vec<SchemaState> = numbers.iter().filter_map(|schema| found.remove(schema)).collect();
+    let is_read = |schema: &SchemaNo| read.iter().any(|state| state.schema == *schema);
+    let damaged: Vec<SchemaNo> = numbers.iter().copied().filter(|schema| !is_read(schema)).collect();
+    SchemaState::with_damaged(read, &damaged).ok_or_else(|| only_damaged(&damaged, step))
+}
+
+/// The numbers of all schemas with our marker, in order.
+fn marked(client: &mut Client, step: &str) -> Result<Vec<SchemaNo>, EngineError> {
     let rows = client.query(MARKED, &[&COMMENT]).map_err(|error| failed(step, &error))?;
-    let mut numbers = Vec::new();
+    let mut numbers = Vec::with_capacity(rows.len());
     for row in rows {
         let name: String = get(&row, 0, step)?;
         numbers.extend(schema_of(&name));
     }
     numbers.sort_unstable();
-    states(client, &numbers, step)
+    Ok(numbers)
+}
+
+/// Makes sure that a schema carries our marker, damaged or not.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+    if marked(client, step)?.contains(&schema) {
+        return Ok(());
+    }
+    let message = format!("there is no schema {} of ours on this database", namespace(schema));
+    Err(EngineError::new(ErrorKind::Usage, step, message)
+        .with_advice("load it with `slob setup`, or name another database with TARGET"))
 }
 
 /// One schema of ours.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
-pub(crate) fn schema(
-    client: &mut impl GenericClient,
-    schema: SchemaNo,
-    step: &str,
-) -> Result<SchemaState, EngineError> {
-    let name = format!("slob{schema}");
-    let marked = client.query(MARKED, &[&COMMENT]).map_err(|error| failed(step, &error))?;
-    if !marked.iter().any(|row| row.try_get::<_, String>(0).is_ok_and(|found| found == name)) {
-        let message = format!("there is no schema {} of ours on this database", namespace(schema));
-        return Err(EngineError::new(ErrorKind::Usage, step, message)
-            .with_advice("load it with `slob setup`, or name another database with TARGET"));
-    }
-    let mut states = states(client, &[schema], step)?;
-    states.pop().ok_or_else(|| damaged(schema, step))
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's; [`ErrorKind::Data`] if it is damaged.
+pub(crate) fn schema(client: &mut Client, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
+    require_marked(client, schema, step)?;
+    states(client, &[schema], step)?.remove(&schema).ok_or_else(|| {
+        let message = format!("the load parameters of {} are missing or damaged", namespace(schema));
+        EngineError::new(ErrorKind::Data, step, message)
+            .with_advice("remove the schema with `slob drop` and load it again")
+    })
 }
 
-fn damaged(schema: SchemaNo, step: &str) -> EngineError {
-    let message = format!("the load parameters of {} are missing or damaged", namespace(schema));
-    EngineError::new(ErrorKind::Data, step, message).with_advice("drop the schema and load it again")
+fn only_damaged(damaged: &[SchemaNo], step: &str) -> EngineError {
+    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+    let drops: Vec<String> =
+        damaged.iter().map(|schema| format!("DROP SCHEMA {} CASCADE;", namespace(*schema))).collect();
+    EngineError::new(ErrorKind::Data, step, message)
+        .with_advice(format!("to load anew, remove what is there: {}", drops.join(" ")))
 }
 
+/// What these schemas remember. Those that are damaged are missing.
 fn states(
-    client: &mut impl GenericClient,
+    client: &mut Client,
     schemas: &[SchemaNo],
     step: &str,
-) -> Result<Vec<SchemaState>, EngineError> {
-    let mut states = Vec::with_capacity(schemas.len());
+) -> Result<BTreeMap<SchemaNo, SchemaState>, EngineError> {
+    let mut found: BTreeMap<SchemaNo, Option<SchemaState>> = BTreeMap::new();
     for chunk in schemas.chunks(CHUNK) {
-        let parts: Vec<String> = chunk
-            .iter()
-            .map(|schema| {
-                STATES.replace("{number}", &schema.to_string()).replace("{ns}", &namespace(*schema))
-            })
-            .collect();
-        let rows = client.query(&parts.join("\nUNION ALL\n"), &[]).map_err(|error| failed(step, &error))?;
-        let mut found = BTreeMap::new();
-        for row in &rows {
-            let state = state(row, step)?;
-            found.insert(state.schema, state);
-        }
-        for schema in chunk {
-            states.push(found.remove(schema).ok_or_else(|| damaged(*schema, step))?);
+        for row in rows_of(client, chunk).map_err(|error| failed(step, &error))? {
+            let number: i32 = get(&row, 0, step)?;
+            let Some(schema) = u16::try_from(number).ok().and_then(SchemaNo::new) else { continue };
+            // A load has one row: with two of them neither is to be believed.
+            found.entry(schema).and_modify(|known| *known = None).or_insert_with(|| state(&row, schema));
         }
     }
-    Ok(states)
+    Ok(found.into_iter().filter_map(|(schema, state)| Some((schema, state?))).collect())
 }
 
-fn state(row: &Row, step: &str) -> Result<SchemaState, EngineError> {
-    let number: i32 = get(row, 0, step)?;
-    let schema = u16::try_from(number).ok().and_then(SchemaNo::new);
-    let schema = schema.ok_or_else(|| damaged(SchemaNo::FIRST, step))?;
-    let count = |column: usize| -> Result<u64, EngineError> {
-        u64::try_from(get::<i64>(row, column, step)?).map_err(|_| damaged(schema, step))
+/// The rows of the markers of these schemas. One that lacks a table or a column spoils the answer for all: each is then asked
+/// by itself, and what can't be read of it is left out.
+fn rows_of(client: &mut Client, schemas: &[SchemaNo]) -> Result<Vec<Row>, postgres::Error> {
+    let part = |schema: &SchemaNo| {
+        STATES.replace("{number}", &schema.to_string()).replace("{ns}", &namespace(*schema))
     };
+    let parts: Vec<String> = schemas.iter().map(part).collect();
+    let is_damage = |error: &postgres::Error| error.code().is_some_and(|code| DAMAGE.contains(&code.code()));
+    match client.query(&parts.join("\nUNION ALL\n"), &[]) {
+        Err(error) if is_damage(&error) => {}
+        answer => return answer,
+    }
+    let mut rows = Vec::with_capacity(parts.len());
+    for part in &parts {
+        match client.query(part, &[]) {
+            Err(error) if is_damage(&error) => {}
+            answer => rows.extend(answer?),
+        }
+    }
+    Ok(rows)
+}
+
+/// What a row of a marker says; `None` if that is nonsense.
+fn state(row: &Row, schema: SchemaNo) -> Option<SchemaState> {
+    let count = |column: usize| u64::try_from(row.try_get::<_, i64>(column).ok()?).ok();
     let load = Load {
-        seed: get::<i64>(row, 1, step)?.cast_unsigned(),
+        seed: row.try_get::<_, i64>(1).ok()?.cast_unsigned(),
         scale: count(2)?,
         scan_blocks: count(3)?,
-        obfuscated: get(row, 4, step)?,
+        obfuscated: row.try_get(4).ok()?,
         slice_rows: count(5)?,
     };
-    let state = if get::<Option<i64>>(row, 6, step)?.is_some() {
+    if !load.is_sound() {
+        return None;
+    }
+    let state = if row.try_get::<_, Option<i64>>(6).ok()?.is_some() {
         LoadState::Complete(Layout { rows: count(6)?, row_blocks: count(7)?, all_blocks: count(8)? })
     } else {
-        let loaded = load.slices(schema).zip(slices_loaded(row, &load, schema, step)?);
-        LoadState::Begun(loaded.filter_map(|(slice, loaded)| loaded.then_some(slice)).collect())
+        LoadState::Begun(slices_loaded(row, &load, schema)?)
     };
-    Ok(SchemaState { schema, load, filler_bytes: 0, state })
+    Some(SchemaState { schema, load, filler_bytes: 0, state })
 }
 
-/// Which slices of the load are in place, in the load's order.
-fn slices_loaded(row: &Row, load: &Load, schema: SchemaNo, step: &str) -> Result<Vec<bool>, EngineError> {
-    let is_scan: Vec<bool> = get(row, 9, step)?;
-    let first: Vec<i64> = get(row, 10, step)?;
-    let after: Vec<i64> = get(row, 11, step)?;
-    let marks: std::collections::BTreeSet<(bool, i64, i64)> = is_scan
+/// The slices of the load that are in place, in the load's order.
+fn slices_loaded(row: &Row, load: &Load, schema: SchemaNo) -> Option<Vec<Slice>> {
+    let is_scan: Vec<bool> = row.try_get(9).ok()?;
+    let first: Vec<i64> = row.try_get(10).ok()?;
+    let after: Vec<i64> = row.try_get(11).ok()?;
+    let marks: BTreeSet<(bool, i64, i64)> = is_scan
         .iter()
         .zip(&first)
         .zip(&after)
         .map(|((scan, first), after)| (*scan, *first, *after))
         .collect();
-    Ok(load.slices(schema).map(|slice| marks.contains(&mark(&slice))).collect())
+    Some(load.slices(schema).filter(|slice| marks.contains(&mark(slice))).collect())
 }
 
 fn mark(slice: &Slice) -> (bool, i64, i64) {

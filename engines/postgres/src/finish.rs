@@ -117,11 +117,11 @@ fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Resul
 pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
     let ns = namespace(schema);
     let step = format!("removing {ns}");
-    catalog::schema(client, schema, &step)?;
+    catalog::require_marked(client, schema, &step)?;
     let mut transaction = client.transaction().map_err(|error| failed(step.as_str(), &error))?;
     let sql = format!(
         "SET LOCAL lock_timeout = '{}s';
-         DROP TABLE {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice;
+         DROP TABLE IF EXISTS {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice;
          DROP PROCEDURE IF EXISTS {ns}.{};
          DROP SCHEMA {ns} RESTRICT",
         locks::DROP_PATIENCE.as_secs(),

@@ -2,7 +2,7 @@
 
 use slob_method::{SchemaNo, Table};
 
-/// How the comment of every schema of ours begins: together with our tables, the marker.
+/// How the comment of every schema of ours begins: together with its name, the marker.
 pub(crate) const COMMENT: &str = "OpenSLOB";
 /// The name of the unique index on the keys of the main table.
 pub(crate) const INDEX: &str = "i_cf1";

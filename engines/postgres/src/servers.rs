@@ -3,15 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use postgres::Client;
-use slob_engine::{EngineError, Figures, Seen};
+use slob_engine::{EngineError, Figures, Sampler, Seen};
 
 use crate::catalog::get;
 use crate::connect::Connector;
 use crate::engine::ServerVersion;
 use crate::error::failed;
 use crate::link::Links;
-use crate::sampler::Sampler;
-use crate::{counters, processes};
+use crate::{counters, processes, sampler};
 
 /// What an endpoint leads to.
 pub(crate) struct Watched {
@@ -73,7 +72,7 @@ impl Watched {
         let counters = self.links.with(connector, |client| counters::read(client, version))?;
         let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
         // What happens before the first look is in no window.
-        let sampler = sampler.get_or_insert_with(|| Sampler::start(Arc::clone(connector), self.endpoint));
+        let sampler = sampler.get_or_insert_with(|| sampler::start(Arc::clone(connector), self.endpoint));
         Ok(Seen::Figures(Figures { counters, events: sampler.events(), ..Figures::default() }))
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cluster::{Cluster, Version};
 use common::{FIRST, LOAD, batch, load_schema, open, options, plain_target, session};
 use rstest::rstest;
-use slob_engine::{Counter, Engine, ErrorKind, Outcome, RunPlan};
+use slob_engine::{Counter, Engine, ErrorKind, LoadState, NOT_SAMPLED, Outcome, RunPlan, WaitEvent};
 use slob_spec::RedoStress;
 
 const RUN: RunPlan<'_> =
@@ -121,6 +121,30 @@ fn waits_are_sampled_as_the_server_names_them() {
     worker.join().expect("no panic").expect("the lock is gone");
     assert_eq!(waited.name, "transactionid");
     assert!(waited.time_us > 0 && waited.waits.is_none());
+}
+
+#[test]
+fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+    let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "1MB")], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    loaded.engine.snapshot().expect("the sampler starts");
+    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
+        let begun = Instant::now();
+        loop {
+            session.execute(&batch(0, 64, 1, 500), None, &mut Outcome::new()).expect("it runs");
+            let events = loaded.engine.snapshot().expect("readable").total().events;
+            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us {
+                return time_us;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
+        }
+    };
+    let is_state = |event: &WaitEvent| event.name != NOT_SAMPLED;
+    let before_us = sampled_until(is_state, 0);
+    loaded.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%PgSleep%' AND pid <> pg_backend_pid()");
+    sampled_until(|event| event.name == NOT_SAMPLED, 0);
+    sampled_until(is_state, before_us + 300_000);
 }
 
 #[test]
@@ -260,4 +284,46 @@ fn an_older_procedure_is_replaced_before_a_run() {
     let mut outcome = Outcome::new();
     session.execute(&batch(0, 3, 1, 5), None, &mut outcome).expect("it runs");
     assert_eq!(outcome.ops().len(), 5);
+}
+
+#[rstest]
+#[case("UPDATE slob2.slob_load SET scale = 0")]
+#[case("UPDATE slob2.slob_load SET scale = -5")]
+#[case("UPDATE slob2.slob_load SET slice_rows = 0, row_count = NULL")]
+#[case("UPDATE slob2.slob_load SET row_blocks = NULL")]
+#[case("INSERT INTO slob2.slob_load SELECT * FROM slob2.slob_load")]
+#[case("DELETE FROM slob2.slob_load")]
+#[case("DROP TABLE slob2.slob_load")]
+#[case("DROP TABLE slob2.slob_slice")]
+#[case("ALTER TABLE slob2.slob_load DROP COLUMN scale")]
+#[case("ALTER TABLE slob2.slob_load ALTER scale TYPE text USING 'many'")]
+fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped(#[case] damage: &str) {
+    let Some(loaded) = loaded(Version::V15, &[("fsync", "off")], &[]) else { return };
+    let second = slob_method::SchemaNo::new(2).expect("a number");
+    load_schema(loaded.engine.as_ref(), &LOAD, second);
+    loaded.sql(damage);
+    let found = || -> Vec<_> {
+        let states = loaded.engine.schemas().expect("readable");
+        states.iter().map(|state| (state.schema, state.load, state.state == LoadState::Damaged)).collect()
+    };
+    assert_eq!(found(), [(FIRST, LOAD, false), (second, LOAD, true)]);
+    loaded.engine.server().expect("it is described all the same");
+    let run = RunPlan { schemas: &[second], ..RUN };
+    let error = loaded.engine.before_run(&run).expect_err("it is damaged");
+    assert!(error.kind() == ErrorKind::Data && error.to_string().contains("slob drop"), "{error}");
+    loaded.engine.create_schema(&LOAD, second).expect_err("it is not replaced without a word");
+    loaded.engine.drop_schema(second).expect("it is ours");
+    assert_eq!(found(), [(FIRST, LOAD, false)]);
+    load_schema(loaded.engine.as_ref(), &LOAD, second);
+}
+
+#[test]
+fn the_only_schema_being_damaged_is_an_error_that_says_what_to_remove() {
+    let Some(loaded) = loaded(Version::V15, &[("fsync", "off")], &[]) else { return };
+    loaded.sql("DELETE FROM slob1.slob_load");
+    let error = loaded.engine.schemas().expect_err("nothing says what was loaded");
+    assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+    assert!(error.to_string().contains("DROP SCHEMA \"slob1\" CASCADE;"), "{error}");
+    loaded.engine.drop_schema(FIRST).expect("it is ours");
+    assert!(loaded.engine.schemas().expect("readable").is_empty());
 }

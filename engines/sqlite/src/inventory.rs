@@ -1,18 +1,14 @@
 //! What schemas a folder holds.
 
-use slob_engine::{EngineError, ErrorKind, LoadState, SchemaState};
+use slob_engine::{EngineError, ErrorKind, SchemaState};
 use slob_method::SchemaNo;
 
 use crate::error::os_failed;
-use crate::row::FILLER_BYTES;
 use crate::schema_file::SchemaFile;
 use crate::target::{Place, schema_of};
 use crate::vfs::{IoMode, Meter};
 
 /// The schemas of a folder, in order of their numbers.
-///
-/// One that carries our marker but can't be read is listed too, so that it is neither taken for missing nor out of
-/// reach of `slob drop`. All schemas of a target belong to one load, so its load is that of the others.
 ///
 /// # Errors
 /// If the folder or a file can't be read; if the only schemas there are damaged, because then nothing says what they
@@ -30,18 +26,7 @@ pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, 
             Err(error) => return Err(error),
         }
     }
-    match (states.first().map(|state| state.load), damaged.is_empty()) {
-        (Some(load), false) => states.extend(damaged.into_iter().map(|schema| SchemaState {
-            schema,
-            load,
-            filler_bytes: FILLER_BYTES,
-            state: LoadState::Damaged,
-        })),
-        (None, false) => return Err(only_damaged(place, &damaged)),
-        (_, true) => {}
-    }
-    states.sort_by_key(|state| state.schema);
-    Ok(states)
+    SchemaState::with_damaged(states, &damaged).ok_or_else(|| only_damaged(place, &damaged))
 }
 
 fn files(place: &Place) -> Result<Vec<(SchemaNo, std::path::PathBuf)>, EngineError> {

@@ -14,6 +14,7 @@ mod tls;
 use std::fmt;
 use std::time::Duration;
 
+use mysql::consts::CapabilityFlags;
 use mysql::{Conn, DriverError, Error, OptsBuilder};
 use slob_engine::{EngineError, ErrorKind, within};
 use slob_spec::{Secret, Target};
@@ -100,6 +101,8 @@ impl Connector {
             .pass(self.password.as_ref().map(Secret::expose))
             .db_name(self.database.as_deref())
             .prefer_socket(false)
+            // An UPDATE that is repeated finds its rows again, and changes none of them: it counts all the same.
+            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
             .tcp_connect_timeout(Some(self.timeout))
             .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
             .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_S))

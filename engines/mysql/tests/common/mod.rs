@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 
-use slob_engine::{Engine, EngineError, Load, LoadProgress, OpenSpec, Purpose, Session, SessionPlan};
+use slob_engine::{
+    Engine, EngineError, Load, LoadProgress, OpenSpec, Purpose, RunPlan, Session, SessionPlan,
+};
 use slob_engine_mysql::KIND;
 use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
+
+use crate::server::MariaDb;
 
 /// Four slices of the main table, which are loaded one by one, and a scan table in a single one.
 pub(crate) const LOAD: Load =
@@ -24,6 +28,31 @@ pub(crate) fn options(flags: &[(&str, &str)]) -> EngineOptions {
 pub(crate) fn open(target: &str, options: &EngineOptions) -> Result<Box<dyn Engine>, EngineError> {
     let target = target.parse().expect("a target");
     (KIND.open)(&OpenSpec::new(target, Purpose::Load, options.clone()))
+}
+
+/// A run of one session on the first schema.
+pub(crate) const RUN: RunPlan<'_> =
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
+
+/// A server with one schema, and the engine of an account that has what the documentation asks for.
+pub(crate) struct Loaded {
+    pub(crate) server: MariaDb,
+    pub(crate) target: String,
+    pub(crate) engine: Box<dyn Engine>,
+}
+
+pub(crate) fn loaded(settings: &[&str], flags: &[(&str, &str)]) -> Option<Loaded> {
+    let server = MariaDb::start_or_skip(settings)?;
+    let target = server.plain_target();
+    let engine = open(&target, &options(flags)).expect("it opens");
+    load_schema(engine.as_ref(), &LOAD, FIRST);
+    Some(Loaded { server, target, engine })
+}
+
+impl Loaded {
+    pub(crate) fn as_administrator(&self) -> Box<dyn Engine> {
+        open(&self.server.target("root"), &options(&[])).expect("it opens")
+    }
 }
 
 /// Loads a schema with two streams at a time.
