@@ -196,7 +196,8 @@ fn a_load_is_shown() {
     let folder = Folder::new();
     let tmux = Tmux::start(&folder, (80, 24));
     // Long enough to be seen: the display waits until a load is worth one.
-    tmux.say(&format!("{SLOB} setup --target sqlite:./d --scale 256M 8"));
+    let load = "setup --target sqlite:./d --scale 256M --load-parallel-degree 1 16";
+    tmux.say(&format!("{SLOB} {load}"));
     let screen =
         tmux.until("dashboard of a load", |screen| screen.contains("slob setup") && screen.contains("MB/s"));
     assert_fits(&screen, (80, 24));

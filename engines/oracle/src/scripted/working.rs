@@ -134,7 +134,12 @@ fn a_batch_is_broken_from_another_thread_and_stays_so() {
         let done = outcome.ops().len();
         (first, done, session.execute(&vec![select(1, 2)].into(), None, &mut outcome))
     });
-    thread::sleep(Duration::from_millis(20));
+    // The batch before it, without operations, is the one that was compiled.
+    let begun = Instant::now();
+    while script.last_batch().kinds.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the batch does not begin");
+        thread::sleep(Duration::from_millis(1));
+    }
     canceller.cancel();
     let (first, done, second) = worker.join().unwrap();
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Cancelled);
