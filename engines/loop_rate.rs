@@ -48,6 +48,7 @@ pub(crate) fn run(kind: &EngineKind) -> Result<(), Box<dyn Error>> {
             sessions: 1,
             redo: None,
             scans: false,
+            stop: None,
         })? {
             writeln!(out, "{note}")?;
         }

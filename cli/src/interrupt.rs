@@ -12,12 +12,16 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
+use slob_engine::wait_for_unfinished;
 
 use crate::failure::{Failure, INTERRUPTED};
-use crate::live;
+use crate::{live, output};
 
 /// A signal to a process and to its group comes twice, milliseconds apart; a person who means it waits longer.
 const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// What putting back may take that somebody waits for who wants the program to end.
+const LAST_CHANCE: Duration = Duration::from_secs(15);
 
 /// Whether signals are [`flag`]'s.
 static FLAGGED: AtomicBool = AtomicBool::new(false);
@@ -31,9 +35,10 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::clone(&stop);
     thread::spawn(move || {
         let mut first: Option<Instant> = None;
-        for _ in signals.forever() {
+        while signals.forever().next().is_some() {
             if first.is_some_and(|first| first.elapsed() > SAME_WISH) {
                 live::restore_terminal();
+                finish(&mut signals);
                 low_level::exit(i32::from(INTERRUPTED));
             }
             first.get_or_insert_with(Instant::now);
@@ -41,6 +46,21 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
         }
     });
     Ok(stop)
+}
+
+/// Gives the end in order, which is under way, a moment to put back what was changed on a server; a third signal does not.
+fn finish(signals: &mut Signals) {
+    if wait_for_unfinished(Duration::ZERO) {
+        return;
+    }
+    output::say("slob: putting back the settings of the server; Ctrl-C again leaves them changed");
+    let end = Instant::now() + LAST_CHANCE;
+    let asked = Instant::now();
+    while !wait_for_unfinished(Duration::from_millis(100)) && Instant::now() < end {
+        if signals.pending().next().is_some() && asked.elapsed() > SAME_WISH {
+            return;
+        }
+    }
 }
 
 fn listen() -> Result<Signals, Failure> {

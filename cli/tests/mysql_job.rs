@@ -270,6 +270,27 @@ fn a_server_that_is_killed_fails_the_run_and_keeps_what_was_measured() {
     failed_and_kept(&bench, &ended(child), "session");
 }
 
+/// The second Ctrl-C comes while sessions wait for a lock, long before the run has ended in order.
+#[test]
+fn settings_of_the_server_are_put_back_whatever_is_pressed() {
+    let Some(bench) = bench(&["innodb-adaptive-hash-index=ON"]) else { return };
+    bench.setup("1", "8M");
+    bench.server.sql("GRANT SUPER ON *.* TO plain@'%'");
+    let is_on = || bench.server.ask("SELECT @@GLOBAL.innodb_adaptive_hash_index") == 1;
+    let child = bench.long_run(&["-t", "2"]);
+    assert!(!is_on(), "it is off during a run");
+    let mut locks = bench.server.admin();
+    locks.query_drop("LOCK TABLES slob1.cf1 WRITE").unwrap();
+    for _ in 0..2 {
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        thread::sleep(Duration::from_millis(1200));
+    }
+    let called = ended(child);
+    assert_eq!(called.code, 130, "{}", called.stderr);
+    assert!(called.stderr.contains("putting back the settings"), "{}", called.stderr);
+    assert!(is_on(), "{}", called.stderr);
+}
+
 fn failed_and_kept(bench: &Bench, called: &Called, word: &str) {
     assert_eq!(called.code, 3, "{}\n{}", called.stdout, called.stderr);
     let record = bench.folder.last_record();

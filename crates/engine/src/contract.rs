@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
@@ -89,6 +90,12 @@ pub trait Engine: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Called once after the sessions of a run have ended: puts back what [`Engine::before_run`] changed on the server.
+    /// Returns sentences for the record: what could not be put back, and how to do it.
+    fn after_run(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Begins the server's own report of that kind, by its first snapshot; `None` where there is no such report. Called only
     /// if the user asked for one, just before the window begins.
     ///
@@ -159,6 +166,16 @@ pub struct RunPlan<'a> {
     pub redo: Option<RedoStress>,
     /// Whether it scans.
     pub scans: bool,
+    /// Set when the run is to end: what takes long before it then breaks off. `None` where nobody can ask for that.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl RunPlan<'_> {
+    /// Whether the run is to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
 }
 
 /// What a run asks of a server beside its sessions' operations.

@@ -25,6 +25,7 @@ mod server_clock;
 mod server_report;
 mod snapshot;
 pub mod suite;
+mod unfinished;
 
 pub use alarm::Alarm;
 pub use canceller::{Canceller, Interrupt};
@@ -44,3 +45,4 @@ pub use server::{Capabilities, Server, Setting};
 pub use server_clock::ServerClock;
 pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};
+pub use unfinished::{Unfinished, wait_for_unfinished};

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_engine::{Engine, RunPlan, SessionPlan};
+use slob_engine::{Engine, RunPlan, SessionPlan, within};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
@@ -38,6 +38,8 @@ const SESSION_STACK: usize = 1 << 20;
 const LAST_RESORT: Duration = Duration::from_secs(60);
 /// So much later where the server takes snapshots of its own too, during which the sessions stay at work.
 const SERVERS_SNAPSHOTS: Duration = Duration::from_secs(900);
+/// How long putting back what was changed on a server may take.
+const PUT_BACK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a run needs besides its specification.
 pub struct RunContext<'a> {
@@ -80,6 +82,7 @@ pub fn run(
         sessions: prepared.homes.len() as u32,
         redo: prepared.workload.redo_of_updates(),
         scans: prepared.workload.scans(),
+        stop: Some(context.stop),
     };
     let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
     let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
@@ -352,8 +355,13 @@ impl Timeline<'_> {
         }));
     }
 
-    /// What follows when the sessions have ended: `post`, and a look at the data.
+    /// What follows when the sessions have ended: the server as it was, `post`, and a look at the data.
     fn after(&mut self, parts: &mut Parts) {
+        let engine = Arc::clone(&self.context.engine);
+        match within(PUT_BACK_PATIENCE, move || engine.after_run()) {
+            Ok(notes) => parts.notes.extend(notes),
+            Err(silence) => parts.notes.push(format!("putting the server's settings back: {silence}.")),
+        }
         if let Err(error) = self.call_script(ScriptMoment::Post) {
             parts.fail(&error);
         }

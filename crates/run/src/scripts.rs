@@ -46,7 +46,7 @@ pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Re
     let schemas = numbers(spec.schemas.get())?;
     let redo = (spec.update_pct.get() > 0).then_some(spec.redo);
     let scans = spec.scan_pct.get() > 0 && spec.update_pct.get() < 100;
-    let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans };
+    let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans, stop: None };
     let session = SessionPlan {
         number: 0,
         attempt: 0,

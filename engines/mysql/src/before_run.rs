@@ -34,7 +34,7 @@ pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, E
         inner.quiet.lock().unwrap_or_else(PoisonError::into_inner).push(switched);
         notes.extend(said);
         let (connector, endpoint) = (&inner.connector, server.endpoint());
-        notes.extend(server.with(connector, |conn| flush::flush(conn, connector, endpoint))?);
+        notes.extend(server.with(connector, |conn| flush::flush(conn, connector, endpoint, run))?);
     }
     if inner.connector.endpoints() > 1 {
         notes.push(

@@ -177,6 +177,11 @@ impl Engine for MysqlEngine {
         before_run::prepare(&self.0, run)
     }
 
+    fn after_run(&self) -> Vec<String> {
+        let changed = std::mem::take(&mut *self.0.quiet.lock().unwrap_or_else(PoisonError::into_inner));
+        changed.into_iter().flat_map(|of_server| of_server.put_back(None)).collect()
+    }
+
     fn endpoints(&self) -> Vec<String> {
         let names = self.0.connector.names();
         if names.len() > 1 { names } else { Vec::new() }

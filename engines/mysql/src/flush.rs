@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::EngineError;
+use slob_engine::{EngineError, RunPlan};
 
 use crate::connect::Connector;
 use crate::error::{failed, is_denied};
 use crate::globals::Globals;
 
 const STEP: &str = "writing out dirty pages";
-/// Short, since whoever asks to stop has to wait for it: at the pace that is asked for, it writes 30 GB of pages.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// So few pages are no debt.
 const FEW: u64 = 16;
@@ -36,14 +35,16 @@ pub(crate) fn flush(
     conn: &mut Conn,
     connector: &Arc<Connector>,
     endpoint: usize,
+    run: &RunPlan<'_>,
 ) -> Result<Vec<String>, EngineError> {
     let fail = |error: mysql::Error| failed(STEP, &error);
     if dirty(conn).map_err(fail)? <= FEW {
         return Ok(Vec::new());
     }
     let mut changed = Globals::new(connector, endpoint);
-    let said = hurry(conn, &mut changed).and_then(|hurries| if hurries { wait(conn) } else { denied(conn) });
-    let left = changed.put_back(conn);
+    let said =
+        hurry(conn, &mut changed).and_then(|hurries| if hurries { wait(conn, run) } else { denied(conn) });
+    let left = changed.put_back(Some(conn));
     match said {
         Ok(said) => Ok(said.into_iter().chain(left).collect()),
         Err(error) if left.is_empty() => Err(fail(error)),
@@ -62,15 +63,15 @@ fn hurry(conn: &mut Conn, changed: &mut Globals) -> Result<bool, mysql::Error> {
     Ok(true)
 }
 
-fn wait(conn: &mut Conn) -> Result<Option<String>, mysql::Error> {
+fn wait(conn: &mut Conn, run: &RunPlan<'_>) -> Result<Option<String>, mysql::Error> {
     let begun = Instant::now();
     loop {
         let left = dirty(conn)?;
         if left <= FEW {
             return Ok(None);
         }
-        if begun.elapsed() > PATIENCE {
-            let waited = PATIENCE.as_secs();
+        if begun.elapsed() > PATIENCE || run.is_stopped() {
+            let waited = begun.elapsed().as_secs();
             return Ok(Some(format!("{left} pages were still dirty after {waited} s of waiting.")));
         }
         thread::sleep(LOOK_AGAIN);

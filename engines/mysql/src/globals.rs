@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
+use slob_engine::Unfinished;
 
 use crate::connect::Connector;
 use crate::error::is_denied;
@@ -14,12 +15,14 @@ pub(crate) struct Globals {
     endpoint: usize,
     /// In the order in which they were changed.
     before: Vec<(&'static str, String)>,
+    /// There as long as something is changed.
+    unfinished: Option<Unfinished>,
 }
 
 impl Globals {
     /// Nothing is changed yet.
     pub(crate) fn new(connector: &Arc<Connector>, endpoint: usize) -> Self {
-        Self { connector: Arc::clone(connector), endpoint, before: Vec::new() }
+        Self { connector: Arc::clone(connector), endpoint, before: Vec::new(), unfinished: None }
     }
 
     /// Changes a setting.
@@ -35,6 +38,7 @@ impl Globals {
         let Some(before) = conn.query_first::<String, _>(format!("SELECT @@GLOBAL.{name}"))? else {
             return Ok(());
         };
+        self.unfinished.get_or_insert_with(Unfinished::begin);
         let result = conn.query_drop(statement(name, value));
         if !result.as_ref().is_err_and(is_denied) {
             self.before.push((name, before));
@@ -42,10 +46,10 @@ impl Globals {
         result
     }
 
-    /// Puts everything back, through `conn` or, where that does not serve any more, through a new connection. Returns, in
+    /// Puts everything back, through `conn` or, where there is none that serves, through a new connection. Returns, in
     /// sentences, what is still changed.
-    pub(crate) fn put_back(mut self, conn: &mut Conn) -> Vec<String> {
-        self.through(conn);
+    pub(crate) fn put_back(mut self, conn: Option<&mut Conn>) -> Vec<String> {
+        conn.into_iter().for_each(|conn| drop(self.through(conn)));
         let error = self.anew();
         let left = std::mem::take(&mut self.before);
         let error = error.map_or_else(String::new, |error| format!(" ({error})"));

@@ -233,7 +233,7 @@ pub(crate) mod tests {
         let kinds = [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
         for (redo, report) in kinds {
             let extras = RunExtras { pauses: true, server_report: Some(report) };
-            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true };
+            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true, stop: None };
             all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
         }
         let mut looks = Script::default();

@@ -13,7 +13,7 @@ use slob_engine::{Counter, Engine, ErrorKind, LoadState, NOT_SAMPLED, Outcome, R
 use slob_spec::RedoStress;
 
 const RUN: RunPlan<'_> =
-    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
 
 struct Loaded {
     cluster: Cluster,

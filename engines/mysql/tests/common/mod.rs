@@ -32,7 +32,7 @@ pub(crate) fn open(target: &str, options: &EngineOptions) -> Result<Box<dyn Engi
 
 /// A run of one session on the first schema.
 pub(crate) const RUN: RunPlan<'_> =
-    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false };
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
 
 /// A server with one schema, and the engine of an account that has what the documentation asks for.
 pub(crate) struct Loaded {

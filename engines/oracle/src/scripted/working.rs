@@ -161,7 +161,7 @@ fn a_run_is_refused_unless_its_plans_read_block_by_block() {
     let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
     let engine = opened(&script, &folder);
     let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
-    let run = RunPlan { schemas: &schemas, sessions: 2, redo: None, scans: false };
+    let run = RunPlan { schemas: &schemas, sessions: 2, redo: None, scans: false, stop: None };
     script.fails("ALTER SYSTEM CHECKPOINT", 1031);
     let notes = engine.before_run(&run).unwrap();
     assert!(notes.len() == 1 && notes[0].contains("GRANT ALTER SYSTEM"), "{notes:?}");
