@@ -279,11 +279,15 @@ fn a_warm_cache_reads_nothing() {
 fn an_older_procedure_is_replaced_before_a_run() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     loaded.sql("UPDATE pg_proc SET prosrc = 'BEGIN END' WHERE proname = 'slob_batch'");
+    // One with other arguments stays beside the new one unless it is removed.
+    loaded.sql("CREATE PROCEDURE slob1.slob_batch(kinds smallint[]) LANGUAGE sql AS ''");
     loaded.engine.before_run(&RUN).expect("all is well");
     let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
     let mut outcome = Outcome::new();
     session.execute(&batch(0, 3, 1, 5), None, &mut outcome).expect("it runs");
     assert_eq!(outcome.ops().len(), 5);
+    loaded.sql("CREATE PROCEDURE slob1.slob_batch(kinds smallint[]) LANGUAGE sql AS ''");
+    loaded.engine.drop_schema(FIRST).expect("it is gone with all of them");
 }
 
 #[rstest]
