@@ -75,6 +75,37 @@ fn blocks_seen_are_blocks_counted(#[case] version: Version) {
     assert_eq!(delta.get(Counter::PhysicalReadRequests).is_some(), version == Version::V18);
 }
 
+/// What a read took is a quotient: its two numbers must be of the same reads.
+#[rstest]
+#[case(Version::V15)]
+#[case(Version::V18)]
+fn reads_of_another_database_count_with_their_time_or_not_at_all(#[case] version: Version) {
+    let settings = [("shared_buffers", "1MB"), ("track_io_timing", "on"), ("autovacuum", "off")];
+    let Some(loaded) = loaded(version, &settings, &[]) else { return };
+    loaded.cluster.sql("CREATE TABLE other AS SELECT i, repeat('x', 1000) FROM generate_series(1, 40000) i");
+    let before = loaded.engine.snapshot().expect("readable");
+    loaded.cluster.sql("SELECT count(*) FROM other");
+    let begun = Instant::now();
+    let blocks_of_other = "SELECT blks_read FROM pg_stat_database WHERE datname = 'postgres'";
+    while loaded.admin().query_one(blocks_of_other, &[]).expect("an answer").get::<_, i64>(0) < 5000 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "its reads were not counted");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let reads = delta
+        .get(Counter::PhysicalReadRequests)
+        .or_else(|| delta.get(Counter::PhysicalReads))
+        .expect("counted");
+    let time_ns = delta.get(Counter::PhysicalReadTimeNs).expect("timed");
+    let all_ms: f64 = {
+        let sql = "SELECT sum(blk_read_time) FROM pg_stat_database WHERE datname = 'postgres'";
+        loaded.admin().query_one(sql, &[]).expect("an answer").get(0)
+    };
+    let counts = version == Version::V18;
+    assert_eq!(reads > 100, counts, "{reads} reads");
+    assert_eq!(time_ns as f64 > all_ms * 0.2e6, counts, "{time_ns} ns of {all_ms} ms");
+}
+
 #[rstest]
 #[case(Version::V15)]
 #[case(Version::V18)]
