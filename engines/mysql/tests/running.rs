@@ -3,6 +3,7 @@
 mod common;
 mod server;
 
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -271,4 +272,23 @@ fn the_process_is_that_of_this_server() {
     assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
     let by_socket = open(&loaded.server.socket_target("root"), &options(&[])).expect("it opens");
     assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
+}
+
+/// As through the published port of a container, or a tunnel.
+#[test]
+fn a_server_behind_loopback_whose_process_is_not_seen_is_not_taken_for_one_of_this_host() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let data_path = || loaded.engine.server().expect("readable").data_path;
+    let notes = || loaded.engine.before_run(&RUN).expect("all is well").join("\n");
+    assert!(data_path().is_some() && !notes().contains("not seen"));
+    let files: [String; 2] = ["@@pid_file", "@@socket"].map(|file| {
+        let name: Option<String> =
+            loaded.server.admin().query_first(format!("SELECT {file}")).expect("an answer");
+        name.expect("a path")
+    });
+    files
+        .iter()
+        .for_each(|file| fs::remove_file(loaded.server.data_folder().join(file)).expect("it was there"));
+    assert_eq!((data_path(), loaded.engine.processes()), (None, None));
+    assert!(notes().contains("not seen on this host"), "{}", notes());
 }

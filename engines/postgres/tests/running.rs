@@ -288,6 +288,23 @@ fn processes_are_those_of_this_server() {
     drop(session);
 }
 
+/// As through the published port of a container, or a tunnel.
+#[test]
+fn a_server_behind_loopback_whose_processes_are_not_seen_is_not_taken_for_one_of_this_host() {
+    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let data_folder = loaded.cluster.data_folder();
+    assert_eq!(loaded.as_superuser().server().expect("readable").data_path, Some(data_folder));
+    let Loaded { mut cluster, target, engine } = loaded;
+    drop(engine);
+    if !cluster.restart_apart() {
+        return;
+    }
+    let engine = open(&target.replace("plain@", "postgres@"), &options(&[])).expect("it opens");
+    assert_eq!((engine.server().expect("readable").data_path, engine.processes()), (None, None));
+    let notes = engine.before_run(&RUN).expect("all is well");
+    assert!(notes.len() == 1 && notes[0].contains("not seen on this host"), "{notes:?}");
+}
+
 #[test]
 fn a_warm_cache_reads_nothing() {
     let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "64MB")], &[("PREWARM", "cache")]) else {
