@@ -73,6 +73,21 @@ fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place:
     assert_eq!(outcome.ops().len(), 20 - first);
 }
 
+#[test]
+fn an_error_names_its_operation_in_words() {
+    let settings = ["innodb-lock-wait-timeout=1"];
+    let Some(loaded) = loaded(&settings, &[("LOOP", "client")]) else { return };
+    let mut admin = loaded.server.admin();
+    let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
+    lock.query_drop("SELECT pos FROM slob1.cf1 FOR UPDATE").expect("all rows");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let all = batch(100, 64, 3, 1);
+    let error = session.execute(&all, None, &mut Outcome::new()).expect_err("the rows are locked");
+    let slob_method::Action::Update(range, _) = all.ops()[0].action else { panic!("{all:?}") };
+    let words = format!("session 0, UPDATE of keys {} to {} in schema 1: ", range.first, range.end() - 1);
+    assert!(error.to_string().starts_with(&words), "{error}");
+}
+
 #[rstest]
 #[case("server")]
 #[case("client")]
