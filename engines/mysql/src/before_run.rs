@@ -12,6 +12,8 @@ use crate::error::failed;
 use crate::names::plain;
 use crate::{capacity, catalog, flush, plans, procedure, quiet};
 
+const NOT_SEEN: &str = "The server is reached without a network, but its process is not seen on this host (it may be in a container, at the end of a tunnel, or hidden from this account), so its CPU and the device behind its data are not known.";
+
 /// Brings the servers to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
 ///
@@ -35,6 +37,9 @@ pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, E
         notes.extend(said);
         let (connector, endpoint) = (&inner.connector, server.endpoint());
         notes.extend(server.with(connector, |conn| flush::flush(conn, connector, endpoint, run))?);
+    }
+    if inner.connector.is_local(0) && !inner.is_here() {
+        notes.push(NOT_SEEN.into());
     }
     if inner.connector.endpoints() > 1 {
         notes.push(

@@ -106,6 +106,12 @@ impl Inner {
         complete.get(&schema).map(|load| load.content().update_text())
     }
 
+    /// Whether the process of the first server is seen on this machine. A loopback address alone says little: a port of a container
+    /// or the end of a tunnel may listen there.
+    pub(crate) fn is_here(&self) -> bool {
+        self.servers.first().is_some_and(|server| server.process(&self.connector).is_some())
+    }
+
     fn forget(&self, schema: SchemaNo) {
         self.complete.lock().unwrap_or_else(PoisonError::into_inner).remove(&schema);
     }
@@ -116,7 +122,8 @@ struct MysqlEngine(Arc<Inner>);
 impl Engine for MysqlEngine {
     fn server(&self) -> Result<Server, EngineError> {
         let Inner { look, connector, product, loop_place, .. } = &*self.0;
-        look.with(connector, |conn| settings::describe(conn, product, *loop_place, connector.is_local(0)))
+        let here = self.0.is_here();
+        look.with(connector, |conn| settings::describe(conn, product, *loop_place, here))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {

@@ -1,5 +1,7 @@
 //! The servers behind the endpoints, watched each by itself.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mysql::Conn;
@@ -11,6 +13,8 @@ use crate::engine::Product;
 use crate::error::failed;
 use crate::link::Links;
 use crate::{counters, processes, sampler, session, waits};
+
+const STEP: &str = "telling servers apart";
 
 /// What an endpoint leads to.
 pub(crate) struct Watched {
@@ -26,31 +30,54 @@ pub(crate) struct Watched {
 /// # Errors
 /// If one can't be reached: a run needs them all.
 pub(crate) fn watch(connector: &Connector) -> Result<Vec<Watched>, EngineError> {
-    let mut known = Vec::new();
-    (0..connector.endpoints())
-        .map(|endpoint| {
-            let links = Links::new(session::SETTINGS, endpoint);
-            let same_as = if connector.endpoints() == 1 {
-                None
-            } else {
-                let identity = links.with(connector, identity)?;
-                let earlier = known.iter().position(|other| *other == identity);
-                known.push(identity);
-                earlier
-            };
-            Ok(Watched { endpoint, same_as, links, sampler: Mutex::default() })
-        })
-        .collect()
+    let endpoints = connector.endpoints();
+    let mut all: Vec<Watched> = Vec::with_capacity(endpoints);
+    let mut identities = Vec::with_capacity(endpoints);
+    for endpoint in 0..endpoints {
+        let links = Links::new(session::SETTINGS, endpoint);
+        let mut same_as = None;
+        if endpoints > 1 {
+            let own = links.with(connector, identity)?;
+            for earlier in all.iter().filter(|earlier| earlier.is_first()) {
+                if identities[earlier.endpoint] == own && is_same(connector, &earlier.links, &links)? {
+                    same_as = Some(earlier.endpoint);
+                    break;
+                }
+            }
+            identities.push(own);
+        }
+        all.push(Watched { endpoint, same_as, links, sampler: Mutex::default() });
+    }
+    Ok(all)
 }
 
-/// What two servers never share, and every role may see; MySQL has a number of its own for it.
+/// What every role may see of a server, and what is the same through every endpoint of it. Servers that were cloned (machines,
+/// containers) may share all of it.
 fn identity(conn: &mut Conn) -> Result<String, EngineError> {
-    let step = "telling servers apart";
     let sql = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@socket, @@pid_file)";
-    let place: Option<String> = conn.query_first(sql).map_err(|error| failed(step, &error))?;
+    let place: Option<String> = conn.query_first(sql).map_err(|error| failed(STEP, &error))?;
     let uuid: Option<(String, String)> =
-        conn.query_first("SHOW GLOBAL VARIABLES LIKE 'server_uuid'").map_err(|error| failed(step, &error))?;
+        conn.query_first("SHOW GLOBAL VARIABLES LIKE 'server_uuid'").map_err(|error| failed(STEP, &error))?;
     Ok(uuid.map_or_else(|| place.unwrap_or_default(), |(_, uuid)| uuid))
+}
+
+/// Whether two endpoints lead to one server: a lock that is taken through the one is then seen through the other. No cluster
+/// shares such locks among its nodes; where they are forbidden for that reason, equal identities must do.
+fn is_same(connector: &Connector, one: &Links, other: &Links) -> Result<bool, EngineError> {
+    let fail = |error: mysql::Error| failed(STEP, &error);
+    one.with(connector, |holder| {
+        let name = format!("slob-{:016x}-{}", RandomState::new().hash_one(STEP), holder.connection_id());
+        let Ok(Some(Some(true))) =
+            holder.query_first::<Option<bool>, _>(format!("SELECT GET_LOCK('{name}', 0)"))
+        else {
+            return Ok(true);
+        };
+        let user = other.with(connector, |asker| {
+            asker.query_first::<Option<u64>, _>(format!("SELECT IS_USED_LOCK('{name}')")).map_err(fail)
+        });
+        holder.query_drop(format!("DO RELEASE_LOCK('{name}')")).map_err(fail)?;
+        Ok(user?.flatten().is_some())
+    })
 }
 
 impl Watched {

@@ -84,7 +84,7 @@ impl Found {
     }
 }
 
-/// Describes the server.
+/// Describes the server; `here` says whether it is known to run on this machine.
 ///
 /// # Errors
 /// If it can't be asked.
@@ -92,7 +92,7 @@ pub(crate) fn describe(
     conn: &mut Conn,
     product: &Product,
     loop_place: LoopPlace,
-    local: bool,
+    here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
     let found = Found::ask(conn).map_err(|error| failed(step, &error))?;
@@ -103,7 +103,7 @@ pub(crate) fn describe(
     })?;
     let direct_io = found.direct_io();
     let blocks = loaded_blocks(conn)?;
-    let memory = memory_bytes().filter(|_| local);
+    let memory = memory_bytes().filter(|_| here);
     Ok(Server {
         product: product.name().into(),
         version: product.version.clone(),
@@ -120,7 +120,7 @@ pub(crate) fn describe(
             cancel: true,
             direct_io,
         },
-        data_path: data_folder(conn).filter(|_| local).filter(|path| path.is_dir()),
+        data_path: data_folder(conn).filter(|_| here).filter(|path| path.is_dir()),
     })
 }
 

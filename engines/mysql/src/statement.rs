@@ -75,7 +75,7 @@ pub(crate) fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool), Engi
     };
     let known = !hot || (plan.hot_schema && op.schema == SchemaNo::FIRST);
     kind.filter(|_| known).map(|kind| (kind, hot)).ok_or_else(|| {
-        let step = format!("session {}, {:?} in schema {}", plan.number, op.action, op.schema);
+        let step = format!("session {}, {op}", plan.number);
         EngineError::new(ErrorKind::Usage, step, "the session was not opened for such an operation")
     })
 }

@@ -3,6 +3,7 @@
 mod common;
 mod server;
 
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,6 +71,21 @@ fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place:
     rest.advance(first);
     session.execute(&rest, None, &mut outcome).expect("the lock is gone");
     assert_eq!(outcome.ops().len(), 20 - first);
+}
+
+#[test]
+fn an_error_names_its_operation_in_words() {
+    let settings = ["innodb-lock-wait-timeout=1"];
+    let Some(loaded) = loaded(&settings, &[("LOOP", "client")]) else { return };
+    let mut admin = loaded.server.admin();
+    let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
+    lock.query_drop("SELECT pos FROM slob1.cf1 FOR UPDATE").expect("all rows");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let all = batch(100, 64, 3, 1);
+    let error = session.execute(&all, None, &mut Outcome::new()).expect_err("the rows are locked");
+    let slob_method::Action::Update(range, _) = all.ops()[0].action else { panic!("{all:?}") };
+    let words = format!("session 0, UPDATE of keys {} to {} in schema 1: ", range.first, range.end() - 1);
+    assert!(error.to_string().starts_with(&words), "{error}");
 }
 
 #[rstest]
@@ -271,4 +287,23 @@ fn the_process_is_that_of_this_server() {
     assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
     let by_socket = open(&loaded.server.socket_target("root"), &options(&[])).expect("it opens");
     assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
+}
+
+/// As through the published port of a container, or a tunnel.
+#[test]
+fn a_server_behind_loopback_whose_process_is_not_seen_is_not_taken_for_one_of_this_host() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let data_path = || loaded.engine.server().expect("readable").data_path;
+    let notes = || loaded.engine.before_run(&RUN).expect("all is well").join("\n");
+    assert!(data_path().is_some() && !notes().contains("not seen"));
+    let files: [String; 2] = ["@@pid_file", "@@socket"].map(|file| {
+        let name: Option<String> =
+            loaded.server.admin().query_first(format!("SELECT {file}")).expect("an answer");
+        name.expect("a path")
+    });
+    files
+        .iter()
+        .for_each(|file| fs::remove_file(loaded.server.data_folder().join(file)).expect("it was there"));
+    assert_eq!((data_path(), loaded.engine.processes()), (None, None));
+    assert!(notes().contains("not seen on this host"), "{}", notes());
 }

@@ -5,15 +5,15 @@ DECLARE
   j    integer := 1;
   n    bigint;
   h    text;
-  due  boolean := coalesce(pauses[1] < 0, false);
+  is_open boolean := cardinality(dues) > 0;
   t0   timestamptz := t;
 {texts}BEGIN
   times[1] := t;
   FOR i IN 1 .. cardinality(kinds) LOOP
     EXIT WHEN t >= stop;
-    IF due THEN
-      IF t0 - pauses[i] * interval '1 microsecond' > t THEN
-        PERFORM pg_sleep(extract(epoch FROM least(t0 - pauses[i] * interval '1 microsecond', stop) - clock_timestamp()));
+    IF is_open THEN
+      IF t0 + dues[i] * interval '1 microsecond' > t THEN
+        PERFORM pg_sleep(extract(epoch FROM least(t0 + dues[i] * interval '1 microsecond', stop) - clock_timestamp()));
       END IF;
       t := clock_timestamp();
       EXIT WHEN t >= stop;

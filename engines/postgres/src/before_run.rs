@@ -12,6 +12,8 @@ use crate::namespace::namespace;
 use crate::options::LoopPlace;
 use crate::{capacity, place, plans, procedure};
 
+const NOT_SEEN: &str = "The server is reached without a network, but its processes are not seen on this host (it may be in a container, at the end of a tunnel, or hidden from this account), so its CPU and the device behind its data are not known.";
+
 /// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
 ///
@@ -34,7 +36,9 @@ pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, E
         if inner.options.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
-        if inner.connector.is_local(0) && place::of_tables(client, None).is_none() {
+        if inner.connector.is_local(0) && !inner.is_here() {
+            notes.push(NOT_SEEN.into());
+        } else if inner.connector.is_local(0) && place::of_tables(client, None).is_none() {
             notes.push("The role may not see data_directory, so the device behind the data is not known: GRANT pg_read_all_settings to it, or run as a superuser.".into());
         }
         if !inner.version.can_flush() {

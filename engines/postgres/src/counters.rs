@@ -33,6 +33,7 @@ pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Counte
 fn query(version: ServerVersion) -> String {
     [
         include_str!("../sql/counters_database.sql"),
+        reads(version),
         writes(version),
         checkpoints(version),
         log(version),
@@ -41,12 +42,25 @@ fn query(version: ServerVersion) -> String {
     .concat()
 }
 
+/// The time of reads, and the number that it is divided by: both of all databases since requests are counted, else both, the
+/// other being the blocks read, of ours.
+fn reads(version: ServerVersion) -> &'static str {
+    if version >= ServerVersion::major(18) {
+        ",\n(SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_read_requests,
+          CASE WHEN current_setting('track_io_timing')::boolean
+               THEN (SELECT (sum(read_time) * 1e6)::bigint FROM pg_stat_io WHERE object = 'relation') END
+              AS physical_read_time_ns"
+    } else {
+        ",\nCASE WHEN current_setting('track_io_timing')::boolean THEN (d.blk_read_time * 1e6)::bigint END
+              AS physical_read_time_ns"
+    }
+}
+
 /// Blocks of tables and indexes written by any process.
 fn writes(version: ServerVersion) -> &'static str {
     if version >= ServerVersion::major(18) {
         ",\n(SELECT sum(write_bytes)::bigint / block.bytes FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
-          (SELECT sum(write_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes,
-          (SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_read_requests"
+          (SELECT sum(write_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes"
     } else if version >= ServerVersion::major(16) {
         ",\n(SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
           (SELECT sum(writes * op_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes"

@@ -104,6 +104,12 @@ impl Inner {
         complete.get(&schema).map(|load| load.content().update_text())
     }
 
+    /// Whether the processes of the first server are seen on this machine. A loopback address alone says little: a port of a
+    /// container or the end of a tunnel may listen there.
+    pub(crate) fn is_here(&self) -> bool {
+        self.servers.first().is_some_and(|server| server.processes(&self.connector).is_some())
+    }
+
     /// Work on a schema that needs locks; when they are not had in time, the error names who holds them.
     fn loading<T>(
         &self,
@@ -133,7 +139,8 @@ struct PostgresEngine(Arc<Inner>);
 impl Engine for PostgresEngine {
     fn server(&self) -> Result<Server, EngineError> {
         let Inner { look, connector, options, version, .. } = &*self.0;
-        look.with(connector, |client| settings::describe(client, *version, options, connector.is_local(0)))
+        let here = self.0.is_here();
+        look.with(connector, |client| settings::describe(client, *version, options, here))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {

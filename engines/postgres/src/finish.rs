@@ -119,19 +119,16 @@ pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<(), E
     let step = format!("removing {ns}");
     catalog::require_marked(client, schema, &step)?;
     let mut transaction = client.transaction().map_err(|error| failed(step.as_str(), &error))?;
-    let sql = format!(
-        "SET LOCAL lock_timeout = '{}s';
-         DROP TABLE IF EXISTS {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice;
-         DROP PROCEDURE IF EXISTS {ns}.{};
-         DROP SCHEMA {ns} RESTRICT",
-        locks::DROP_PATIENCE.as_secs(),
-        procedure::SIGNATURE
-    );
-    transaction.batch_execute(&sql).and_then(|()| transaction.commit()).map_err(|error| {
-        match error.code().map(postgres::error::SqlState::code) {
+    let lock_timeout = format!("SET LOCAL lock_timeout = '{}s'", locks::DROP_PATIENCE.as_secs());
+    let tables = format!("DROP TABLE IF EXISTS {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice");
+    transaction
+        .batch_execute(&format!("{lock_timeout}; {tables}"))
+        .and_then(|()| procedure::remove(&mut transaction, schema))
+        .and_then(|()| transaction.batch_execute(&format!("DROP SCHEMA {ns} RESTRICT")))
+        .and_then(|()| transaction.commit())
+        .map_err(|error| match error.code().map(postgres::error::SqlState::code) {
             Some("2BP01") => failed(step, &error)
                 .with_advice("it holds objects that slob did not make: move or drop them first"),
             _ => failed(step, &error),
-        }
-    })
+        })
 }

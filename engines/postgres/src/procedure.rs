@@ -14,9 +14,6 @@ use slob_method::{COLUMNS, SchemaNo, Table, UpdateText};
 use crate::error::failed;
 use crate::namespace::{namespace, table};
 
-/// Name and types of the arguments, as a CALL and a DROP need them.
-pub(crate) const SIGNATURE: &str =
-    "slob_batch(smallint[], bigint[], bigint[], bigint[], integer[], bigint, timestamptz[], bigint[])";
 const NAME: &str = "slob_batch";
 /// Since this version, sessions can be told to publish their statistics when they become idle.
 const FLUSH_SINCE: u32 = 150_000;
@@ -132,26 +129,48 @@ pub(crate) fn install(
     let version = "SELECT current_setting('server_version_num')::integer";
     let version: i32 = client.query_one(version, &[]).and_then(|row| row.try_get(0)).map_err(fail)?;
     let body = body(load, schema, version.unsigned_abs());
-    let found =
-        "SELECT p.prosrc FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-                 WHERE n.nspname = $1 AND p.proname = $2";
-    let found = client.query_opt(found, &[&format!("slob{schema}"), &NAME]).map_err(fail)?;
-    if let Some(row) = found
-        && row.try_get::<_, String>(0).map_err(fail)? == body
-    {
+    let found = found(client, schema).map_err(fail)?;
+    if matches!(&found[..], [(_, source)] if *source == body) {
         return Ok(());
     }
+    // All at once. Another release's may take other arguments, and would then stay beside ours.
     let sql = format!(
-        "CREATE OR REPLACE PROCEDURE {}.{NAME}({}) LANGUAGE plpgsql AS $slob${body}$slob$",
+        "{}CREATE PROCEDURE {}.{NAME}({}) LANGUAGE plpgsql AS $slob${body}$slob$",
+        drops(&found),
         namespace(schema),
         include_str!("../sql/batch_arguments.sql")
     );
     client.batch_execute(&sql).map_err(fail)
 }
 
+/// Removes the procedures of a schema, whichever release of ours made them.
+///
+/// # Errors
+/// If they can't be removed.
+pub(crate) fn remove(client: &mut impl GenericClient, schema: SchemaNo) -> Result<(), postgres::Error> {
+    let found = found(client, schema)?;
+    client.batch_execute(&drops(&found))
+}
+
+/// Signature and source of the procedures of our name.
+fn found(
+    client: &mut impl GenericClient,
+    schema: SchemaNo,
+) -> Result<Vec<(String, String)>, postgres::Error> {
+    let sql = "SELECT p.oid::pg_catalog.regprocedure::text, p.prosrc
+               FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+               WHERE n.nspname = $1 AND p.proname = $2";
+    let rows = client.query(sql, &[&format!("slob{schema}"), &NAME])?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+fn drops(found: &[(String, String)]) -> String {
+    found.iter().map(|(signature, _)| format!("DROP PROCEDURE {signature};\n")).collect()
+}
+
 /// The statement that executes a batch in the server.
 pub(crate) fn call(schema: SchemaNo) -> String {
-    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, '{{}}', '{{}}')", namespace(schema))
+    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, '{{}}', '{{}}')", namespace(schema))
 }
 
 #[cfg(test)]

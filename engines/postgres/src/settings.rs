@@ -68,7 +68,7 @@ impl Found {
     }
 }
 
-/// Describes the server.
+/// Describes the server; `here` says whether it is known to run on this machine.
 ///
 /// # Errors
 /// If it can't be asked.
@@ -76,7 +76,7 @@ pub(crate) fn describe(
     client: &mut Client,
     version: ServerVersion,
     options: &Options,
-    local: bool,
+    here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
     let found = Found::ask(client, step)?;
@@ -96,7 +96,7 @@ pub(crate) fn describe(
         product: "PostgreSQL".into(),
         version: get(&row, 0, step)?,
         block_bytes,
-        advice: advice(&found, blocks, buffers, direct_io, memory_blocks(block_bytes).filter(|_| local)),
+        advice: advice(&found, blocks, buffers, direct_io, memory_blocks(block_bytes).filter(|_| here)),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,
@@ -108,7 +108,7 @@ pub(crate) fn describe(
             cancel: true,
             direct_io,
         },
-        data_path: data_path.filter(|_| local).filter(|path| path.is_dir()),
+        data_path: data_path.filter(|_| here).filter(|path| path.is_dir()),
     })
 }
 

@@ -75,6 +75,37 @@ fn blocks_seen_are_blocks_counted(#[case] version: Version) {
     assert_eq!(delta.get(Counter::PhysicalReadRequests).is_some(), version == Version::V18);
 }
 
+/// What a read took is a quotient: its two numbers must be of the same reads.
+#[rstest]
+#[case(Version::V15)]
+#[case(Version::V18)]
+fn reads_of_another_database_count_with_their_time_or_not_at_all(#[case] version: Version) {
+    let settings = [("shared_buffers", "1MB"), ("track_io_timing", "on"), ("autovacuum", "off")];
+    let Some(loaded) = loaded(version, &settings, &[]) else { return };
+    loaded.cluster.sql("CREATE TABLE other AS SELECT i, repeat('x', 1000) FROM generate_series(1, 40000) i");
+    let before = loaded.engine.snapshot().expect("readable");
+    loaded.cluster.sql("SELECT count(*) FROM other");
+    let begun = Instant::now();
+    let blocks_of_other = "SELECT blks_read FROM pg_stat_database WHERE datname = 'postgres'";
+    while loaded.admin().query_one(blocks_of_other, &[]).expect("an answer").get::<_, i64>(0) < 5000 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "its reads were not counted");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let reads = delta
+        .get(Counter::PhysicalReadRequests)
+        .or_else(|| delta.get(Counter::PhysicalReads))
+        .expect("counted");
+    let time_ns = delta.get(Counter::PhysicalReadTimeNs).expect("timed");
+    let all_ms: f64 = {
+        let sql = "SELECT sum(blk_read_time) FROM pg_stat_database WHERE datname = 'postgres'";
+        loaded.admin().query_one(sql, &[]).expect("an answer").get(0)
+    };
+    let counts = version == Version::V18;
+    assert_eq!(reads > 100, counts, "{reads} reads");
+    assert_eq!(time_ns as f64 > all_ms * 0.2e6, counts, "{time_ns} ns of {all_ms} ms");
+}
+
 #[rstest]
 #[case(Version::V15)]
 #[case(Version::V18)]
@@ -257,6 +288,23 @@ fn processes_are_those_of_this_server() {
     drop(session);
 }
 
+/// As through the published port of a container, or a tunnel.
+#[test]
+fn a_server_behind_loopback_whose_processes_are_not_seen_is_not_taken_for_one_of_this_host() {
+    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let data_folder = loaded.cluster.data_folder();
+    assert_eq!(loaded.as_superuser().server().expect("readable").data_path, Some(data_folder));
+    let Loaded { mut cluster, target, engine } = loaded;
+    drop(engine);
+    if !cluster.restart_apart() {
+        return;
+    }
+    let engine = open(&target.replace("plain@", "postgres@"), &options(&[])).expect("it opens");
+    assert_eq!((engine.server().expect("readable").data_path, engine.processes()), (None, None));
+    let notes = engine.before_run(&RUN).expect("all is well");
+    assert!(notes.len() == 1 && notes[0].contains("not seen on this host"), "{notes:?}");
+}
+
 #[test]
 fn a_warm_cache_reads_nothing() {
     let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "64MB")], &[("PREWARM", "cache")]) else {
@@ -279,11 +327,15 @@ fn a_warm_cache_reads_nothing() {
 fn an_older_procedure_is_replaced_before_a_run() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     loaded.sql("UPDATE pg_proc SET prosrc = 'BEGIN END' WHERE proname = 'slob_batch'");
+    // One with other arguments stays beside the new one unless it is removed.
+    loaded.sql("CREATE PROCEDURE slob1.slob_batch(kinds smallint[]) LANGUAGE sql AS ''");
     loaded.engine.before_run(&RUN).expect("all is well");
     let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
     let mut outcome = Outcome::new();
     session.execute(&batch(0, 3, 1, 5), None, &mut outcome).expect("it runs");
     assert_eq!(outcome.ops().len(), 5);
+    loaded.sql("CREATE PROCEDURE slob1.slob_batch(kinds smallint[]) LANGUAGE sql AS ''");
+    loaded.engine.drop_schema(FIRST).expect("it is gone with all of them");
 }
 
 #[rstest]

@@ -23,7 +23,7 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether the server is on this machine for sure.
+    /// Whether it is reached without a network. What listens there may pass everything on: a tunnel, a port of a container.
     pub(super) fn is_local(&self) -> bool {
         match self {
             Self::Socket(_) => true,

@@ -129,7 +129,8 @@ impl Connector {
         self.endpoints.iter().map(ToString::to_string).collect()
     }
 
-    /// Whether an endpoint is on this machine: a unix socket, a loopback address, or `localhost`.
+    /// Whether an endpoint is reached without a network: a unix socket, a loopback address, or `localhost`. The server behind it
+    /// need not be here.
     pub(crate) fn is_local(&self, endpoint: usize) -> bool {
         self.place(endpoint).is_local()
     }

@@ -89,7 +89,7 @@ fn keys(range: KeyRange) -> Vec<Value> {
 impl Perform for ClientSession {
     fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
         let class = classify(op, &self.plan)?;
-        let step = || format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema);
+        let step = || format!("session {}, {op}", self.plan.number);
         let Some((_, statement)) = self.statements.iter().find(|(key, _)| *key == class).cloned() else {
             let message = "the session was not opened for such an operation";
             return Err(EngineError::new(ErrorKind::Usage, step(), message));
@@ -102,7 +102,7 @@ impl Perform for ClientSession {
         result.map_err(|error| {
             // After a lock wait the transaction is still open, with what it had done.
             let _ = self.conn.query_drop("ROLLBACK");
-            failed(format!("session {}, {:?} in schema {}", self.plan.number, op.action, op.schema), &error)
+            failed(format!("session {}, {op}", self.plan.number), &error)
         })
     }
 }

@@ -131,6 +131,15 @@ impl MariaDb {
         self.begin()
     }
 
+    /// The same with more settings, which take the place of those it has.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub(crate) fn restart_with(&mut self, settings: &[String]) -> Result<(), String> {
+        self.settings.extend_from_slice(settings);
+        self.restart()
+    }
+
     fn socket(&self) -> PathBuf {
         self.folder.path().join("s")
     }

@@ -40,7 +40,7 @@ impl Endpoint {
         Self { place, port, addresses: OnceLock::new() }
     }
 
-    /// Whether the server is on this machine for sure.
+    /// Whether it is reached without a network. What listens there may pass everything on: a tunnel, a port of a container.
     pub(super) fn is_local(&self) -> bool {
         match &self.place {
             Place::Socket(_) => true,

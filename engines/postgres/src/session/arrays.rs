@@ -1,5 +1,7 @@
 //! A batch as the arrays that the procedure takes.
 
+use std::time::Duration;
+
 use slob_engine::{EngineError, SessionPlan};
 use slob_method::{Action, Batch};
 
@@ -14,9 +16,10 @@ pub(super) struct Arrays {
     pub(super) ends: Vec<i64>,
     /// Empty where no operation is an UPDATE.
     pub(super) stamps: Vec<i64>,
-    /// Pauses in microseconds, or, in an open loop, how long after the first moment each operation is due, with a
-    /// minus sign. Empty where no operation pauses.
-    pub(super) pauses: Vec<i32>,
+    /// In microseconds. Empty where no operation pauses.
+    pub(super) pauses: Vec<i64>,
+    /// How long after the first moment each operation is due, in microseconds. Empty in a closed loop.
+    pub(super) dues: Vec<i64>,
 }
 
 impl Arrays {
@@ -31,6 +34,7 @@ impl Arrays {
         self.ends.clear();
         self.stamps.clear();
         self.pauses.clear();
+        self.dues.clear();
         for op in ops {
             let (kind, hot) = classify(op, plan)?;
             self.kinds.push(kind as i16 + if hot { Kind::HOT } else { 0 });
@@ -47,15 +51,55 @@ impl Arrays {
                 Action::Select(_) | Action::Scan => 0,
             }));
         }
-        if batch.dues_ns().is_some() {
-            let due = |index| batch.not_before(index).map_or(0, |wait| wait.as_micros());
-            // One that is late already is told apart from one without a time by its minus sign.
-            let wait = |index| -i32::try_from(due(index).max(1)).unwrap_or(i32::MAX);
-            self.pauses.extend((0..ops.len()).map(wait));
-        } else if ops.iter().any(|op| op.pause_us > 0) {
-            // A pause of more than half an hour is as good as that.
-            self.pauses.extend(ops.iter().map(|op| i32::try_from(op.pause_us).unwrap_or(i32::MAX)));
+        if ops.iter().any(|op| op.pause_us > 0) {
+            self.pauses.extend(ops.iter().map(|op| i64::from(op.pause_us)));
         }
+        // Rounded up: none may begin too early.
+        let due_us = |wait: Duration| i64::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX);
+        self.dues.extend((0..ops.len()).map_while(|index| batch.not_before(index)).map(due_us));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_method::{KeyRange, Op, RowContent, SchemaNo};
+    use std::sync::Arc;
+
+    fn plan() -> SessionPlan {
+        SessionPlan {
+            attempt: 0,
+            number: 0,
+            home: SchemaNo::FIRST,
+            hot_schema: false,
+            scans: false,
+            redo: None,
+            update_text: Arc::new(RowContent::new(1, false).update_text()),
+        }
+    }
+
+    fn pausing(pause_us: u32) -> Op {
+        let action = Action::Select(KeyRange { first: 7, blocks: 3 });
+        Op { action, schema: SchemaNo::FIRST, pause_us }
+    }
+
+    #[test]
+    fn the_longest_pause_is_carried_whole() {
+        let mut arrays = Arrays::default();
+        arrays.fill(&Batch::from(vec![pausing(0), pausing(u32::MAX)]), &plan()).unwrap();
+        assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[0, 4_294_967_295][..], &[][..]));
+        arrays.fill(&Batch::from(vec![pausing(0); 2]), &plan()).unwrap();
+        assert!(arrays.pauses.is_empty() && arrays.stamps.is_empty());
+    }
+
+    #[test]
+    fn what_is_due_is_due_after_the_batch_was_handed_over() {
+        let mut arrays = Arrays::default();
+        let dues_ns = [900, 1_001, 7_200_000_001_000];
+        let mut batch = Batch::due(dues_ns.map(|due_ns| (pausing(0), due_ns)));
+        batch.hand_over(1_000);
+        arrays.fill(&batch, &plan()).unwrap();
+        assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[][..], &[0, 1, 7_200_000_000][..]));
     }
 }

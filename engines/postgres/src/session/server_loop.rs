@@ -70,10 +70,10 @@ impl ServerSession {
     }
 
     fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>), EngineError> {
-        let Arrays { kinds, firsts, ends, stamps, pauses } = &self.arrays;
+        let Arrays { kinds, firsts, ends, stamps, pauses, dues } = &self.arrays;
         let row = self
             .client
-            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, &run_us])
+            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, &run_us])
             .map_err(|error| locks::named(&self.inner, self.plan.home, failed(self.step.as_str(), &error)))?;
         Ok((get(&row, 0, &self.step)?, get(&row, 1, &self.step)?))
     }

@@ -26,6 +26,9 @@ pub(crate) use version::Version;
 /// Who gets in without a password unless a test says otherwise: everybody.
 const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
 
+/// Processes and shared memory apart from those of the test, ended with the program that starts them.
+const APART: [&str; 5] = ["--pid", "--ipc", "--fork", "--kill-child", "--"];
+
 /// A server with a data folder of its own. Its superuser is `postgres`, its database too.
 #[derive(Debug)]
 pub(crate) struct Cluster {
@@ -34,6 +37,8 @@ pub(crate) struct Cluster {
     account: Account,
     programs: PathBuf,
     port: u16,
+    /// Whether its processes have numbers of their own, which the system of the test does not know.
+    apart: bool,
     folder: TempDir,
 }
 
@@ -69,7 +74,7 @@ impl Cluster {
         let folder =
             tempfile::Builder::new().prefix("slob-pg").tempdir().map_err(|error| error.to_string())?;
         account.give(folder.path())?;
-        let mut cluster = Self { server: None, account, programs, port: 0, folder };
+        let mut cluster = Self { server: None, account, programs, port: 0, apart: false, folder };
         cluster.init()?;
         cluster.append("postgresql.conf", &setting_lines(settings))?;
         cluster.write("pg_hba.conf", &format!("local all postgres trust\n{}\n", access.join("\n")), 0o600)?;
@@ -161,6 +166,23 @@ impl Cluster {
         self.begin()
     }
 
+    /// Starts it again as in a container, where its processes have other numbers than here. False where the system does not allow
+    /// that to this account; stderr says so then.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub(crate) fn restart_apart(&mut self) -> bool {
+        let allowed = Command::new("unshare").args(APART).arg("true").output();
+        self.apart = allowed.is_ok_and(|done| done.status.success());
+        if self.apart {
+            self.restart().expect("it starts");
+        } else {
+            eprintln!("skipped: unshare --pid is not allowed here");
+        }
+        self.apart
+    }
+
     /// Kills one backend; the server ends all others and recovers.
     pub(crate) fn backend_kill(&self, pid: u32) {
         signal_backend(pid, Signal::KILL);
@@ -211,6 +233,14 @@ impl Cluster {
         let log =
             File::options().create(true).append(true).open(&log_path).map_err(|error| error.to_string())?;
         let mut command = self.account.command(&self.programs.join("postgres"));
+        if self.apart {
+            let inner = command;
+            command = Command::new("unshare");
+            command.args(APART).arg(inner.get_program()).args(inner.get_args());
+            for (name, _) in inner.get_envs() {
+                command.env_remove(name);
+            }
+        }
         command.arg("-D").arg(self.data_folder()).arg("-k").arg(self.socket_folder());
         command.args(["-h", "127.0.0.1", "-p", &port.to_string()]).current_dir(self.folder.path());
         let server = Server::spawn(command, log)?;
