@@ -246,3 +246,47 @@ fn a_dry_run_lists_every_run_and_the_time_they_take() {
     assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
     assert!(!folder.path().join("c").exists());
 }
+
+/// A file system that is made in another way is another thing under the same name.
+#[test]
+fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
+    let folder = Folder::new();
+    let plan = |how: &str, after: &str| {
+        format!(
+            "repeats = 1\n{SHORT}[[variant]]\nname = \"a\"\nprepare = \"echo {how} >> log\"\nafter_run = \"{after}\"\n\
+             [[variant]]\nname = \"b\"\n"
+        )
+    };
+    let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
+    folder.write("plan.toml", &plan("xfs", "true"));
+    folder.slob(["campaign", "plan.toml"]).success();
+    assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
+    // What comes after a run changes nothing about it.
+    folder.write("plan.toml", &plan("xfs", "sleep 0"));
+    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
+    folder.write("plan.toml", &plan("ext4", "true"));
+    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    assert_eq!(log(), "xfs\next4\n");
+    let state = state(&folder, "c").unwrap();
+    assert_eq!(state["superseded"].as_array().unwrap().len(), 1, "{state:#}");
+    assert_eq!(attempts(&folder, "c").len(), 2);
+}
+
+#[test]
+fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
+    let folder = Folder::new();
+    folder.write(
+        "plan.toml",
+        &format!(
+            "{}[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n",
+            SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60")
+        ),
+    );
+    let child = start(&folder);
+    wait_for(&folder, 0);
+    thread::sleep(Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert!(folder.path().join("back").exists(), "it was ended with the run");
+}

@@ -137,8 +137,9 @@ impl Inputs {
         self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
         let all = read.kept.len();
         self.labelled |= column.is_some();
-        self.runs.extend(read.kept.into_iter().flatten());
-        let left_out = all - self.runs.len().min(all);
+        let completed: Vec<_> = read.kept.into_iter().flatten().collect();
+        let left_out = all - completed.len();
+        self.runs.extend(completed);
         if left_out > 0 {
             self.notes.push(format!("{input}: {left_out} of {all} runs did not complete and are left out."));
         }

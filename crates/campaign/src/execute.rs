@@ -285,7 +285,10 @@ impl Work<'_> {
             ("CAMPAIGN_SESSIONS", step.sessions.total().to_string()),
             ("CAMPAIGN_REPEAT", step.repeat.to_string()),
         ];
-        match hook.call(&environment, self.stop) {
+        // What puts the system back as it was is needed most where a run was stopped: it ends by itself, or by its timeout.
+        let never = AtomicBool::new(false);
+        let stop = if moment == Moment::AfterRun { &never } else { self.stop };
+        match hook.call(&environment, stop) {
             Ok(()) => Ok(()),
             Err(HookError::Stopped) => Err(Cut::Stopped),
             Err(error) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hook::Moment;
 use crate::order::Order;
 use crate::plan::Sessions;
 
@@ -92,6 +93,25 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// What a variant does to the system before it is measured: its hooks, and those of what it is the same as, but for the
+    /// one after a run.
+    pub(crate) fn before_runs(&self, variant: &str) -> BTreeMap<&str, &str> {
+        let named = |name: &str| self.variants.iter().find(|entry| entry.name == name);
+        let entry = named(variant);
+        let original = entry.and_then(|entry| named(entry.twin_of.as_ref()?));
+        let hooks = original.into_iter().chain(entry).flat_map(|entry| &entry.hooks);
+        let before = hooks.filter(|(moment, _)| **moment != Moment::AfterRun.to_string());
+        before.map(|(moment, command)| (moment.as_str(), command.as_str())).collect()
+    }
+
+    /// The cells of a variant.
+    pub(crate) fn cells_of(
+        &self,
+        variant: &str,
+    ) -> impl Iterator<Item = (&String, &BTreeMap<String, String>)> {
+        self.cells.iter().filter(move |(name, _)| name.split('/').next() == Some(variant))
+    }
+
     /// What differs from another schedule, a phrase each; the first few.
     #[must_use]
     pub fn differences(&self, new: &Self) -> Vec<String> {

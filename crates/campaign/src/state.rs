@@ -1,11 +1,9 @@
 //! How far a campaign is.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::Step;
+use crate::schedule::{Schedule, Step};
 
 /// The version of the file.
 pub(crate) const STATE_VERSION: u32 = 1;
@@ -132,20 +130,23 @@ impl State {
         completed.run.as_deref()
     }
 
-    /// Keeps the attempts at steps whose cell is as it was; the others are set aside.
-    pub(crate) fn amend(
-        &mut self,
-        old: &BTreeMap<String, BTreeMap<String, String>>,
-        new: &BTreeMap<String, BTreeMap<String, String>>,
-        steps: &[Step],
-    ) {
-        let keys: Vec<String> = steps.iter().map(Step::key).collect();
+    /// Keeps the attempts at steps whose cell, and what their variant does before a run, is as it was; the others are set
+    /// aside, and a variant of which any of that changed is to be prepared again.
+    pub(crate) fn amend(&mut self, old: &Schedule, new: &Schedule) {
+        let keys: Vec<String> = new.steps.iter().map(Step::key).collect();
         let same = |attempt: &Attempt| {
+            let cell = &attempt.cell;
+            let variant = cell.split('/').next().unwrap_or_default();
             keys.contains(&attempt.step)
-                && old.get(&attempt.cell).is_some_and(|cell| new.get(&attempt.cell) == Some(cell))
+                && old.cells.get(cell).is_some_and(|there| new.cells.get(cell) == Some(there))
+                && old.before_runs(variant) == new.before_runs(variant)
         };
         let (kept, set_aside) = self.attempts.drain(..).partition(same);
         self.attempts = kept;
         self.superseded.extend::<Vec<Attempt>>(set_aside);
+        self.prepared.retain(|variant| {
+            old.before_runs(variant) == new.before_runs(variant)
+                && old.cells_of(variant).all(|(name, cell)| new.cells.get(name).is_none_or(|now| now == cell))
+        });
     }
 }

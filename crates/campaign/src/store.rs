@@ -54,7 +54,7 @@ impl Store {
                     let changes = old.differences(schedule);
                     return Err(CampaignError::Changed { path: directory.to_path_buf(), changes });
                 }
-                state.amend(&old.cells, &schedule.cells, &schedule.steps);
+                state.amend(&old, schedule);
                 // In this order: a state that knows too little costs a run, one that knows too much would keep a wrong one.
                 write(directory, STATE_FILE, &state)?;
                 write(directory, CAMPAIGN_FILE, schedule)?;

@@ -74,7 +74,7 @@ impl Axis {
         let (format, suffix) = self.unit.ticks();
         let end = |value: f64| number::of(if self.log { value.log10() } else { value });
         let mut axis = json!({
-            "title": { "text": self.title },
+            "title": { "text": super::escape::label(&self.title) },
             "type": if self.log { "log" } else { "linear" },
             "tickformat": format,
             "ticksuffix": suffix,
