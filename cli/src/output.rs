@@ -1,5 +1,6 @@
 //! Data on stdout, talk on stderr.
 
+use std::borrow::Cow;
 use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +12,7 @@ use crate::live;
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
+    let text = if stdout.is_terminal() { for_terminal(text) } else { Cow::Borrowed(text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::failed(format!("writing to stdout: {error}")))
@@ -65,7 +67,19 @@ pub(crate) fn say(line: &str) {
     if live::hold_back(line) {
         return;
     }
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let mut stderr = io::stderr().lock();
+    let line = if stderr.is_terminal() { for_terminal(line) } else { Cow::Borrowed(line) };
+    let _ = writeln!(stderr, "{line}");
+}
+
+/// A text without control codes, which a terminal would carry out: names in it may come from a report, a record or a server of
+/// somebody else.
+fn for_terminal(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
 }
 
 /// Whether talk goes to a terminal that can rewrite its lines.
@@ -84,4 +98,17 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
         .read_line(&mut answer)
         .map_err(|error| Failure::usage(format!("reading the answer: {error}")))?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_speaks_to_the_terminal() {
+        assert_eq!(for_terminal("db file\tsequential read\n"), "db file\tsequential read\n");
+        let title = for_terminal("\u{1b}]52;c;cm0gLXJm\u{7}read \u{9b}8m\r");
+        assert!(!title.chars().any(char::is_control), "{title:?}");
+        assert!(title.contains("read "));
+    }
 }

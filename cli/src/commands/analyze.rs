@@ -106,12 +106,7 @@ impl Inputs {
         let read = Files::read([&path.to_owned()], |named| named.awr_info())?;
         self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
         let text = awr_info_text(&read.kept);
-        let mut runs = awr_info::parse(&text).map_err(Failure::usage)?;
-        // Their megabytes are 2^20 bytes.
-        for redo in runs.iter_mut().filter_map(|run| run.figures.get_mut("redo_bytes_per_s")) {
-            *redo *= 1_048_576.0 / 1e6;
-        }
-        self.runs.extend(runs);
+        self.runs.extend(awr_info::parse(&text).map_err(Failure::usage)?);
         Ok(())
     }
 

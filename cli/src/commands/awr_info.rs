@@ -4,6 +4,7 @@ use clap::ArgMatches;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value as Json, json};
 use slob_awr::info::{AWR_INFO, Named, Value, columns};
+use slob_report::{csv_cell, pipe_cell};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
@@ -53,20 +54,16 @@ fn plain(cell: &Option<Value>) -> String {
 /// The form of `awr_info`: cells that each end with a pipe.
 pub(super) fn pipes(rows: &[Row]) -> String {
     let line = |cells: &mut dyn Iterator<Item = String>| {
-        cells.map(|cell| format!("{}|", cell.replace(['|', '\n', '\r'], "/"))).collect::<String>() + "\n"
+        cells.map(|cell| format!("{}|", pipe_cell(&cell))).collect::<String>() + "\n"
     };
     let head = line(&mut AWR_INFO.iter().map(|head| (*head).to_owned()));
     rows.iter().fold(head, |text, row| text + &line(&mut row.iter().map(plain)))
 }
 
 fn csv(heads: &[&str], rows: &[Row]) -> String {
-    let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    };
-    let head = heads.iter().map(|head| quoted(head)).collect::<Vec<_>>().join(",") + "\n";
+    let head = heads.iter().map(|head| csv_cell(head)).collect::<Vec<_>>().join(",") + "\n";
     rows.iter().fold(head, |text, row| {
-        text + &row.iter().map(|cell| quoted(&plain(cell))).collect::<Vec<_>>().join(",") + "\n"
+        text + &row.iter().map(|cell| csv_cell(&plain(cell))).collect::<Vec<_>>().join(",") + "\n"
     })
 }
 

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+mod cells;
 mod counters;
 pub mod diff;
 pub mod export;
@@ -37,6 +38,7 @@ mod text;
 mod verdicts;
 mod window;
 
+pub use cells::{csv_cell, pipe_cell};
 pub use figures::{CpuFigures, DeviceFigures, Figures, LatencyFigures, LoadFigures, ProbeFigures};
 pub use recheck::{Recheck, recheck, recheck_operations};
 pub use summary::compact_summary;

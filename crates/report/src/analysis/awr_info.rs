@@ -26,7 +26,7 @@ const FIGURES: [(&str, &str, f64); 9] = [
     ("PREADS", READ_RATE, 1.0),
     ("PWRITES", WRITE_RATE, 1.0),
     ("REDO", REDO_RATE, 1.0),
-    ("REDO_MBS", REDO_RATE, 1e6),
+    ("REDO_MBS", REDO_RATE, 1_048_576.0),
     ("EXECUTES", "operations_per_s", 1.0),
     ("LIO", "logical_reads_per_s", 1.0),
     ("DFSR_LAT", "single_read_mean_us", 1.0),

@@ -1,6 +1,7 @@
 //! The tables for spreadsheets.
 
 use super::{Analysis, Cell, Row, Table};
+use crate::csv_cell;
 
 const HEAD: &str =
     "table,model,metric,variant,sessions,runs,slob_r_mean,scaled,mean,low,high,median,cv_percent,latency_us";
@@ -20,7 +21,7 @@ fn of_row(table: &Table, row: &Row) -> Vec<String> {
 fn line(table: &Table, variant: &str, sessions: &str, cell: &Cell) -> String {
     let mut cells: Vec<String> = [table.title.as_str(), &table.model, &table.metric, variant, sessions]
         .into_iter()
-        .map(quoted)
+        .map(csv_cell)
         .collect();
     cells.push(cell.runs.to_string());
     let figures = [
@@ -35,12 +36,4 @@ fn line(table: &Table, variant: &str, sessions: &str, cell: &Cell) -> String {
     ];
     cells.extend(figures.map(|figure| figure.map(|figure| figure.to_string()).unwrap_or_default()));
     cells.join(",")
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
 }

@@ -40,10 +40,12 @@ impl Metric {
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            Self::Reads => "physical reads (blocks) per second".to_owned(),
+            Self::Reads => "physical reads per second (blocks; AWR reports count requests)".to_owned(),
             Self::Redo => "bytes of redo per second".to_owned(),
-            Self::Writes => "physical writes (blocks) per second".to_owned(),
-            Self::ReadWrite => "physical reads and writes (blocks) per second".to_owned(),
+            Self::Writes => "physical writes per second (blocks; AWR reports count requests)".to_owned(),
+            Self::ReadWrite => {
+                "physical reads and writes per second (blocks; AWR reports count requests)".to_owned()
+            }
             Self::Column(column) if column.unit.is_empty() => column.name.to_owned(),
             Self::Column(column) => format!("{} ({})", column.name, column.unit),
         }

@@ -58,7 +58,9 @@ fn pair(
     let values: Vec<(&[f64], &[f64])> = (0..sessions.len())
         .map(|at| (first.cells[at].values.as_slice(), second.cells[at].values.as_slice()))
         .collect();
-    let by_sessions = values.iter().map(|(a, b)| Comparison::of(a, b, confidence)).collect();
+    // The marks of all numbers of sessions hold together too.
+    let of_each = 1.0 - (1.0 - confidence) / sessions.len().max(1) as f64;
+    let by_sessions = values.iter().map(|(a, b)| Comparison::of(a, b, of_each)).collect();
     // Conditions without repeats say nothing of noise; only where there are no others do they count.
     let with = |least: usize| -> Vec<(&[f64], &[f64])> {
         values.iter().copied().filter(|(a, b)| a.len().min(b.len()) >= least).collect()

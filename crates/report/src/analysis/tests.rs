@@ -144,7 +144,7 @@ fn the_newer_form_tells_models_by_figures() {
         (runs[0].figures["single_read_mean_us"], runs[1].figures.get("single_read_mean_us")),
         (390.0, None)
     );
-    assert_eq!(runs[1].figures["redo_bytes_per_s"], 310e6);
+    assert_eq!(runs[1].figures["redo_bytes_per_s"], 310.0 * 1_048_576.0);
 }
 
 #[test]

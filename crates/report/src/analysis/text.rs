@@ -155,7 +155,7 @@ fn difference(comparison: Option<&Comparison>) -> String {
 fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = vec![format!(
         "Differences: Welch's interval on logarithms. All verdicts of a table hold together with {} % confidence \
-         (Bonferroni). * marks a difference that is more than noise. 'Overall' of a difference counts each number of \
+         (Bonferroni), and so do all its marks. * marks a difference that is more than noise. 'Overall' of a difference counts each number of \
          sessions the same.",
         fixed(100.0 * analysis.confidence, if analysis.confidence > 0.99 { 1 } else { 0 })
     )];

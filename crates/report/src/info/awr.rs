@@ -29,10 +29,10 @@ const HEADS: [(&str, &str); 18] = [
     ("EXECUTES", "operations_per_s"),
     ("LIO", "logical_reads_per_s"),
     ("PREADS", "physical_reads_per_s"),
-    ("READ_MBS", "physical_read_mb_per_s"),
+    ("READ_MBS", "physical_read_mib_per_s"),
     ("PWRITES", "physical_writes_per_s"),
-    ("WRITE_MBS", "physical_write_mb_per_s"),
-    ("REDO_MBS", "redo_mb_per_s"),
+    ("WRITE_MBS", "physical_write_mib_per_s"),
+    ("REDO_MBS", "redo_mib_per_s"),
     ("DFSR_LAT", "single_read_mean_us"),
     ("DPR_LAT", "direct_read_mean_us"),
     ("DFPR_LAT", "parallel_read_mean_us"),
@@ -46,7 +46,27 @@ pub fn awr_columns() -> impl Iterator<Item = AwrColumn> {
     HEADS.iter().filter_map(|(head, name)| Some(AwrColumn { head, column: super::column(name)? }))
 }
 
+/// Its megabytes are 2^20 bytes.
+fn mib(mb: Option<f64>) -> Option<f64> {
+    mb.map(|mb| mb * 1e6 / 1_048_576.0)
+}
+
 pub(super) const COLUMNS: Columns = &[
+    Column::number(
+        "physical_read_mib_per_s",
+        "MiB/s",
+        "physical_read_mb_per_s in 2^20 bytes, as awr_info has it",
+        |row| mib(row.figures.load.physical_read_mb_per_s),
+    ),
+    Column::number(
+        "physical_write_mib_per_s",
+        "MiB/s",
+        "physical_write_mb_per_s in 2^20 bytes, as awr_info has it",
+        |row| mib(row.figures.load.physical_write_mb_per_s),
+    ),
+    Column::number("redo_mib_per_s", "MiB/s", "redo_mb_per_s in 2^20 bytes, as awr_info has it", |row| {
+        mib(row.figures.load.redo_mb_per_s)
+    }),
     Column::number(
         "single_read_mean_us",
         "us",

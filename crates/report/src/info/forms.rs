@@ -3,14 +3,14 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::column::{Cells, Column, Value};
+use crate::{csv_cell, pipe_cell};
 
 /// Rows as lines of cells that each end with a pipe, below a line of heads: the form of `awr_info`. An unknown value is
 /// an empty cell; a pipe within a value becomes a slash, because the form knows no quotes.
 #[must_use]
 pub fn as_pipes(heads: &[&str], rows: &[Cells]) -> String {
-    let line = |cells: Vec<String>| -> String {
-        cells.iter().map(|cell| format!("{}|", cell.replace(['|', '\n', '\r'], "/"))).collect()
-    };
+    let line =
+        |cells: Vec<String>| -> String { cells.iter().map(|cell| format!("{}|", pipe_cell(cell))).collect() };
     let heads = line(heads.iter().map(|head| (*head).to_owned()).collect());
     lines(std::iter::once(heads).chain(rows.iter().map(|row| line(plain(row)))))
 }
@@ -18,7 +18,7 @@ pub fn as_pipes(heads: &[&str], rows: &[Cells]) -> String {
 /// Rows as comma-separated values (RFC 4180, with line feeds), below a line of column names. An unknown value is empty.
 #[must_use]
 pub fn as_csv(columns: &[&Column], rows: &[Cells]) -> String {
-    let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",");
+    let line = |cells: Vec<String>| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",");
     let heads = line(columns.iter().map(|column| column.name.to_owned()).collect());
     lines(std::iter::once(heads).chain(rows.iter().map(|row| line(plain(row)))))
 }
@@ -45,14 +45,6 @@ fn json_of(value: &Value) -> Json {
 
 fn plain(row: &Cells) -> Vec<String> {
     row.iter().map(|value| value.as_ref().map(Value::plain).unwrap_or_default()).collect()
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

@@ -16,8 +16,8 @@ pub(super) fn chart(analysis: &Analysis, table: &Table, place: usize) -> Chart {
         id: format!("ratios-{place}").into(),
         title: format!("Relative to {base}"),
         about: format!(
-            "{base} is 1. Where the line at the end of a bar does not reach 1, the difference is more than noise: it is \
-             the interval that the verdicts go by."
+            "{base} is 1. Where the line at the end of a bar does not reach 1, the difference at that number of \
+             sessions is more than noise. The verdicts go by all numbers of sessions together."
         ),
         source: "the comparisons of the analysis: ratios of geometric means, Welch's interval".into(),
         body: drawing(table, &base),
