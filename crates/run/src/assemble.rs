@@ -362,7 +362,7 @@ fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
         device_note: match (&device, &prepared.server.data_path) {
             (Some(device), _) => device.note.clone(),
             (None, Some(_)) => Some("The device behind the data could not be found.".into()),
-            (None, None) => Some("The data are not on this host.".into()),
+            (None, None) => Some("Whether the data are on this host is not known.".into()),
         },
         device: device.map(|device| DeviceRecord {
             device,
