@@ -116,7 +116,8 @@ impl Folder {
         serde_json::from_str(&called.stdout).unwrap()
     }
 
-    /// Starts what makes a run, and waits until it tells of operations that were done, however slow the machine is.
+    /// Starts what makes a run, and waits until it tells of operations that were done, however slow the machine is. A run of a
+    /// minute at most tells each second.
     pub(crate) fn start_run(&self, command: &mut Command) -> Child {
         command.current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
