@@ -100,16 +100,16 @@ fn assert_silent(browser: &Browser, page: &Path) {
 }
 
 /// The first figure that appears when the pointer rests over a chart.
-fn hovered(browser: &mut Browser, [x, y, width, height]: [f64; 4]) -> String {
+fn hovered(browser: &mut Browser, chart: &str, [x, y, width, height]: [f64; 4]) -> String {
+    let labels = format!(
+        "[...document.querySelectorAll('[data-chart=\"{chart}\"] .hoverlayer text')].map((text) => text.textContent).join(' ')"
+    );
     browser.value(&format!("scrollTo({{ top: {y} - 100, behavior: 'instant' }})"));
     let scrolled = browser.value("scrollY").as_f64().unwrap();
     for share in [0.5, 0.45, 0.55, 0.6] {
         let at = json!({ "type": "mouseMoved", "x": x + share * width, "y": y - scrolled + 0.6 * height });
         browser.call("Input.dispatchMouseEvent", &at);
-        let shown = browser.value(
-            "new Promise((resume) => setTimeout(() => resume([...document.querySelectorAll('.hoverlayer text')]\
-             .map((text) => text.textContent).join(' ')), 200))",
-        );
+        let shown = browser.value_once(&labels, "/\\d/.test(value)", 2.5);
         let shown = shown.as_str().unwrap().to_owned();
         if shown.contains(|letter: char| letter.is_ascii_digit()) {
             return shown;
@@ -182,27 +182,28 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
     browser.view(1400, 900, false);
     browser.open(&page);
     for (chart, place) in charts(&mut browser) {
-        let shown = hovered(&mut browser, place);
+        let shown = hovered(&mut browser, &chart, place);
         assert!(!shown.is_empty(), "{chart} shows no figure under the pointer");
     }
     browser.value(
         "Plotly.relayout(document.querySelector('[data-chart=reads-over-time]'), {'xaxis.range': [1, 2]}).then(() => true)",
     );
-    let followed = "new Promise((resume) => setTimeout(() => resume(document.querySelector(\
-                    '[data-chart=latency-heat-map]').layout.xaxis.range), 300))";
-    assert_eq!(browser.value(followed), json!([1, 2]));
+    let range = "document.querySelector('[data-chart=latency-heat-map]').layout.xaxis.range";
+    let is_one_to_two = "JSON.stringify(value) === '[1,2]'";
+    assert_eq!(browser.value_once(range, is_one_to_two, 10.0), json!([1, 2]));
     let paper = "getComputedStyle(document.body).backgroundColor + document.querySelector(\
                  '[data-chart=reads-over-time]').layout.font.color";
     let light = browser.value(paper);
     browser.value("document.getElementById('theme').click()");
     let dark = browser.value(paper);
     assert_ne!(light, dark);
-    let copied = "(async () => { const button = document.querySelector('#raw button.copy'); button.click(); \
-                  await new Promise((resume) => setTimeout(resume, 300)); return button.textContent; })()";
-    let gesture =
-        json!({ "expression": copied, "awaitPromise": true, "returnByValue": true, "userGesture": true });
-    let told = browser.call("Runtime.evaluate", &gesture);
-    assert_eq!(told["result"]["value"], "Copied", "{told}");
+    // It says so for a moment only, which must not be missed.
+    browser.value(
+        "globalThis.labels = []; globalThis.button = document.querySelector('#raw button.copy'); \
+         new MutationObserver(() => labels.push(button.textContent)).observe(button, { childList: true }); true",
+    );
+    browser.click("#raw button.copy");
+    assert_eq!(browser.value_once("labels", "value.length > 0", 10.0)[0], "Copied");
     assert_silent(&browser, &page);
 }
 
@@ -289,8 +290,9 @@ fn two_runs_are_laid_over_each_other() {
     }
     browser.view(1400, 900, false);
     browser.open(&page);
-    let latency = charts(&mut browser).into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
-    let shown = hovered(&mut browser, latency.1);
+    let (latency, place) =
+        charts(&mut browser).into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
+    let shown = hovered(&mut browser, &latency, place);
     assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
     assert_silent(&browser, &page);
 }

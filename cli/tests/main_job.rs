@@ -177,7 +177,7 @@ fn ctrl_c_keeps_what_was_measured() {
 #[test]
 fn a_run_under_nohup_does_not_end_with_its_terminal() {
     let folder = Folder::loaded(1, "8M");
-    let run = format!("trap '' HUP; exec '{SLOB}' run --run-time 3");
+    let run = format!("trap '' HUP; exec '{SLOB}' run --run-time 6");
     let child = folder.start_run(Command::new("sh").args(["-c", &run]));
     Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -191,7 +191,8 @@ fn physical_reads_are_those_of_the_process_and_of_the_device() {
     let record = folder.run_json(&["--run-time", "3", "--update-pct", "0", "--cache-mb", "2"]);
     let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
     let process = record["client_io"]["read_bytes"].as_u64().unwrap();
-    assert!(bytes.abs_diff(process) * 100 <= bytes, "engine {bytes}, process {process}");
+    // The process reads other things too.
+    assert!(process * 100 >= bytes * 99 && process <= bytes * 2, "engine {bytes}, process {process}");
     let device = &record["host"]["device"]["counters"]["read_bytes"];
     // The device is shared: it can only have read more.
     if let Some(device) = device.as_u64() {

@@ -29,7 +29,7 @@ fn a_mark_is_in_the_record_the_series_and_the_reports() {
     assert_eq!(without.code, 2);
     assert!(without.stderr.contains("no run is under way in runs; --results-dir"), "{}", without.stderr);
     let mut run = Command::new(SLOB)
-        .args(["run", "--target", "null:", "--warmup", "0", "--run-time", "4"])
+        .args(["run", "--target", "null:", "--warmup", "0", "--run-time", "12"])
         .current_dir(folder.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

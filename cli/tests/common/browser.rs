@@ -46,6 +46,8 @@ impl Browser {
         let script = r#"exec 3<&0 4>&1; exec "$@" </dev/null >/dev/null"#;
         let mut child = Command::new("sh")
             .args(["-c", script, "sh", name, "--headless=new", "--no-sandbox", "--disable-gpu"])
+            // Containers have 64 MB of it, which a picture of a whole page does not fit into.
+            .arg("--disable-dev-shm-usage")
             .args([
                 "--hide-scrollbars",
                 "--no-first-run",
@@ -104,6 +106,23 @@ impl Browser {
         let result = self.call("Runtime.evaluate", &parameters);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
         result["result"]["value"].clone()
+    }
+
+    /// The value of an expression as soon as the condition on `value` holds, looked at by the page itself; after that many
+    /// seconds as it is then.
+    pub(crate) fn value_once(&mut self, expression: &str, is: &str, seconds: f64) -> Value {
+        self.value(&format!(
+            "(async () => {{ const end = performance.now() + 1000 * {seconds}; for (;;) {{ const value = {expression}; \
+             if ({is} || performance.now() > end) return value; \
+             await new Promise((resume) => setTimeout(resume, 20)); }} }})()"
+        ))
+    }
+
+    /// Clicks on what a selector finds, as a person would: pages may do more then.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let click = format!("document.querySelector('{selector}').click()");
+        let result = self.call("Runtime.evaluate", &json!({ "expression": click, "userGesture": true }));
+        assert!(result["exceptionDetails"].is_null(), "{selector}: {}", result["exceptionDetails"]);
     }
 
     /// Sets the window's size in CSS pixels, and whether the reader prefers dark.

@@ -2,15 +2,40 @@
 #![allow(dead_code)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
+
+/// Whether a test is to be skipped that compares a server's reads with those of the device, because the data of test servers
+/// lie on none that this host can see: in memory, or in a container's layers. Stderr says so.
+///
+/// # Panics
+/// If none is found behind a file system that is on one, where `CI=true`.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub(crate) fn skip_without_a_device() -> bool {
+    let data = std::env::temp_dir();
+    if slob_host::Device::behind(&data).is_ok_and(|device| device.top.is_some()) {
+        return false;
+    }
+    // File systems without a device of their own have numbers without a driver (Linux, Documentation/admin-guide/devices.txt).
+    let is_on_one = rustix::fs::major(data.metadata().unwrap().dev()) != 0;
+    assert!(
+        !is_on_one || std::env::var("CI").as_deref() != Ok("true"),
+        "no device behind {}",
+        data.display()
+    );
+    eprintln!("skipped: {} is on no block device of this host", data.display());
+    true
+}
 
 /// A temporary folder on a real file system: the system's own may be in memory.
 pub(crate) struct Folder(tempfile::TempDir);
@@ -91,22 +116,30 @@ impl Folder {
         serde_json::from_str(&called.stdout).unwrap()
     }
 
-    /// Starts what makes a run, and waits until it has been measuring for a while, however slow the machine is: its record's
-    /// folder is there, and time has passed.
+    /// Starts what makes a run, and waits until it tells of operations that were done, however slow the machine is. A run of a
+    /// minute at most tells each second.
     pub(crate) fn start_run(&self, command: &mut Command) -> Child {
         command.current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let is_partial = |entry: std::io::Result<fs::DirEntry>| {
-            entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".partial"))
-        };
-        while !fs::read_dir(self.path().join("runs")).is_ok_and(|mut runs| runs.any(is_partial)) {
-            if child.try_wait().unwrap().is_some() {
-                let output = child.wait_with_output().unwrap();
-                panic!("the run ended: {}", String::from_utf8_lossy(&output.stderr));
+        let progress = BufReader::new(child.stderr.take().unwrap());
+        // What was read here is there for the test too.
+        let (read_again, mut again) = std::io::pipe().unwrap();
+        child.stderr = Some(OwnedFd::from(read_again).into());
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            for line in progress.lines().map_while(Result::ok) {
+                // The test may not want it any more; then it still must not hold up the run.
+                let _ = writeln!(again, "{line}");
+                if tells_of_work(&line) {
+                    let _ = tell.send(());
+                }
             }
-            thread::sleep(Duration::from_millis(20));
+        });
+        if told.recv_timeout(Duration::from_secs(60)).is_err() {
+            let _ = child.kill();
+            let output = child.wait_with_output().unwrap();
+            panic!("the run did no work: {}", String::from_utf8_lossy(&output.stderr));
         }
-        thread::sleep(Duration::from_millis(1500));
         child
     }
 
@@ -120,4 +153,11 @@ impl Folder {
     pub(crate) fn last_record(&self) -> Value {
         serde_json::from_str(&fs::read_to_string(self.last_run().join("run.json")).unwrap()).unwrap()
     }
+}
+
+/// Whether a line of a run's progress tells of operations that were done.
+fn tells_of_work(line: &str) -> bool {
+    let rate =
+        line.split_once(" op/s").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
+    rate.is_some_and(|rate| rate > 0.0)
 }

@@ -182,7 +182,7 @@ fn leaf_pages(file: &[u8]) -> Vec<u64> {
 fn data_that_are_gone_after_a_run_are_not_called_sound() {
     let folder = Folder::loaded(1, "8M");
     let mut run = std::process::Command::new(crate::common::SLOB);
-    let child = folder.start_run(run.args(["run", "1", "--run-time", "3", "--plain"]));
+    let child = folder.start_run(run.args(["run", "1", "--run-time", "10", "--plain"]));
     fs::remove_dir_all(folder.path().join("d")).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();

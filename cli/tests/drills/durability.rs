@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
@@ -42,10 +42,11 @@ fn start(folder: &Folder, target: &str) -> Child {
 
 /// A run that is under way, and a moment by chance.
 fn start_and_wait(folder: &Folder, target: &str, random: &mut Random) -> Child {
-    let child = start(folder, target);
+    let mut child = start(folder, target);
     let journal = folder.path().join(JOURNAL);
     let has_answers = || fs::read_to_string(&journal).is_ok_and(|text| text.contains("\ne "));
     while !has_answers() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before its first update");
         thread::sleep(Duration::from_millis(10));
     }
     thread::sleep(Duration::from_millis(200 + random.below(1500)));
@@ -79,6 +80,21 @@ fn has_lost(folder: &Folder, target: &str) -> bool {
     lost > 0
 }
 
+/// PostgreSQL's process that writes its log; a server takes connections before it has started that one.
+fn log_writer(postmaster: u32) -> u32 {
+    let is_writer = |id: &u32| {
+        fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("walwriter"))
+    };
+    let begun = Instant::now();
+    loop {
+        if let Some(writer) = children(postmaster).into_iter().find(is_writer) {
+            return writer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "there is no walwriter");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// How often a careless server may be lucky.
 const LUCKY: usize = 5;
 
@@ -100,11 +116,7 @@ fn what_postgresql_acknowledged_outlives_its_crash() {
     cluster.configure(&[("synchronous_commit", "off"), ("wal_buffers", "256MB")]).unwrap();
     cluster.restart().unwrap();
     let loses = |_| {
-        let is_writer = |id: &u32| {
-            fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("walwriter"))
-        };
-        let writer = children(cluster.pid().unwrap()).into_iter().find(is_writer);
-        kill_process(pid(writer.unwrap()), Signal::STOP).unwrap();
+        kill_process(pid(log_writer(cluster.pid().unwrap())), Signal::STOP).unwrap();
         let mut child = start_and_wait(&folder, &target, &mut random);
         kill_family(cluster.pid().unwrap());
         cluster.kill9();

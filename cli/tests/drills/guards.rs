@@ -1,19 +1,32 @@
 //! What protects passwords and other people's data: prompts, modes of files, core dumps, names that are code.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
+use crate::family::children;
 use crate::secrets::{PASSWORD, contains, holders, locked};
 use crate::server::MariaDb;
 
 /// The name of something that would end a statement, if it were put there as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
+
+/// The terminal that `script` made for its command.
+fn terminal_of(script: u32) -> File {
+    let input = |child: u32| fs::read_link(format!("/proc/{child}/fd/0")).ok();
+    let path = children(script).into_iter().find_map(input).unwrap();
+    // Without becoming the terminal of the test itself.
+    let flags = OFlags::NOCTTY.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path).unwrap()
+}
 
 /// A command on a terminal of its own, which has asked for a password.
 struct Asked {
@@ -42,7 +55,12 @@ impl Asked {
             shown.push(byte[0]);
         }
         // The terminal is told not to show what is typed after the question is asked.
-        thread::sleep(Duration::from_millis(1500));
+        let terminal = terminal_of(child.id());
+        let begun = Instant::now();
+        while tcgetattr(&terminal).unwrap().local_modes.contains(LocalModes::ECHO) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the terminal shows what is typed");
+            thread::sleep(Duration::from_millis(10));
+        }
         Self { child, input, output, shown }
     }
 

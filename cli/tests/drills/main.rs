@@ -1,6 +1,6 @@
 //! Drills: what must not happen is made to happen, and what came of it is checked against a witness of its own.
 //! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
-//! it each is short enough for every change. `DRILLS_SEED` repeats one that failed.
+//! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../../engines/postgres/tests/cluster/mod.rs"]
@@ -25,5 +25,9 @@ mod wire;
 
 /// How often a drill is repeated: usually, and for docs/trust.md.
 fn times(usual: usize, full: usize) -> usize {
-    if std::env::var("DRILLS").as_deref() == Ok("full") { full } else { usual }
+    if is_full() { full } else { usual }
+}
+
+fn is_full() -> bool {
+    std::env::var("DRILLS").as_deref() == Ok("full")
 }

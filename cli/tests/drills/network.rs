@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
 use crate::server::MariaDb;
-use crate::times;
 use crate::wire::{Network, Weather, Wire};
+use crate::{is_full, times};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A peer that is gone is noticed after half a minute: see the connectors of both engines.
@@ -100,6 +100,7 @@ fn operations(record: &Value) -> f64 {
     record["operations"]["select"]["operations"].as_f64().unwrap_or(0.0)
 }
 
+/// Other work on the machine can slow down one of the runs more than the wire does: hence three tries.
 #[test]
 fn a_slow_wire_shows_in_the_figures() {
     for server in Server::all().into_iter().take(times(1, 2)) {
@@ -110,37 +111,61 @@ fn a_slow_wire_shows_in_the_figures() {
         // Statement by statement: each has to cross the wire.
         let run =
             ["--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "1", "--loop", "client"];
-        let fast = folder.run_json(&run);
-        wire.set(Weather::Delay(Duration::from_millis(2)));
-        let slow = folder.run_json(&run);
-        let (slow_us, fast_us) = (select_mean_us(&slow), select_mean_us(&fast));
-        assert!(slow_us >= 4000.0 && slow_us > fast_us, "2 ms each way: {slow_us} us after {fast_us} us");
-        // In the server nobody waits for the wire: that is what the loop is there for.
-        let inside = folder.run_json(&run[..run.len() - 2]);
-        assert!(select_mean_us(&inside) < slow_us, "{} us", select_mean_us(&inside));
+        let shows = |_: &i32| {
+            wire.set(Weather::Delay(Duration::ZERO));
+            let fast_us = select_mean_us(&folder.run_json(&run));
+            wire.set(Weather::Delay(Duration::from_millis(5)));
+            let slow_us = select_mean_us(&folder.run_json(&run));
+            assert!(slow_us >= 10_000.0, "5 ms each way: {slow_us} us");
+            // In the server nobody waits for the wire: that is what the loop is there for.
+            let inside_us = select_mean_us(&folder.run_json(&run[..run.len() - 2]));
+            slow_us > fast_us && slow_us > inside_us
+        };
+        assert!((0..3).any(|attempt| shows(&attempt)));
     }
 }
 
 #[test]
 fn a_cut_wire_ends_a_load_a_run_and_a_verification_with_a_word() {
-    for server in Server::all() {
-        let listener = server.open();
-        let wire = Wire::lay(LOOPBACK, listener.port);
-        let (folder, target) = (Folder::new(), listener.target_at(LOOPBACK, wire.port()));
-        let setup = ["setup", "--target", &target, "--scale", "256M", "--scan-table-sz", "64", "1"];
-        // On a fast machine the load would be done before the cut.
-        wire.set(Weather::Delay(Duration::from_millis(10)));
-        let child = start(&mut Command::new(SLOB), &folder, &setup);
-        thread::sleep(Duration::from_secs(2));
-        ended_by_a_cut(child, &wire, 3);
-        folder.slob(["drop", "--target", &target, "--yes"]);
-        load(&folder, &target);
-        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
-        let child = folder.start_run(Command::new(SLOB).args(run));
-        ended_by_a_cut(child, &wire, 3);
-        let record = folder.last_record();
-        assert_kept_as_failed(&record);
-        folder.slob(["verify", "--target", &target]).success();
+    let servers = Server::all();
+    // Both at once: most of it is waiting.
+    thread::scope(|scope| {
+        for server in &servers {
+            let listener = server.open();
+            scope.spawn(move || a_wire_is_cut(listener));
+        }
+    });
+}
+
+fn a_wire_is_cut(listener: Listener) {
+    let wire = Wire::lay(LOOPBACK, listener.port);
+    let (folder, target) = (Folder::new(), listener.target_at(LOOPBACK, wire.port()));
+    let setup = ["setup", "--target", &target, "--scale", "256M", "--scan-table-sz", "64", "1"];
+    // On a fast machine the load would be done before the cut.
+    wire.set(Weather::Delay(Duration::from_millis(10)));
+    let child = start(&mut Command::new(SLOB), &folder, &setup);
+    thread::sleep(Duration::from_secs(2));
+    ended_by_a_cut(child, &wire, 3);
+    drop_when_unlocked(&folder, &target);
+    load(&folder, &target);
+    let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "60"];
+    let child = folder.start_run(Command::new(SLOB).args(run));
+    ended_by_a_cut(child, &wire, 3);
+    let record = folder.last_record();
+    assert_kept_as_failed(&record);
+    folder.slob(["verify", "--target", &target]).success();
+}
+
+/// The server may not have noticed yet that its client is gone, and hold that one's locks.
+fn drop_when_unlocked(folder: &Folder, target: &str) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let called = folder.slob(["drop", "--target", target, "--yes"]);
+        if called.code == 0 {
+            return;
+        }
+        assert!(Instant::now() < limit, "{}", called.stderr);
+        thread::sleep(Duration::from_millis(250));
     }
 }
 
@@ -183,10 +208,11 @@ impl Case {
     fn run_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         let target = self.server.target_at(network.near(), wire.port());
-        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "600"];
+        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "60"];
         let child = self.folder.start_run(network.slob().args(run));
         network.pull();
-        self.ends(child, NOTICED, VANISHED);
+        // Some rows are read back yet, for half a minute at most.
+        self.ends(child, NOTICED + Duration::from_secs(30), VANISHED);
         assert_kept_as_failed(&self.folder.last_record());
     }
 
@@ -224,11 +250,11 @@ impl Case {
     fn run_on_a_silent_wire(&self) {
         let wire = Wire::lay(LOOPBACK, self.server.port);
         let target = self.server.target_at(LOOPBACK, wire.port());
-        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "4"];
+        let run = ["run", "1", "--target", &target, "--scale", "512", "--warmup", "0", "--run-time", "10"];
         let child = self.folder.start_run(Command::new(SLOB).args(run));
         wire.set(Weather::Silent);
         // 10 s for a sample, 32 s for the sessions, 5 s for the rows.
-        self.ends(child, Duration::from_secs(4 + 10 + 32 + 5), &["have not answered for 32 s"]);
+        self.ends(child, Duration::from_secs(10 + 10 + 32 + 5), &["have not answered for 32 s"]);
         assert_kept_as_failed(&self.folder.last_record());
     }
 
@@ -247,7 +273,7 @@ impl Case {
 fn a_server_that_is_not_heard_of_holds_nothing_up() {
     let (servers, folder) = (Server::all(), Folder::new());
     // Those that take a minute and longer only where all is asked for.
-    let is_full = times(0, 1) == 1;
+    let is_full = is_full();
     let deeds: [fn(&Case, &Network); 3] =
         [Case::run_without_a_cable, Case::load_without_a_cable, Case::verify_without_a_cable];
     let deeds: &[fn(&Case, &Network)] = &deeds[..if is_full { 3 } else { 2 }];

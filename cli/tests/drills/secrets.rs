@@ -67,22 +67,12 @@ fn a_password_is_nowhere_but_where_it_was_put() {
     let (folder, target) = (&locked.folder, locked.target());
     let environment = [("PGPASSWORD", PASSWORD)];
     let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
-    let run = [
-        "run",
-        "1",
-        "--target",
-        &target,
-        "--scale",
-        "2M",
-        "--run-time",
-        "3",
-        "--external-script",
-        "./script",
-    ];
+    let run = ["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "2"];
+    let run = [&run[..], &["--external-script", "./script"]].concat();
     folder.script("script", "#!/bin/sh\nenv > environment-$1\ncat /proc/$PPID/cmdline > command-line-$1\n");
     let called = [
         folder.slob_with_env(setup, &environment).success(),
-        folder.slob_with_env(run, &environment).success(),
+        folder.slob_with_env(run.iter().copied(), &environment).success(),
     ];
     for called in called {
         assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
@@ -132,7 +122,7 @@ fn no_list_of_processes_shows_a_password() {
     let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
     locked.folder.slob_with_env(setup, &[("PGPASSFILE", &file)]).success();
     let mut child = Command::new(SLOB)
-        .args(["run", "1", "--target", &target, "--scale", "2M", "--run-time", "3"])
+        .args(["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "3"])
         .env("PGPASSFILE", &file)
         .current_dir(locked.folder.path())
         .stdout(Stdio::null())

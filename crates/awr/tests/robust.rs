@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{FIXTURES, bytes, real_files};
 use slob_awr::check::Check;
 use slob_awr::info::{Named, columns};
@@ -127,11 +129,9 @@ fn truncations_are_errors_with_what_was_read() {
     }
 }
 
-/// How long this thread has been on a CPU: what others take away from it is not its own time. Up to a tick of the kernel
-/// late (proc(5), /proc/PID/schedstat).
-fn on_cpu() -> std::time::Duration {
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    std::time::Duration::from_nanos(schedstat.split(' ').next().unwrap().parse().unwrap())
+/// How long this thread has been on a CPU: what others take away from it is not its own time.
+fn on_cpu() -> Duration {
+    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap()
 }
 
 /// Twice the input may not take much more than twice the time: what grows with the square takes four times as long.
@@ -150,7 +150,7 @@ fn time_grows_with_the_size_and_not_with_its_square() {
         let small = time(&body.repeat(40));
         let large = time(&body.repeat(320));
         assert!(
-            large < small * 32 + std::time::Duration::from_millis(50),
+            large < small * 32 + Duration::from_millis(50),
             "{fixture}: {small:?}, eight times as much: {large:?}"
         );
     }
@@ -159,9 +159,6 @@ fn time_grows_with_the_size_and_not_with_its_square() {
         let small = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(40_000));
         let large = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(320_000));
         let (small, large) = (time(small.as_bytes()), time(large.as_bytes()));
-        assert!(
-            large < small * 32 + std::time::Duration::from_millis(50),
-            "'{filler}': {small:?}, {large:?}"
-        );
+        assert!(large < small * 32 + Duration::from_millis(50), "'{filler}': {small:?}, {large:?}");
     }
 }

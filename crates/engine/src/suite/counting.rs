@@ -10,7 +10,7 @@ use super::{Subject, Verdict, ensure, plans, session, text};
 use crate::{Counter, Counters, Engine, Outcome};
 
 /// Servers may take a moment to publish what a session did.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Executes a batch and returns what was counted meanwhile, once `enough` is content or patience ends.
 fn counted(

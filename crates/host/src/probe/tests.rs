@@ -10,7 +10,7 @@ fn plan(dir: &Path) -> ProbePlan {
     let direct = matches!(crate::supports_direct_io(dir).unwrap(), crate::DirectIo::Supported { .. });
     ProbePlan {
         file_bytes: 8 << 20,
-        seconds_per_step: 0.1,
+        seconds_per_step: 0.5,
         sync_sessions: vec![1, 3],
         async_depths: vec![4],
         direct,
@@ -96,7 +96,7 @@ fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
             &mut |event| {
                 if matches!(event, ProbeEvent::StepStarted { number: 1, .. }) {
                     scope.spawn(|| {
-                        std::thread::sleep(Duration::from_millis(50));
+                        std::thread::sleep(Duration::from_secs(1));
                         stop.store(true, Ordering::Relaxed);
                     });
                 }

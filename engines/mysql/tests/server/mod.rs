@@ -24,6 +24,9 @@ use process::Process;
 /// Where packages put the programs, beside the folders of PATH.
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/bin"];
 
+/// How long a server may take to start, and what is in its way to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A server with a data folder of its own. Its administrator is `root` without a password.
 #[derive(Debug)]
 pub(crate) struct MariaDb {
@@ -171,16 +174,15 @@ impl MariaDb {
     /// Starts on the port it has; the first time on a free one, again if somebody else was faster.
     fn begin(&mut self) -> Result<(), String> {
         let fixed = (self.port != 0).then_some(self.port);
-        let mut attempts = 0;
+        let begun = Instant::now();
         loop {
             let port = fixed.map_or_else(free_port, Ok)?;
-            attempts += 1;
             match self.begin_on(port) {
                 Ok(process) => {
                     (self.process, self.port) = (Some(process), port);
                     return Ok(());
                 }
-                Err(error) if attempts == 10 || !error.contains("Address already in use") => {
+                Err(error) if begun.elapsed() > PATIENCE || !error.contains("Address already in use") => {
                     return Err(error);
                 }
                 Err(_) => thread::sleep(Duration::from_millis(250)),
@@ -202,7 +204,7 @@ impl MariaDb {
         ]);
         command.args(self.settings.iter().map(|setting| format!("--{setting}")));
         let process = Process::spawn(command)?;
-        let limit = Instant::now() + Duration::from_secs(60);
+        let limit = Instant::now() + PATIENCE;
         loop {
             if connect(&self.socket()).is_ok() {
                 return Ok(process);

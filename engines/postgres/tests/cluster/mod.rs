@@ -23,6 +23,8 @@ use account::Account;
 use server::Server;
 pub(crate) use version::Version;
 
+/// How long a server may take to start, and what is in its way to end.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Who gets in without a password unless a test says otherwise: everybody.
 const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
 
@@ -212,17 +214,16 @@ impl Cluster {
     /// Starts on the port it has; the first time on a free one, again if somebody else was faster.
     fn begin(&mut self) -> Result<(), String> {
         let fixed = (self.port != 0).then_some(self.port);
-        let mut attempts = 0;
+        let begun = Instant::now();
         loop {
             let port = fixed.map_or_else(free_port, Ok)?;
-            attempts += 1;
             match self.begin_on(port) {
                 Ok(server) => {
                     self.server = Some(server);
                     self.port = port;
                     return Ok(());
                 }
-                Err(error) if attempts == 20 || !is_passing(&error) => return Err(error),
+                Err(error) if begun.elapsed() > PATIENCE || !is_passing(&error) => return Err(error),
                 Err(_) => thread::sleep(Duration::from_millis(250)),
             }
         }
@@ -244,7 +245,7 @@ impl Cluster {
         command.arg("-D").arg(self.data_folder()).arg("-k").arg(self.socket_folder());
         command.args(["-h", "127.0.0.1", "-p", &port.to_string()]).current_dir(self.folder.path());
         let server = Server::spawn(command, log)?;
-        let limit = Instant::now() + Duration::from_secs(60);
+        let limit = Instant::now() + PATIENCE;
         loop {
             if connect(self.socket_folder(), port).is_ok() {
                 return Ok(server);

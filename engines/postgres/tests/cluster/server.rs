@@ -55,10 +55,10 @@ impl Server {
         !matches!(self.ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
     }
 
-    /// Sends `signal` and waits for the end; after ten seconds it is killed.
+    /// Sends `signal` and waits for the end; after a minute it is killed.
     pub(crate) fn end(self, signal: Signal) {
         let _ = kill_process(self.pid, signal);
-        if !self.ends_within(Duration::from_secs(10)) {
+        if !self.ends_within(Duration::from_secs(60)) {
             let _ = kill_process(self.pid, Signal::KILL);
             self.ends_within(Duration::from_secs(10));
         }
