@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::report::{Report, WaitEvent, is_same_event};
+use crate::report::{Report, WaitEvent};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -241,7 +241,7 @@ impl Both<'_> {
             };
             let mut events: Vec<WaitEvent> = Vec::new();
             for event in lists.concat() {
-                match events.iter_mut().find(|known| is_same_event(&known.name, &event.name)) {
+                match events.iter_mut().find(|known| known.name == event.name) {
                     Some(known) => {
                         known.waits = sum(known.waits, event.waits);
                         known.total_s = sum(known.total_s, event.total_s);
@@ -259,11 +259,11 @@ impl Both<'_> {
         let mut names: Vec<&str> = first.iter().map(|event| event.name.as_str()).collect();
         let unknown = second.iter().map(|event| event.name.as_str());
         let unknown: Vec<&str> =
-            unknown.filter(|name| !names.iter().any(|known| is_same_event(known, name))).collect();
+            unknown.filter(|name| self.first.event(&first, name).one().is_none()).collect();
         names.extend(unknown);
         let value = |name: &str, report: &Report| {
             let events = if std::ptr::eq(report, self.first) { &first } else { &second };
-            let event = events.iter().find(|event| is_same_event(&event.name, name))?;
+            let event = report.event(events, name).one()?;
             let figure = of(event)?;
             // Waits are compared by the second: intervals differ.
             if unit == "1/s" { Some(figure.per(report.elapsed_s()?)?.value) } else { Some(figure.value) }

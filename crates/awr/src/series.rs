@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::histogram::{EventHistogram, Over, TwoPeaks, duration};
 use crate::info::Named;
-use crate::report::is_same_event;
 
 /// An event in one report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +33,7 @@ impl Point {
     #[must_use]
     pub fn of(named: &Named, event: &str, limit_us: f64) -> Option<Self> {
         let report = &named.report;
-        let histogram = report.histograms.iter().find(|own| is_same_event(&own.event, event))?.clone();
+        let histogram = report.histogram(event)?.clone();
         let wait = report.foreground(event).or_else(|| report.background(event));
         Some(Self {
             file: named.label(),
