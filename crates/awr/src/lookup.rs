@@ -36,7 +36,11 @@ impl Report {
     /// Its rate per second: as printed, or its total by the interval, whichever is more precise.
     #[must_use]
     pub fn statistic_per_s(&self, name: &str) -> Option<Figure> {
-        let line = self.statistic(name)?;
+        self.per_s(self.statistic(name)?)
+    }
+
+    /// The rate per second of a statistic.
+    pub(crate) fn per_s(&self, line: &Activity) -> Option<Figure> {
         let divided = line.total.zip(self.elapsed_s()).and_then(|(total, seconds)| total.per(seconds));
         Figure::finer(line.per_second, divided)
     }
