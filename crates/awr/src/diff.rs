@@ -1,4 +1,6 @@
 //! Two reports side by side, in the tables of a compare-period report.
+//!
+//! What grows with the interval is divided by its seconds: of 60 minutes and of 15 the totals say nothing about the load.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +8,7 @@ use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::names;
-use crate::report::{Report, WaitEvent};
+use crate::report::{OsStatistic, Report, WaitEvent};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,13 +55,26 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.facts(),
         both.load(),
         both.time_model(),
-        both.classes("Wait Classes: total wait", "s", WaitEvent::time_s),
-        both.events("Wait Events: total wait", "s", WaitEvent::time_s),
-        both.events("Wait Events: average wait", "us", |event| {
-            event.mean_us().filter(|mean| !mean.is_below_resolution())
+        both.classes(),
+        both.events("Wait Events: wait time", SECONDS_PER_SECOND, |event, report| {
+            per_second(event.time_s(), report)
         }),
-        both.events("Wait Events: waits per second", "1/s", |event| event.waits),
-        both.os(),
+        both.events("Wait Events: average wait", "us", |event, _| {
+            Some(event.mean_us().filter(|mean| !mean.is_below_resolution())?.value)
+        }),
+        both.events("Wait Events: waits per second", "1/s", |event, report| per_second(event.waits, report)),
+        both.os("Operating System Statistics: time", SECONDS_PER_SECOND, |line, report| {
+            let is_time = line.name.ends_with("_TIME");
+            // Operating systems count in centiseconds, of all CPUs together.
+            per_second(line.value.filter(|_| is_time).map(|time| time.times(0.01)), report)
+        }),
+        both.os("Operating System Statistics: paging", "bytes per second", |line, report| {
+            per_second(line.value.filter(|_| is_paging(&line.name)), report)
+        }),
+        both.os("Operating System Statistics", "", |line, _| {
+            let is_counter = line.name.ends_with("_TIME") || is_paging(&line.name);
+            Some(line.value.filter(|_| !is_counter)?.value)
+        }),
         both.io("IOStat by Function: requests per second", |line| sum(line.reads_per_s, line.writes_per_s)),
         both.io("IOStat by Function: bytes per second", |line| {
             sum(line.read_bytes_per_s, line.written_bytes_per_s)
@@ -69,6 +84,19 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.parameters(),
     ];
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// Of seconds that sessions or CPUs spent: so many of them at a time.
+const SECONDS_PER_SECOND: &str = "s per second";
+
+/// A total by the interval's seconds.
+fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
+    Some(total?.per(report.elapsed_s()?)?.value)
+}
+
+/// `VM_IN_BYTES` and `VM_OUT_BYTES`; Oracle marks them with an asterisk where they are of the whole host.
+fn is_paging(name: &str) -> bool {
+    matches!(name.trim_start_matches('*'), "VM_IN_BYTES" | "VM_OUT_BYTES")
 }
 
 fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
@@ -241,24 +269,19 @@ impl Both<'_> {
             |report| &report.time_model,
             |line| &line.name,
             &names::TIME_MODEL,
-            |line, _| line.seconds.map(|time| time.value),
+            |line, report| per_second(line.seconds, report),
         );
-        DiffTable { title: "Time Model Statistics", unit: "s", rows }
+        DiffTable { title: "Time Model Statistics", unit: SECONDS_PER_SECOND, rows }
     }
 
-    fn classes(
-        &self,
-        title: &'static str,
-        unit: &'static str,
-        of: fn(&WaitEvent) -> Option<Figure>,
-    ) -> DiffTable {
+    fn classes(&self) -> DiffTable {
         let rows = self.by_name(
             |report| &report.wait_classes,
             |line| &line.name,
             &[],
-            |line, _| of(line).map(|figure| figure.value),
+            |line, report| per_second(line.time_s(), report),
         );
-        DiffTable { title, unit, rows }
+        DiffTable { title: "Wait Classes: wait time", unit: SECONDS_PER_SECOND, rows }
     }
 
     /// Events of foreground and background.
@@ -266,30 +289,21 @@ impl Both<'_> {
         &self,
         title: &'static str,
         unit: &'static str,
-        of: fn(&WaitEvent) -> Option<Figure>,
+        of: fn(&WaitEvent, &Report) -> Option<f64>,
     ) -> DiffTable {
         let (first, second) = (all_events(self.first), all_events(self.second));
-        let rows = self.paired(
-            [&first, &second],
-            |event| &event.name,
-            &names::EVENTS,
-            |event, report| {
-                let figure = of(event)?;
-                // Waits are compared by the second: intervals differ.
-                if unit == "1/s" { Some(figure.per(report.elapsed_s()?)?.value) } else { Some(figure.value) }
-            },
-        );
+        let rows = self.paired([&first, &second], |event| &event.name, &names::EVENTS, of);
         DiffTable { title, unit, rows }
     }
 
-    fn os(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.os_statistics,
-            |line| &line.name,
-            &names::OS_STATISTICS,
-            |line, _| line.value.map(|value| value.value),
-        );
-        DiffTable { title: "Operating System Statistics", unit: "", rows }
+    fn os(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&OsStatistic, &Report) -> Option<f64>,
+    ) -> DiffTable {
+        let rows = self.by_name(|report| &report.os_statistics, |line| &line.name, &names::OS_STATISTICS, of);
+        DiffTable { title, unit, rows }
     }
 
     fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {

@@ -53,3 +53,51 @@ fn a_statistic_whose_name_text_cuts_is_not_two_that_are_absent() {
         assert!(redo.first == Side::Absent || redo.second == Side::Absent, "{redo:?}");
     }
 }
+
+#[test]
+fn the_same_load_over_another_time_is_no_change() {
+    let of = |minutes: u32, factor: u32| {
+        let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+        let total = |value: u32, width: usize| format!("{:>width$}", value * factor);
+        let end = format!("01-Mar-24 {:02}:{:02}:00", 10 + minutes / 60, minutes % 60);
+        let text = text
+            .replace("01-Mar-24 10:10:00", &end)
+            .replace("10.00 (mins)", &format!("{minutes}.00 (mins)"))
+            .replace("DB CPU                                                  300.0", &{
+                format!("DB CPU                                               {}.0", total(300, 6))
+            })
+            .replace("BUSY_TIME                                 48,000", &{
+                format!("BUSY_TIME                              {}", total(48_000, 9))
+            })
+            .replace("NUM_CPUS ", &{
+                format!("VM_IN_BYTES                        {}\nNUM_CPUS ", total(40_960, 13))
+            })
+            .replace("db file sequential read        600,000            900", &{
+                format!("db file sequential read      {}      {}", total(600_000, 9), total(900, 9))
+            });
+        read(text.as_bytes()).unwrap().remove(0)
+    };
+    let tables = diff(&of(10, 1), &of(40, 4));
+    let numbers = |title: &str, name: &str| {
+        let own = row(table(&tables, title), name);
+        match (&own.first, &own.second) {
+            (Side::Number(first), Side::Number(second)) => (*first, *second, own.change_percent.unwrap()),
+            _ => panic!("{own:?}"),
+        }
+    };
+    for (title, name, value) in [
+        ("Time Model Statistics", "DB CPU", 0.5),
+        ("Wait Events: wait time", "db file sequential read", 1.5),
+        ("Wait Events: waits per second", "db file sequential read", 1000.0),
+        ("Operating System Statistics: time", "BUSY_TIME", 0.8),
+        ("Operating System Statistics: paging", "VM_IN_BYTES", 40_960.0 / 600.0),
+        ("Operating System Statistics", "NUM_CPUS", 8.0),
+    ] {
+        let (first, second, change) = numbers(title, name);
+        assert!((first - value).abs() < 1e-9 && (second - value).abs() < 1e-9, "{name}: {first}, {second}");
+        assert!(change.abs() < 1e-9, "{name}: {change}");
+    }
+    let (.., change) = numbers("Host Configuration Comparison", "Elapsed (s)");
+    assert!((change - 300.0).abs() < 1e-9, "{change}");
+    assert_eq!(table(&tables, "Time Model Statistics").unit, "s per second");
+}
