@@ -60,9 +60,12 @@ impl Point {
             || "a mean that is printed too coarsely".to_owned(),
             |mean| format!("a mean of {}", duration(mean)),
         );
+        let [short, long] = match peaks.may_be_a_caches() {
+            true => [", as a cache would serve them,", ", as a slower device would"],
+            false => ["", ""],
+        };
         Some(format!(
-            "two peaks behind {mean}: {:.0} % of waits around {}, as a cache would serve them, and {:.0} % around {}, as a \
-             slower device would",
+            "two peaks behind {mean}: {:.0} % of waits around {}{short} and {:.0} % around {}{long}",
             peaks.short_percent,
             bucket(&peaks.short),
             peaks.long_percent,

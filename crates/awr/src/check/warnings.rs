@@ -137,8 +137,9 @@ fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
     let peaks = report.histogram(&event.name)?.two_peaks()?;
     let mean = event.mean_us()?.known()?;
+    let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     let text = format!(
-        "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {} (a cache served them), {:.0} % at {} and more",
+        "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
         event.name,
         duration(mean),
         peaks.short_percent,
