@@ -1,11 +1,14 @@
 //! Two reports side by side, in the tables of a compare-period report.
+//!
+//! What grows with the interval is divided by its seconds: of 60 minutes and of 15 the totals say nothing about the load.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::report::{Report, WaitEvent, is_same_event};
+use crate::names;
+use crate::report::{OsStatistic, Report, WaitEvent};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,13 +55,26 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.facts(),
         both.load(),
         both.time_model(),
-        both.classes("Wait Classes: total wait", "s", WaitEvent::time_s),
-        both.events("Wait Events: total wait", "s", WaitEvent::time_s),
-        both.events("Wait Events: average wait", "us", |event| {
-            event.mean_us().filter(|mean| !mean.is_below_resolution())
+        both.classes(),
+        both.events("Wait Events: wait time", SECONDS_PER_SECOND, |event, report| {
+            per_second(event.time_s(), report)
         }),
-        both.events("Wait Events: waits per second", "1/s", |event| event.waits),
-        both.os(),
+        both.events("Wait Events: average wait", "us", |event, _| {
+            Some(event.mean_us().filter(|mean| !mean.is_below_resolution())?.value)
+        }),
+        both.events("Wait Events: waits per second", "1/s", |event, report| per_second(event.waits, report)),
+        both.os("Operating System Statistics: time", SECONDS_PER_SECOND, |line, report| {
+            let is_time = line.name.ends_with("_TIME");
+            // Operating systems count in centiseconds, of all CPUs together.
+            per_second(line.value.filter(|_| is_time).map(|time| time.times(0.01)), report)
+        }),
+        both.os("Operating System Statistics: paging", "bytes per second", |line, report| {
+            per_second(line.value.filter(|_| is_paging(&line.name)), report)
+        }),
+        both.os("Operating System Statistics", "", |line, _| {
+            let is_counter = line.name.ends_with("_TIME") || is_paging(&line.name);
+            Some(line.value.filter(|_| !is_counter)?.value)
+        }),
         both.io("IOStat by Function: requests per second", |line| sum(line.reads_per_s, line.writes_per_s)),
         both.io("IOStat by Function: bytes per second", |line| {
             sum(line.read_bytes_per_s, line.written_bytes_per_s)
@@ -70,6 +86,19 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
+/// Of seconds that sessions or CPUs spent: so many of them at a time.
+const SECONDS_PER_SECOND: &str = "s per second";
+
+/// A total by the interval's seconds.
+fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
+    Some(total?.per(report.elapsed_s()?)?.value)
+}
+
+/// `VM_IN_BYTES` and `VM_OUT_BYTES`; Oracle marks them with an asterisk where they are of the whole host.
+fn is_paging(name: &str) -> bool {
+    matches!(name.trim_start_matches('*'), "VM_IN_BYTES" | "VM_OUT_BYTES")
+}
+
 fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
     match (one, other) {
         (Some(one), Some(other)) => {
@@ -79,6 +108,41 @@ fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
     }
 }
 
+/// A row, unless both lack it.
+fn numbers(name: impl Into<String>, [first, second]: [Option<f64>; 2]) -> Option<DiffRow> {
+    let change = first.zip(second).filter(|(first, _)| *first != 0.0);
+    let side = |value: Option<f64>| value.map_or(Side::Absent, Side::Number);
+    (first.is_some() || second.is_some()).then(|| DiffRow {
+        name: name.into(),
+        first: side(first),
+        second: side(second),
+        change_percent: change.map(|(first, second)| 100.0 * (second - first) / first),
+    })
+}
+
+/// Events of foreground and background together.
+fn all_events(report: &Report) -> Vec<WaitEvent> {
+    let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
+        true => [&report.all_events, &[]],
+        false => [&report.foreground_events, &report.background_events],
+    };
+    let mut events: Vec<WaitEvent> = Vec::new();
+    for event in lists.concat() {
+        match events.iter_mut().find(|known| known.name == event.name) {
+            Some(known) => {
+                known.waits = sum(known.waits, event.waits);
+                known.total_s = sum(known.total_s, event.total_s);
+                known.average_us = known
+                    .total_s
+                    .zip(known.waits)
+                    .and_then(|(total, waits)| total.times(1e6).per(waits.value));
+            }
+            None => events.push(event),
+        }
+    }
+    events
+}
+
 struct Both<'a> {
     first: &'a Report,
     second: &'a Report,
@@ -86,15 +150,7 @@ struct Both<'a> {
 
 impl Both<'_> {
     fn numbers(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<f64>) -> Option<DiffRow> {
-        let (first, second) = (of(self.first), of(self.second));
-        let change = first.zip(second).filter(|(first, _)| *first != 0.0);
-        let side = |value: Option<f64>| value.map_or(Side::Absent, Side::Number);
-        (first.is_some() || second.is_some()).then(|| DiffRow {
-            name: name.into(),
-            first: side(first),
-            second: side(second),
-            change_percent: change.map(|(first, second)| 100.0 * (second - first) / first),
-        })
+        numbers(name, [of(self.first), of(self.second)])
     }
 
     fn texts(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<String>) -> Option<DiffRow> {
@@ -179,113 +235,82 @@ impl Both<'_> {
         }
     }
 
-    fn by_name<T>(
-        &self,
-        list: impl Fn(&Report) -> &[T],
-        name: impl Fn(&T) -> &str,
+    /// The lines of both reports by their names, which columns of these widths cut.
+    fn by_name<'a, T: 'a>(
+        &'a self,
+        list: impl Fn(&'a Report) -> &'a [T],
+        name: impl Fn(&'a T) -> &'a str,
+        widths: &[usize],
         value: impl Fn(&T, &Report) -> Option<f64>,
     ) -> Vec<DiffRow> {
-        let mut seen = BTreeSet::new();
-        let all = list(self.first).iter().chain(list(self.second)).map(&name);
-        let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
-        let index = |report| {
-            let lines: &[T] = list(report);
-            lines
-                .iter()
-                .rev()
-                .map(|line| (name(line), line))
-                .collect::<std::collections::BTreeMap<&str, &T>>()
-        };
-        let (first, second) = (index(self.first), index(self.second));
-        let of = |wanted: &str, report: &Report| {
-            let lines = if std::ptr::eq(report, self.first) { &first } else { &second };
-            value(lines.get(wanted)?, report)
-        };
-        names.iter().filter_map(|wanted| self.numbers(*wanted, |report| of(wanted, report))).collect()
+        self.paired([list(self.first), list(self.second)], name, widths, value)
+    }
+
+    fn paired<'a, T: 'a>(
+        &self,
+        [first, second]: [&'a [T]; 2],
+        name: impl Fn(&'a T) -> &'a str,
+        widths: &[usize],
+        value: impl Fn(&T, &Report) -> Option<f64>,
+    ) -> Vec<DiffRow> {
+        let sides = [(first, self.first.format), (second, self.second.format)];
+        let pairs = names::pairs(sides, name, widths).into_iter();
+        pairs
+            .filter_map(|(name, [first, second])| {
+                let first = first.and_then(|line| value(line, self.first));
+                let second = second.and_then(|line| value(line, self.second));
+                numbers(name, [first, second])
+            })
+            .collect()
     }
 
     fn time_model(&self) -> DiffTable {
         let rows = self.by_name(
             |report| &report.time_model,
             |line| &line.name,
-            |line, _| line.seconds.map(|time| time.value),
+            &names::TIME_MODEL,
+            |line, report| per_second(line.seconds, report),
         );
-        DiffTable { title: "Time Model Statistics", unit: "s", rows }
+        DiffTable { title: "Time Model Statistics", unit: SECONDS_PER_SECOND, rows }
     }
 
-    fn classes(
-        &self,
-        title: &'static str,
-        unit: &'static str,
-        of: fn(&WaitEvent) -> Option<Figure>,
-    ) -> DiffTable {
+    fn classes(&self) -> DiffTable {
         let rows = self.by_name(
             |report| &report.wait_classes,
             |line| &line.name,
-            |line, _| of(line).map(|figure| figure.value),
+            &[],
+            |line, report| per_second(line.time_s(), report),
         );
-        DiffTable { title, unit, rows }
+        DiffTable { title: "Wait Classes: wait time", unit: SECONDS_PER_SECOND, rows }
     }
 
-    /// Events of foreground and background; text and HTML cut names differently.
+    /// Events of foreground and background.
     fn events(
         &self,
         title: &'static str,
         unit: &'static str,
-        of: fn(&WaitEvent) -> Option<Figure>,
+        of: fn(&WaitEvent, &Report) -> Option<f64>,
     ) -> DiffTable {
-        let all = |report: &Report| -> Vec<WaitEvent> {
-            let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
-                true => [&report.all_events, &[]],
-                false => [&report.foreground_events, &report.background_events],
-            };
-            let mut events: Vec<WaitEvent> = Vec::new();
-            for event in lists.concat() {
-                match events.iter_mut().find(|known| is_same_event(&known.name, &event.name)) {
-                    Some(known) => {
-                        known.waits = sum(known.waits, event.waits);
-                        known.total_s = sum(known.total_s, event.total_s);
-                        known.average_us = known
-                            .total_s
-                            .zip(known.waits)
-                            .and_then(|(total, waits)| total.times(1e6).per(waits.value));
-                    }
-                    None => events.push(event),
-                }
-            }
-            events
-        };
-        let (first, second) = (all(self.first), all(self.second));
-        let mut names: Vec<&str> = first.iter().map(|event| event.name.as_str()).collect();
-        let unknown = second.iter().map(|event| event.name.as_str());
-        let unknown: Vec<&str> =
-            unknown.filter(|name| !names.iter().any(|known| is_same_event(known, name))).collect();
-        names.extend(unknown);
-        let value = |name: &str, report: &Report| {
-            let events = if std::ptr::eq(report, self.first) { &first } else { &second };
-            let event = events.iter().find(|event| is_same_event(&event.name, name))?;
-            let figure = of(event)?;
-            // Waits are compared by the second: intervals differ.
-            if unit == "1/s" { Some(figure.per(report.elapsed_s()?)?.value) } else { Some(figure.value) }
-        };
-        let rows =
-            names.iter().filter_map(|name| self.numbers(*name, |report| value(name, report))).collect();
+        let (first, second) = (all_events(self.first), all_events(self.second));
+        let rows = self.paired([&first, &second], |event| &event.name, &names::EVENTS, of);
         DiffTable { title, unit, rows }
     }
 
-    fn os(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.os_statistics,
-            |line| &line.name,
-            |line, _| line.value.map(|value| value.value),
-        );
-        DiffTable { title: "Operating System Statistics", unit: "", rows }
+    fn os(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        of: fn(&OsStatistic, &Report) -> Option<f64>,
+    ) -> DiffTable {
+        let rows = self.by_name(|report| &report.os_statistics, |line| &line.name, &names::OS_STATISTICS, of);
+        DiffTable { title, unit, rows }
     }
 
     fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {
         let rows = self.by_name(
             |report| &report.io_by_function,
             |line| &line.name,
+            &names::FUNCTIONS,
             |line, _| of(line).map(|figure| figure.value),
         );
         DiffTable { title, unit: "1/s", rows }
@@ -295,7 +320,8 @@ impl Both<'_> {
         let rows = self.by_name(
             |report| &report.activity,
             |line| &line.name,
-            |line, report| report.statistic_per_s(&line.name).map(|figure| figure.value),
+            &names::STATISTICS,
+            |line, report| report.per_s(line).map(|figure| figure.value),
         );
         DiffTable { title: "Instance Activity Stats", unit: "per second", rows }
     }
@@ -304,6 +330,7 @@ impl Both<'_> {
         let rows = self.by_name(
             |report| &report.cache_sizes,
             |line| &line.name,
+            &[],
             |line, _| line.begin_bytes.map(|size| size.value),
         );
         DiffTable { title: "Cache Sizes", unit: "bytes", rows }

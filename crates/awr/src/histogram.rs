@@ -34,6 +34,14 @@ impl Bucket {
     pub fn waits_of(&self, waits: f64) -> f64 {
         waits * self.percent.value / 100.0
     }
+
+    /// Its width in powers of two. Where it begins at 0 or has no end that is not known, and it counts as one.
+    fn octaves(&self) -> f64 {
+        match self.to_us {
+            Some(to_us) if self.from_us > 0.0 => (to_us / self.from_us).log2(),
+            _ => 1.0,
+        }
+    }
 }
 
 /// What share of waits took longer than a limit.
@@ -70,17 +78,20 @@ impl EventHistogram {
 
     /// Two groups of waits behind one mean, if there are: such as reads that a cache served and reads of a disk.
     ///
-    /// A peak is a bucket that no neighbour exceeds. Two are told apart if each holds at least 5 % of the waits with the
-    /// buckets on its side of the valley, and the lowest bucket between them holds less than half of the lower one.
+    /// A peak is a bucket that no neighbour exceeds, by its share per doubling of the duration: releases before 12.2 have
+    /// one bucket from 32 ms to 1 s. Two are told apart if each holds at least 5 % of the waits with the buckets on its
+    /// side of the valley, and the lowest bucket between them has less than half of the lower one's share per doubling.
     #[must_use]
     pub fn two_peaks(&self) -> Option<TwoPeaks> {
         let shares: Vec<f64> = self.buckets.iter().map(|bucket| bucket.percent.value).collect();
+        let heights: Vec<f64> =
+            self.buckets.iter().map(|bucket| bucket.percent.value / bucket.octaves()).collect();
         let mut best: Option<(f64, usize, usize, usize)> = None;
-        for valley in 1..shares.len().saturating_sub(1) {
-            let (left, right) = (highest(&shares[..valley])?, valley + 1 + highest(&shares[valley + 1..])?);
-            let lower = shares[left].min(shares[right]);
-            let depth = lower - shares[valley];
-            if shares[valley] * 2.0 < lower && best.is_none_or(|(deepest, ..)| depth > deepest) {
+        for valley in 1..heights.len().saturating_sub(1) {
+            let (left, right) = (highest(&heights[..valley])?, valley + 1 + highest(&heights[valley + 1..])?);
+            let lower = heights[left].min(heights[right]);
+            let depth = lower - heights[valley];
+            if heights[valley] * 2.0 < lower && best.is_none_or(|(deepest, ..)| depth > deepest) {
                 best = Some((depth, left, valley, right));
             }
         }
@@ -97,8 +108,8 @@ impl EventHistogram {
     }
 }
 
-fn highest(shares: &[f64]) -> Option<usize> {
-    (0..shares.len()).max_by(|one, other| shares[*one].total_cmp(&shares[*other]))
+fn highest(heights: &[f64]) -> Option<usize> {
+    (0..heights.len()).max_by(|one, other| heights[*one].total_cmp(&heights[*other]))
 }
 
 /// Two groups of waits.
@@ -112,6 +123,14 @@ pub struct TwoPeaks {
     pub short_percent: f64,
     /// Share of waits on the long side, in percent.
     pub long_percent: f64,
+}
+
+impl TwoPeaks {
+    /// Whether the short ones are as short as waits that a cache serves: below 1 ms, of 1,024 us.
+    #[must_use]
+    pub fn may_be_a_caches(&self) -> bool {
+        self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
+    }
 }
 
 /// A duration for people.
@@ -160,5 +179,27 @@ mod tests {
         assert_eq!(histogram(&[2.0, 60.0, 30.0, 7.0, 1.0]).two_peaks(), None);
         assert_eq!(histogram(&[96.0, 1.0, 3.0]).two_peaks(), None);
         assert_eq!(histogram(&[]).two_peaks(), None);
+    }
+
+    /// Before 12.2: below 1 ms and so on to 32 ms, then up to 1 s, and above.
+    fn wide(shares: [f64; 8]) -> EventHistogram {
+        let ms = |ms: f64| ms * 1024.0;
+        let edges = [0.0, ms(1.0), ms(2.0), ms(4.0), ms(8.0), ms(16.0), ms(32.0), ms(1024.0)];
+        let mut histogram = histogram(&shares);
+        for (at, bucket) in histogram.buckets.iter_mut().enumerate() {
+            (bucket.from_us, bucket.to_us) = (edges[at], edges.get(at + 1).copied());
+        }
+        histogram
+    }
+
+    #[test]
+    fn a_wide_bucket_is_no_peak_for_its_width() {
+        // 30 % within five doublings are less for each than the 12 % before them: a tail.
+        assert_eq!(wide([0.0, 0.0, 3.0, 15.0, 40.0, 12.0, 30.0, 0.0]).two_peaks(), None);
+        // And 20 % within five are a valley, which the same share of one doubling would not be.
+        let peaks = wide([0.0, 0.0, 0.0, 2.0, 5.0, 35.0, 20.0, 38.0]).two_peaks().unwrap();
+        assert_eq!((peaks.short.from_us, peaks.long.from_us), (16.0 * 1024.0, 1024.0 * 1024.0));
+        assert!(!peaks.may_be_a_caches());
+        assert!(wide([40.0, 1.0, 3.0, 16.0, 40.0, 0.0, 0.0, 0.0]).two_peaks().unwrap().may_be_a_caches());
     }
 }

@@ -70,6 +70,9 @@ pub const AWR_INFO: [&str; 18] = [
     "TOP WAIT",
 ];
 
+/// The most that the parameter SESSIONS takes.
+const MOST_SESSIONS: u32 = 65_536;
+
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// A report with the name of its file.
@@ -92,11 +95,17 @@ impl Named {
         }
     }
 
-    /// Sessions from the file's name: the number after its last dot, as in `awr.txt.128`.
+    /// Sessions from the file's name: the number after its last dot, where the name is one that scripts around SLOB
+    /// give, such as `awr.txt.128`, `run7.html.16` or `awr.rac.8`. A date is no number of sessions.
     #[must_use]
     pub fn sessions(&self) -> Option<u32> {
-        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
-        name.rsplit_once('.')?.1.parse().ok()
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file).to_ascii_lowercase();
+        let (before, number) = name.rsplit_once('.')?;
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_of_a_report = before.ends_with(".txt") || before.ends_with(".html");
+        let is_of_awr = before.strip_prefix("awr.").is_some_and(|kind| !kind.split('.').any(is_number));
+        let sessions: u32 = number.parse().ok().filter(|_| is_number(number) && !number.starts_with('0'))?;
+        (sessions <= MOST_SESSIONS && (is_of_a_report || is_of_awr)).then_some(sessions)
     }
 
     /// The row of `awr_info`, in the order of [`AWR_INFO`].
@@ -239,9 +248,31 @@ mod tests {
 
     #[test]
     fn sessions_are_the_number_after_the_last_dot() {
-        assert_eq!(named("x.y/awr.txt.128").sessions(), Some(128));
-        assert_eq!(named("a b/awr report.txt").sessions(), None);
-        assert_eq!(named("v1.5/awr").sessions(), None);
+        for (file, sessions) in
+            [("x.y/awr.txt.128", 128), ("awr_rac.txt.65536", 65_536), ("a b/R.HTML.1", 1), ("awr.rac.8", 8)]
+        {
+            assert_eq!(named(file).sessions(), Some(sessions), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_date_in_a_name_is_no_number_of_sessions() {
+        for file in [
+            "awrrpt_2024.11.05",
+            "awr.20241105",
+            "awr.2024.11.15",
+            "awrrpt_1_10_11.15",
+            "a.txt.20241105",
+            "awr.txt.065",
+            "awr.txt.0",
+            "awr.txt.+8",
+            "awr.txt.",
+            "a b/awr report.txt",
+            "v1.5/awr",
+            "awr.txt.8/report",
+        ] {
+            assert_eq!(named(file).sessions(), None, "{file}");
+        }
     }
 
     #[test]

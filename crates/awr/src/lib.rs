@@ -20,6 +20,7 @@ mod html;
 pub mod info;
 mod kind;
 mod lookup;
+mod names;
 mod rates;
 mod report;
 pub mod series;

@@ -1,10 +1,9 @@
 //! Figures by their names, whatever a release calls them.
 
 use crate::figure::Figure;
-use crate::report::{Activity, IoLine, IoProfileLine, LoadLine, Report, WaitEvent, is_same_event};
-
-/// Text cuts names of statistics here.
-const STATISTIC_CHARS: usize = 30;
+use crate::histogram::EventHistogram;
+use crate::names::{self, Found};
+use crate::report::{Activity, IoLine, IoProfileLine, LoadLine, Report, WaitEvent};
 
 impl Report {
     /// Whether there is anything to show of it.
@@ -31,16 +30,17 @@ impl Report {
     /// An instance activity statistic.
     #[must_use]
     pub fn statistic(&self, name: &str) -> Option<&Activity> {
-        let is_it = |line: &&Activity| {
-            line.name == name || (line.name.len() >= STATISTIC_CHARS && name.starts_with(&line.name))
-        };
-        self.activity.iter().find(is_it)
+        names::find(&self.activity, |line| &line.name, name, (self.format, &names::STATISTICS)).one()
     }
 
     /// Its rate per second: as printed, or its total by the interval, whichever is more precise.
     #[must_use]
     pub fn statistic_per_s(&self, name: &str) -> Option<Figure> {
-        let line = self.statistic(name)?;
+        self.per_s(self.statistic(name)?)
+    }
+
+    /// The rate per second of a statistic.
+    pub(crate) fn per_s(&self, line: &Activity) -> Option<Figure> {
         let divided = line.total.zip(self.elapsed_s()).and_then(|(total, seconds)| total.per(seconds));
         Figure::finer(line.per_second, divided)
     }
@@ -75,24 +75,23 @@ impl Report {
     /// they say more.
     #[must_use]
     pub fn foreground(&self, name: &str) -> Option<WaitEvent> {
-        let find =
-            |events: &[WaitEvent]| events.iter().find(|event| is_same_event(&event.name, name)).cloned();
-        let own = find(&self.foreground_events).or_else(|| match self.foreground_events.is_empty() {
-            true => find(&self.all_events),
-            false => None,
-        });
+        let events =
+            if self.foreground_events.is_empty() { &self.all_events } else { &self.foreground_events };
         // Statspack's top events are those of foreground and background together.
         let is_foreground = self.all_events.is_empty() || self.foreground_events.is_empty();
-        let top = find(&self.top_events).filter(|_| is_foreground);
-        match (own, top) {
-            (Some(own), Some(top)) => Some(WaitEvent {
+        let top = if is_foreground { self.event(&self.top_events, name) } else { Found::None };
+        match (self.event(events, name), top) {
+            // One of these is not the one that was asked for, and nobody can tell which.
+            (Found::Several, _) | (_, Found::Several) => None,
+            (Found::One(own), Found::One(top)) => Some(WaitEvent {
                 waits: Figure::finer(own.waits, top.waits),
                 total_s: Figure::finer(own.total_s, top.total_s),
                 average_us: Figure::finer(own.average_us, top.average_us),
                 percent: Figure::finer(own.percent, top.percent),
-                ..own
+                ..own.clone()
             }),
-            (own, top) => own.or(top),
+            (Found::One(event), Found::None) | (Found::None, Found::One(event)) => Some(event.clone()),
+            (Found::None, Found::None) => None,
         }
     }
 
@@ -100,7 +99,18 @@ impl Report {
     #[must_use]
     pub fn background(&self, name: &str) -> Option<WaitEvent> {
         let all = if self.background_events.is_empty() { &self.all_events } else { &self.background_events };
-        all.iter().find(|event| is_same_event(&event.name, name)).cloned()
+        self.event(all, name).one().cloned()
+    }
+
+    /// An event among some of this report.
+    pub(crate) fn event<'a>(&self, events: &'a [WaitEvent], name: &str) -> Found<'a, WaitEvent> {
+        names::find(events, |event| &event.name, name, (self.format, &names::EVENTS))
+    }
+
+    /// The histogram of an event.
+    #[must_use]
+    pub fn histogram(&self, event: &str) -> Option<&EventHistogram> {
+        names::find(&self.histograms, |own| &own.event, event, (self.format, &names::EVENTS)).one()
     }
 
     /// DB time in seconds: the time model's, or the header's.

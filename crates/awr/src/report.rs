@@ -235,13 +235,6 @@ impl WaitEvent {
     }
 }
 
-/// Events of the same name: equal, or one cut where a column ended.
-#[must_use]
-pub fn is_same_event(one: &str, other: &str) -> bool {
-    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    short == long || (short.len() >= 25 && long.starts_with(short))
-}
-
 /// A line of the time model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs)]

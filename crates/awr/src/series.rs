@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::histogram::{EventHistogram, Over, TwoPeaks, duration};
 use crate::info::Named;
-use crate::report::is_same_event;
 
 /// An event in one report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +33,7 @@ impl Point {
     #[must_use]
     pub fn of(named: &Named, event: &str, limit_us: f64) -> Option<Self> {
         let report = &named.report;
-        let histogram = report.histograms.iter().find(|own| is_same_event(&own.event, event))?.clone();
+        let histogram = report.histogram(event)?.clone();
         let wait = report.foreground(event).or_else(|| report.background(event));
         Some(Self {
             file: named.label(),
@@ -61,9 +60,12 @@ impl Point {
             || "a mean that is printed too coarsely".to_owned(),
             |mean| format!("a mean of {}", duration(mean)),
         );
+        let [short, long] = match peaks.may_be_a_caches() {
+            true => [", as a cache would serve them,", ", as a slower device would"],
+            false => ["", ""],
+        };
         Some(format!(
-            "two peaks behind {mean}: {:.0} % of waits around {}, as a cache would serve them, and {:.0} % around {}, as a \
-             slower device would",
+            "two peaks behind {mean}: {:.0} % of waits around {}{short} and {:.0} % around {}{long}",
             peaks.short_percent,
             bucket(&peaks.short),
             peaks.long_percent,

@@ -117,3 +117,30 @@ fn two_peaks_behind_one_mean() {
     );
     assert_eq!((point.over.least_percent, point.over.most_percent), (32.0, 32.0));
 }
+
+#[test]
+fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
+    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+    let words = |text: &str| {
+        let named =
+            slob_awr::info::Named { file: "x".into(), report: read(text.as_bytes()).unwrap().remove(0) };
+        let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
+        let check = Check::of(&named);
+        let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();
+        [point.words().unwrap(), doubt.text.clone()]
+    };
+    for words in words(&text) {
+        assert!(words.contains("as a cache would serve them"), "{words}");
+    }
+    // The same shares at 1 to 2 ms and 8 to 16 ms.
+    let slower = text
+        .replace("600.0K                     2.0  60.6   5.4          32.0", {
+            "600.0K                                             100.0"
+        })
+        .replace("192.0K  68.0              28.0   4.0    .0", {
+            "600.0K               68.0              28.0   4.0"
+        });
+    for words in words(&slower) {
+        assert!(words.contains("1 ms to 2 ms") && !words.contains("cache"), "{words}");
+    }
+}

@@ -5,10 +5,10 @@ mod common;
 
 use common::{bytes, event, named, real, report, value};
 use slob_awr::info::{Value, columns};
-use slob_awr::{Figure, Kind, ReadError, ShareOf, is_same_event, read};
+use slob_awr::{Figure, Kind, ReadError, ShareOf, read};
 
 fn percent_between(report: &slob_awr::Report, name: &str, from: f64, to: f64) -> f64 {
-    let histogram = report.histograms.iter().find(|own| is_same_event(&own.event, name)).unwrap();
+    let histogram = report.histogram(name).unwrap();
     let bucket = histogram.buckets.iter().find(|bucket| bucket.from_us == from && bucket.to_us == Some(to));
     bucket.unwrap().percent.value
 }
@@ -131,7 +131,6 @@ fn pitfall_8_numbers_pages_and_line_ends_of_all_kinds() {
     assert_eq!((cut.per_second, value(cut.total)), (None, 2_999_291_961_344.0));
     // Blank cells, names cut at 26 and 30 characters, a form feed before a title.
     assert_eq!(own.top_events[1].waits, None);
-    assert!(is_same_event("control file sequential re", "control file sequential read"));
     assert_eq!(own.foreground_events.len(), 4);
     // CR LF, and a page head of SQL*Plus after every 14 lines.
     let paged = report("awr_crlf_pages.txt");

@@ -2,7 +2,7 @@
 
 use super::{Pair, verdict};
 use crate::figure::Figure;
-use crate::report::{Report, WaitEvent, is_same_event};
+use crate::report::{Report, WaitEvent};
 
 /// Every pair that the report has both figures of.
 pub(super) fn pairs(report: &Report) -> Vec<Pair> {
@@ -178,9 +178,8 @@ fn times(report: &Report) -> Vec<Pair> {
 }
 
 fn waits(report: &Report) -> Vec<Pair> {
-    let find = |events: &[WaitEvent], name: &str| {
-        events.iter().find(|event| is_same_event(&event.name, name)).and_then(|event| event.waits)
-    };
+    let find =
+        |events: &[WaitEvent], name: &str| report.event(events, name).one().and_then(|event| event.waits);
     let both = |name: &str| {
         let foreground = find(&report.foreground_events, name);
         let background = find(&report.background_events, name);
@@ -191,7 +190,7 @@ fn waits(report: &Report) -> Vec<Pair> {
             (one, other) => one.or(other),
         }
     };
-    let histogram = |name: &str| report.histograms.iter().find(|own| is_same_event(&own.event, name))?.waits;
+    let histogram = |name: &str| report.histogram(name)?.waits;
     let of_histogram = |name: &'static str, what| Sides {
         what,
         sources: ["foreground + background events", "Wait Event Histogram"],

@@ -3,7 +3,7 @@
 use super::{Warning, Weight};
 use crate::histogram::duration;
 use crate::info::{Named, db_time_per_s, logical_reads_per_s, physical_reads_per_s, single_block_read};
-use crate::report::{Report, is_same_event};
+use crate::report::Report;
 
 /// Below this share of its sessions' time in calls a load was not one all the time.
 const IDLE_PERCENT: f64 = 5.0;
@@ -135,11 +135,11 @@ fn rate(per_second: f64) -> String {
 
 fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
-    let histogram = report.histograms.iter().find(|own| is_same_event(&own.event, &event.name))?;
-    let peaks = histogram.two_peaks()?;
+    let peaks = report.histogram(&event.name)?.two_peaks()?;
     let mean = event.mean_us()?.known()?;
+    let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     let text = format!(
-        "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {} (a cache served them), {:.0} % at {} and more",
+        "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
         event.name,
         duration(mean),
         peaks.short_percent,

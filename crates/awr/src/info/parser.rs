@@ -8,7 +8,7 @@ use super::{
     physical_reads_per_s, physical_writes_per_s, rate, redo_per_s, single_block_read,
 };
 use crate::figure::Figure;
-use crate::report::{Report, ShareOf, WaitEvent, is_same_event};
+use crate::report::{Report, ShareOf, WaitEvent};
 
 /// A column.
 pub struct Column {
@@ -255,9 +255,10 @@ fn data_guard(report: &Report) -> Option<bool> {
 fn exadata(report: &Report) -> Option<bool> {
     let events = || report.top_events.iter().chain(&report.foreground_events).chain(&report.all_events);
     let is_cell = |event: &WaitEvent| {
-        ["cell single block physical read", "cell smart table scan", "cell multiblock physical read"]
+        // As text cuts them; some have variants, such as `: RDMA`.
+        ["cell single block physical", "cell smart table scan", "cell multiblock physical"]
             .iter()
-            .any(|cell| is_same_event(&event.name, cell))
+            .any(|cell| event.name.starts_with(cell))
     };
     events().next().map(|_| events().any(is_cell))
 }
