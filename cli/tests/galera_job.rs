@@ -6,10 +6,11 @@ mod common;
 #[path = "../../engines/mysql/tests/server/mod.rs"]
 mod server;
 
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::counting::ended;
 use common::{Called, Folder, SLOB};
 use mysql::prelude::Queryable;
 use serde_json::Value;
@@ -98,14 +99,6 @@ impl Bench {
             self.folder.slob(["verify", "--target", &target, "--endpoints", &endpoint]).success();
         }
     }
-}
-
-fn ended(child: Child) -> Called {
-    let begun = Instant::now();
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Called { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
 }
 
 /// Operations of each second of a run.

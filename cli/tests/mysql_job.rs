@@ -6,10 +6,11 @@ mod common;
 #[path = "../../engines/mysql/tests/server/mod.rs"]
 mod server;
 
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::counting::{MIXES, assert_planned, count, ended, rows};
 use common::{Called, Folder, SLOB, skip_without_a_device};
 use mysql::prelude::Queryable;
 use rstest::rstest;
@@ -71,46 +72,6 @@ impl Bench {
     }
 }
 
-fn ended(child: Child) -> Called {
-    let begun = Instant::now();
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Called { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
-}
-
-fn count(record: &Value, kind: &str) -> u64 {
-    record["operations"][kind]["operations"].as_u64().unwrap_or(0)
-}
-
-fn rows(record: &Value, kind: &str) -> u64 {
-    record["operations"][kind]["rows"].as_u64().unwrap_or(0)
-}
-
-/// Flags of a run, and what of 100 operations are UPDATEs and scans by them; the rest is SELECTs.
-const MIXES: &[(&[&str], u64, u64)] = &[
-    (&["--update-pct", "0"], 0, 0),
-    (&["--update-pct", "20", "--redo-stress", "HEAVY"], 20, 0),
-    (&["--update-pct", "73"], 73, 0),
-    (&["--update-pct", "100"], 100, 0),
-    (&["--update-pct", "20", "--scan-pct", "25"], 20, 20),
-    (&["--update-pct", "0", "--do-hotspot", "--hotspot-mb", "1", "--hotspot-offset-mb", "2"], 0, 0),
-    (
-        &[
-            "--update-pct",
-            "50",
-            "--think-tm-frequency",
-            "10",
-            "--think-tm-min",
-            "0.001",
-            "--think-tm-max",
-            "0.002",
-        ],
-        50,
-        0,
-    ),
-];
-
 #[rstest]
 #[case::with_the_loop_there("server")]
 #[case::with_the_loop_here("client")]
@@ -126,16 +87,7 @@ fn counts_equal_the_plan(#[case] place: &str) {
         let fixed = ["-s", "4", "-t", "2", "--work-loop", "500", "--work-unit", "5", "--loop", place];
         let before = (status("Handler_update"), status("Com_commit"));
         let record = bench.run(&[&fixed, *flags].concat());
-        let expected =
-            [("update", 40 * updates), ("scan", 40 * scans), ("select", 40 * (100 - updates - scans))];
-        for (kind, operations) in expected {
-            let blocks = if kind == "scan" { 64 } else { 5 };
-            assert_eq!(
-                (count(&record, kind), rows(&record, kind)),
-                (operations, operations * blocks),
-                "{flags:?}"
-            );
-        }
+        assert_planned(&record, 40, (*updates, *scans), flags);
         // The server's own counts, of conflicts that were repeated too.
         let conflicts = record["conflicts"].as_object();
         let retries: u64 = conflicts.map_or(0, |codes| codes.values().filter_map(Value::as_u64).sum());

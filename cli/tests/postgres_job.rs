@@ -6,12 +6,13 @@
 mod cluster;
 mod common;
 
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Version};
+use common::counting::{MIXES, assert_planned, count, ended};
 use common::{Called, Folder, SLOB, skip_without_a_device};
 use rstest::rstest;
 use serde_json::Value;
@@ -74,46 +75,6 @@ impl Bench {
     }
 }
 
-fn ended(child: Child) -> Called {
-    let begun = Instant::now();
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Called { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
-}
-
-fn count(record: &Value, kind: &str) -> u64 {
-    record["operations"][kind]["operations"].as_u64().unwrap_or(0)
-}
-
-fn rows(record: &Value, kind: &str) -> u64 {
-    record["operations"][kind]["rows"].as_u64().unwrap_or(0)
-}
-
-/// Flags of a run, and what of 100 operations are UPDATEs and scans by them; the rest is SELECTs.
-const MIXES: &[(&[&str], u64, u64)] = &[
-    (&["--update-pct", "0"], 0, 0),
-    (&["--update-pct", "20", "--redo-stress", "HEAVY"], 20, 0),
-    (&["--update-pct", "73"], 73, 0),
-    (&["--update-pct", "100"], 100, 0),
-    (&["--update-pct", "20", "--scan-pct", "25"], 20, 20),
-    (&["--update-pct", "0", "--do-hotspot", "--hotspot-mb", "1", "--hotspot-offset-mb", "2"], 0, 0),
-    (
-        &[
-            "--update-pct",
-            "50",
-            "--think-tm-frequency",
-            "10",
-            "--think-tm-min",
-            "0.001",
-            "--think-tm-max",
-            "0.002",
-        ],
-        50,
-        0,
-    ),
-];
-
 #[rstest]
 #[case::on_15(Version::V15, "server")]
 #[case::on_15_with_the_loop_here(Version::V15, "client")]
@@ -126,16 +87,7 @@ fn counts_equal_the_plan(#[case] version: Version, #[case] place: &str) {
         let before =
             bench.ask("SELECT sum(n_tup_upd)::bigint FROM pg_stat_user_tables WHERE relname = 'cf1'");
         let record = bench.run(&[&fixed, *flags].concat());
-        let expected =
-            [("update", 40 * updates), ("scan", 40 * scans), ("select", 40 * (100 - updates - scans))];
-        for (kind, operations) in expected {
-            let blocks = if kind == "scan" { 64 } else { 5 };
-            assert_eq!(
-                (count(&record, kind), rows(&record, kind)),
-                (operations, operations * blocks),
-                "{flags:?}"
-            );
-        }
+        assert_planned(&record, 40, (*updates, *scans), flags);
         let changed = || {
             bench.ask("SELECT sum(n_tup_upd)::bigint FROM pg_stat_user_tables WHERE relname = 'cf1'") - before
         };

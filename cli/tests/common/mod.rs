@@ -1,6 +1,8 @@
 //! A folder of its own for each test, and the program in it.
 #![allow(dead_code)]
 
+pub(crate) mod counting;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
