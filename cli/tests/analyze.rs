@@ -81,3 +81,16 @@ fn what_can_not_be_analysed_is_said() {
     assert_eq!(none.code, 2);
     assert!(none.stderr.contains("no run belongs to any of the variants ZFS"), "{}", none.stderr);
 }
+
+#[test]
+fn reports_whose_names_tell_no_sessions_are_not_an_empty_table() {
+    let folder = Folder::new();
+    let head = "FILE|SESSIONS|ELAPSED|PREADS|PWRITES|REDO_MBS|TOP WAIT|\n";
+    folder.write("none.txt", &format!("{head}awr_2024.11.05||60|100|0|0||\n"));
+    let none = folder.slob(["analyze", "none.txt"]);
+    assert_eq!(none.code, 2, "{}", none.stdout);
+    assert!(none.stderr.contains("such as awr.txt.16"), "{}", none.stderr);
+    folder.write("some.txt", &format!("{head}awr.txt.4|4|60|100|0|0||\nawr_2024.11.05||60|100|0|0||\n"));
+    let some = folder.slob(["analyze", "some.txt"]).success().stdout;
+    assert!(some.contains("1 of 2 runs are left out"), "{some}");
+}

@@ -182,6 +182,24 @@ impl Inputs {
         Ok(())
     }
 
+    /// Reports don't say with how many sessions they were taken: the names of their files do, or nobody.
+    fn check_sessions(&mut self) -> Result<(), Failure> {
+        const NAMES: &str = "name the files by them, such as awr.txt.16";
+        let (all, without) =
+            (self.runs.len(), self.runs.iter().filter(|run| run.sessions.is_empty()).count());
+        if without > 0 && without == all {
+            return Err(Failure::usage(format!(
+                "no number of sessions is known of any of the {all} runs, so there is nothing to compare: {NAMES}"
+            )));
+        }
+        if without > 0 {
+            self.notes.push(format!(
+                "{without} of {all} runs are left out, since their number of sessions is not known: {NAMES}."
+            ));
+        }
+        Ok(())
+    }
+
     fn analysis(mut self, matches: &ArgMatches, options: &Options) -> Result<Analysis, Failure> {
         if self.campaign.is_some() && self.others {
             return Err(Failure::usage("a campaign and other runs: analyse the campaign by itself"));
@@ -203,6 +221,7 @@ impl Inputs {
                 (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
             }
         };
+        self.check_sessions()?;
         let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
         analysis.notes.append(&mut self.notes);
         Ok(analysis)

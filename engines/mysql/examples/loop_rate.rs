@@ -1,6 +1,6 @@
 //! What the loop over a batch costs: `cargo run --release -p slob-engine-mysql --example loop_rate`.
 
-#[path = "../../loop_rate.rs"]
+#[path = "../../../benches/loop_rate.rs"]
 mod loop_rate;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
