@@ -14,6 +14,7 @@ use crate::error::failed;
 use crate::kit;
 use crate::link::Links;
 use crate::options::Accounts;
+use crate::passwords::Made;
 use crate::tables::{Tables, load_binds};
 
 /// Rows between two looks at whether to stop.
@@ -93,8 +94,7 @@ fn create_user(
     // What new accounts get, or, where that may not be seen, what this one has.
     let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
     let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
-    let known = connector.passwords.get(&tables.user).is_ok();
-    let password = connector.passwords.make(&tables.user)?;
+    let Made { password, known } = connector.passwords.make(&tables.user)?;
     // The text with the password goes to the server alone: no error and no log repeats it.
     match client.execute(&tables.create_user(password.expose(), &default), &[]) {
         // Cut off after it made the account, a load goes on with it.

@@ -30,6 +30,8 @@ struct State {
     hangs: bool,
     broken: bool,
     last_batch: Option<Arrays>,
+    /// An account that is not let in, and the code that says so.
+    refused: Option<(String, i32)>,
     /// Batches fail after so many operations, with that code.
     batch_fault: Option<(usize, i32)>,
 }
@@ -65,6 +67,11 @@ impl Script {
     /// The next statement that begins so fails.
     pub(crate) fn fails_once(&self, begin: &str, code: i32) {
         self.state().replies.insert(0, (begin.into(), Reply::FaultOnce(code)));
+    }
+
+    /// From now on an account is not let in.
+    pub(crate) fn refuses(&self, user: &str, code: i32) {
+        self.state().refused = Some((user.into(), code));
     }
 
     /// Two schemas of 10 rows, loaded.
@@ -154,6 +161,9 @@ impl Dial for Script {
             Login::Password { user, .. } => user.to_lowercase(),
         };
         self.answer(&user, &format!("CONNECT {service}"), &[])?;
+        if let Some((_, code)) = self.state().refused.as_ref().filter(|(refused, _)| *refused == user) {
+            return Err(Fault { code: Some(*code), message: "scripted".into() });
+        }
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
     }
 

@@ -152,8 +152,37 @@ fn only_what_is_marked_is_dropped_and_never_by_cascade() {
         ["cf1", "cf2", "slob_slice", "slob_load"].map(|name| format!("slob1: DROP TABLE SLOB1.{name} PURGE"));
     assert_eq!(drops[..4], tables);
     assert_eq!(drops[4..], ["system: DROP USER SLOB1"]);
-    let error = engine.drop_schema(SchemaNo::FIRST).unwrap_err().to_string();
+    let error =
+        engine.load_slice(&LOAD, &LOAD.slices(SchemaNo::FIRST).next().unwrap(), &LoadProgress::default());
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("password"), "its password is forgotten: {error}");
+}
+
+#[test]
+fn a_schema_whose_password_is_lost_is_dropped_by_the_admin_account() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    script.loaded();
+    let dropped = |script: &Script| {
+        script.take_log();
+        script.open(folder.path(), EngineOptions::default()).drop_schema(SchemaNo::FIRST).unwrap();
+        let drops: Vec<String> = script.take_log().into_iter().filter(|line| line.contains("DROP")).collect();
+        let tables = ["cf1", "cf2", "slob_slice", "slob_load"]
+            .map(|name| format!("system: DROP TABLE SLOB1.{name} PURGE"));
+        assert_eq!(drops[..4], tables, "{drops:#?}");
+        assert_eq!(drops[4..], ["system: DROP USER SLOB1"]);
+    };
+    // Its line is gone.
+    dropped(&script);
+    // Or it is not that of the account: the first connection is that of the account that looks.
+    std::fs::write(folder.path().join("passwords"), "db1:1521/pdb1\tSLOB1\told\n").unwrap();
+    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(folder.path().join("passwords"), owner_only).unwrap();
+    script.refuses("slob1", 1017);
+    dropped(&script);
+    script.fails("DROP TABLE SLOB1.cf1", 1031);
+    let error =
+        script.open(folder.path(), EngineOptions::default()).drop_schema(SchemaNo::FIRST).unwrap_err();
+    assert!(error.to_string().contains("GRANT DROP ANY TABLE"), "{error}");
 }
 
 #[test]
