@@ -1,8 +1,7 @@
 //! Creating a schema and loading its slices.
 //!
 //! A slice is one array INSERT by direct path, and its mark is in the same transaction. Such an insert locks its table
-//! until the commit: streams of one table send their rows in turn while the others make theirs ready, streams of different
-//! schemas don't meet.
+//! until the commit, so a schema is loaded by one stream at a time; streams of different schemas don't meet.
 
 use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Scatter, SchemaNo, Table};

@@ -30,6 +30,8 @@ struct State {
     hangs: bool,
     broken: bool,
     last_batch: Option<Arrays>,
+    /// The accounts of the connections that are open.
+    open: Vec<String>,
     /// An account that is not let in, and the code that says so.
     refused: Option<(String, i32)>,
     /// Batches fail after so many operations, with that code.
@@ -116,6 +118,11 @@ impl Script {
         std::mem::take(&mut self.state().log)
     }
 
+    /// How many connections an account has.
+    pub(crate) fn connections(&self, user: &str) -> usize {
+        self.state().open.iter().filter(|open| *open == user).count()
+    }
+
     /// Opens the engine on it, with passwords kept in that folder.
     pub(crate) fn open(&self, folder: &Path, options: EngineOptions) -> OracleEngine {
         let target = "oracle://system:manager@//db1/pdb1".parse().unwrap();
@@ -164,6 +171,7 @@ impl Dial for Script {
         if let Some((_, code)) = self.state().refused.as_ref().filter(|(refused, _)| *refused == user) {
             return Err(Fault { code: Some(*code), message: "scripted".into() });
         }
+        self.state().open.push(user.clone());
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
     }
 
@@ -175,6 +183,14 @@ impl Dial for Script {
 struct ScriptedClient {
     script: Script,
     user: String,
+}
+
+impl Drop for ScriptedClient {
+    fn drop(&mut self) {
+        let mut state = self.script.state();
+        let place = state.open.iter().position(|open| *open == self.user);
+        place.map(|place| state.open.remove(place));
+    }
 }
 
 impl Client for ScriptedClient {

@@ -127,13 +127,25 @@ fn a_schema_is_completed_and_counted() {
     // Cut off after the index, the call is made again.
     script.fails("CREATE UNIQUE INDEX", 955);
     script.take_log();
+    assert_eq!(script.connections("slob1"), 1, "that of the load");
     let layout = engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    assert_eq!(script.connections("slob1"), 0, "none is kept until all schemas are loaded");
     assert_eq!((layout.rows, layout.row_blocks, layout.all_blocks), (10, 10, 24));
     let log = script.take_log();
     assert!(log[log.len() - 2].ends_with("[Number(10), Number(10), Number(24)]"), "{log:#?}");
     assert_eq!(log.iter().filter(|line| line.contains("DBMS_STATS")).count(), 2);
     script.rows("SELECT /*+ INDEX_FFS", &[&["9", "1", "10", "9"]]);
     assert_eq!(engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Data);
+}
+
+/// Streams that were given slices of one schema waited for each other's commit, and the other schemas for them.
+#[test]
+fn a_schema_is_loaded_by_one_stream_since_its_tables_are_locked() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    assert!(!engine.server().unwrap().capabilities.parallel_slices);
+    let insert = include_str!("../../sql/insert_rows.sql");
+    assert!(insert.contains("APPEND_VALUES"), "only a direct-path insert locks its table: {insert}");
 }
 
 #[test]
