@@ -13,7 +13,7 @@ use crate::client::Row;
 use crate::counters::Views;
 use crate::version::Version;
 
-/// The events whose latencies are kept. Reads of an Exadata storage server have an event of their own.
+/// The events whose latencies are kept. Reads of an Exadata storage server have events of their own.
 const LATENCIES: &[(&str, LatencyKind)] = &[
     ("db file sequential read", LatencyKind::PhysicalRead),
     ("cell single block physical read", LatencyKind::PhysicalRead),
@@ -21,25 +21,32 @@ const LATENCIES: &[(&str, LatencyKind)] = &[
     ("log file sync", LatencyKind::RedoSync),
 ];
 
+/// Whether an event is that one, or a variety of it: since 19c Exadata's reads say after a colon which cache they came from,
+/// as in 'cell single block physical read: RDMA', 'flash cache', 'pmem cache' or 'xrmem cache'.
+pub(crate) fn is_kind_of(event: &str, known: &str) -> bool {
+    event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
+
 /// The class under which the time model's CPU stands among the waits, as in the server's own reports.
 const CPU: &str = "CPU";
 
 /// The query for the histograms.
 pub(crate) fn histogram_query(views: Views, version: &Version) -> String {
     let names: Vec<&str> = LATENCIES.iter().map(|(name, _)| *name).collect();
+    let varieties: String = names.iter().map(|name| format!(" OR event LIKE '{name}: %'")).collect();
     let text = if version.has_micro_histograms() {
         include_str!("../sql/histogram_micro.sql")
     } else {
         include_str!("../sql/histogram_milli.sql")
     };
-    views.fill(text).replace("{names}", &crate::names::literals(&names))
+    views.fill(text).replace("{names}", &crate::names::literals(&names)).replace("{varieties}", &varieties)
 }
 
 /// From rows of event, upper bound in microseconds and count.
 pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     let mut latencies: BTreeMap<LatencyKind, Histogram> = BTreeMap::new();
     for row in rows {
-        let kind = text(row, 0).and_then(|name| LATENCIES.iter().find(|(known, _)| *known == name));
+        let kind = text(row, 0).and_then(|name| LATENCIES.iter().find(|(known, _)| is_kind_of(name, known)));
         if let (Some((_, kind)), Some(bound_us), Some(waits)) = (kind, number(row, 1), number(row, 2))
             && waits > 0
         {
@@ -118,6 +125,15 @@ mod tests {
         let reads = &latencies[&LatencyKind::PhysicalRead];
         assert_eq!((reads.count(), reads.max(), reads.min()), (15, Some(512_000), Some(256_000)));
         assert_eq!(latencies[&LatencyKind::RedoSync].count(), 3);
+    }
+
+    #[test]
+    fn reads_from_the_caches_of_an_exadata_are_physical_reads() {
+        let rows = ["", ": RDMA", ": flash cache", ": pmem cache", ": xrmem cache", "s of another kind"]
+            .map(|rest| row(&[&format!("cell single block physical read{rest}"), "256", "2"]));
+        assert_eq!(latencies(&rows)[&LatencyKind::PhysicalRead].count(), 10);
+        let query = histogram_query(Views::Instance, &Version::parse("19.0.0.0.0"));
+        assert!(query.contains("OR event LIKE 'cell single block physical read: %'"), "{query}");
     }
 
     #[test]
