@@ -1,11 +1,11 @@
 //! Waits, their histograms, and the time model.
 //!
 //! Waits are those of foreground processes. The histograms' buckets have powers of two as their upper bounds, and a wait is
-//! put down at the upper bound of its bucket: it was never longer than told.
+//! put down at the upper bound of its bucket: it was never longer than told. What waits took altogether is counted exactly.
 
 use std::collections::BTreeMap;
 
-use slob_engine::{LatencyKind, WaitEvent};
+use slob_engine::{LatencyKind, WaitEvent, WaitTotal};
 use slob_stats::Histogram;
 
 use crate::catalog::{number, text};
@@ -54,6 +54,21 @@ pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
         }
     }
     latencies
+}
+
+/// What these latencies took exactly: sessions wait for reads and the log, the server's own processes for writes.
+pub(crate) fn totals(events: &[WaitEvent]) -> BTreeMap<LatencyKind, WaitTotal> {
+    let mut totals: BTreeMap<LatencyKind, WaitTotal> = BTreeMap::new();
+    for event in events {
+        let kind = LATENCIES.iter().find(|(known, _)| is_kind_of(&event.name, known)).map(|(_, kind)| *kind);
+        let counts = |kind: &LatencyKind| !event.background || *kind == LatencyKind::PhysicalWrite;
+        if let Some((kind, waits)) = kind.filter(counts).zip(event.waits) {
+            let total = totals.entry(kind).or_default();
+            total.waits += waits;
+            total.time_us += event.time_us;
+        }
+    }
+    totals
 }
 
 /// From rows of event, class, waits and microseconds of foreground processes, and the same of the server's own.
@@ -134,6 +149,25 @@ mod tests {
         assert_eq!(latencies(&rows)[&LatencyKind::PhysicalRead].count(), 10);
         let query = histogram_query(Views::Instance, &Version::parse("19.0.0.0.0"));
         assert!(query.contains("OR event LIKE 'cell single block physical read: %'"), "{query}");
+    }
+
+    /// A read of 257 us stands at 512 us among the buckets.
+    #[test]
+    fn what_reads_and_writes_took_is_taken_from_their_events_and_not_from_bounds_of_buckets() {
+        let rows = [
+            row(&["db file sequential read", "User I/O", "10", "2570", "3", "9000"]),
+            row(&["cell single block physical read: RDMA", "User I/O", "5", "100", "0", "0"]),
+            row(&["log file sync", "Commit", "4", "2000", "1", "70"]),
+            row(&["db file parallel write", "System I/O", "0", "0", "8", "640"]),
+            row(&["db file scattered read", "User I/O", "7", "7000", "0", "0"]),
+        ];
+        let total = |waits, time_us| WaitTotal { waits, time_us };
+        let expected = [
+            (LatencyKind::PhysicalRead, total(15, 2670)),
+            (LatencyKind::PhysicalWrite, total(8, 640)),
+            (LatencyKind::RedoSync, total(4, 2000)),
+        ];
+        assert_eq!(totals(&waits(&rows)), expected.into());
     }
 
     #[test]
