@@ -11,7 +11,8 @@ pub use cpu::CpuFigures;
 pub use device::{DeviceFigures, ProbeFigures};
 pub use latency::LatencyFigures;
 pub(crate) use latency::{
-    all_operations, all_responses, is_coarse, latency_mean_us, latency_percentile_us, mean_us, percentile_us,
+    all_operations, all_responses, is_coarse, latency_mean_us, latency_percentile_us, latency_sum_s, mean_us,
+    percentile_us,
 };
 pub use load::LoadFigures;
 

@@ -107,6 +107,15 @@ pub(crate) fn latency_mean_us(record: &Record, name: &str) -> Option<f64> {
     }
 }
 
+/// All of a latency that the database measured, in seconds: of the values, never of the bounds of their buckets.
+pub(crate) fn latency_sum_s(record: &Record, name: &str) -> Option<f64> {
+    let histogram = latency(record, name)?;
+    Some(match record.coarse_latencies.get(name) {
+        Some(exact) => exact.time_us as f64 / 1e6,
+        None => histogram.sum() as f64 / 1e9,
+    })
+}
+
 /// Percentile of a latency that the database measured, in microseconds; where its buckets are wide, their upper bound.
 pub(crate) fn latency_percentile_us(record: &Record, name: &str, percent: f64) -> Option<f64> {
     let us = percentile_us(latency(record, name)?, percent)?;
