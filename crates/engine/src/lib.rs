@@ -44,5 +44,5 @@ pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use server::{Capabilities, Server, Setting};
 pub use server_clock::ServerClock;
 pub use server_report::{Artefact, ServerReport, ServersWords};
-pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent};
+pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent, WaitTotal};
 pub use unfinished::{Unfinished, wait_for_unfinished};

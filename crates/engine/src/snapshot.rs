@@ -45,6 +45,15 @@ pub struct WaitEvent {
     pub background: bool,
 }
 
+/// How many waits there were and how long they took altogether.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitTotal {
+    /// How many.
+    pub waits: u64,
+    /// For how long, in microseconds.
+    pub time_us: u64,
+}
+
 /// The figures of one server: since it counts, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
@@ -52,6 +61,9 @@ pub struct Figures {
     pub counters: Counters,
     /// Latencies, where the engine measures each one.
     pub latencies: BTreeMap<LatencyKind, Histogram>,
+    /// Of latencies that the database itself sorts into a few wide buckets, so that each value of the histogram is the upper
+    /// bound of one and its sum too high: what it counted exactly. Absent where the histogram is that of the values.
+    pub coarse: BTreeMap<LatencyKind, WaitTotal>,
     /// Waits, where the database reports them.
     pub events: Vec<WaitEvent>,
 }
@@ -69,9 +81,15 @@ impl Figures {
                 earlier.latencies.get(kind).map_or_else(|| later.clone(), |before| later.since(before));
             (!delta.is_empty()).then_some((*kind, delta))
         };
+        let total = |(kind, later): (&LatencyKind, &WaitTotal)| {
+            let before = earlier.coarse.get(kind).copied().unwrap_or_default();
+            let waits = later.waits.saturating_sub(before.waits);
+            (*kind, WaitTotal { waits, time_us: later.time_us.saturating_sub(before.time_us) })
+        };
         Some(Self {
             counters: self.counters.since(&earlier.counters),
             latencies: self.latencies.iter().filter_map(latency).collect(),
+            coarse: self.coarse.iter().map(total).collect(),
             events: self.events.iter().filter_map(|event| event.since(&earlier.events)).collect(),
         })
     }
@@ -84,6 +102,11 @@ impl Figures {
                 .entry(*kind)
                 .and_modify(|sum| sum.merge(latency))
                 .or_insert_with(|| latency.clone());
+        }
+        for (kind, total) in &other.coarse {
+            let sum = self.coarse.entry(*kind).or_default();
+            sum.waits += total.waits;
+            sum.time_us += total.time_us;
         }
         for event in &other.events {
             match self.events.iter_mut().find(|sum| sum.is_same(event)) {
@@ -219,6 +242,18 @@ mod tests {
         let known: Vec<_> = (0..5).map(|server| after.server_since(server, &before).is_some()).collect();
         assert_eq!(known, [true, true, false, false, false]);
         assert_eq!(after.total().counters.get(Counter::Commits), Some(37));
+    }
+
+    #[test]
+    fn what_coarse_latencies_took_is_counted_beside_them() {
+        let figures = |waits, time_us| {
+            let coarse = [(LatencyKind::PhysicalRead, WaitTotal { waits, time_us })].into();
+            Seen::Figures(Figures { coarse, ..Figures::default() })
+        };
+        let before = Snapshot::of_servers(vec![figures(10, 1000), figures(1, 5)]);
+        let after = Snapshot::of_servers(vec![figures(14, 1400), figures(3, 305)]);
+        let total = after.since(&before).coarse[&LatencyKind::PhysicalRead];
+        assert_eq!(total, WaitTotal { waits: 6, time_us: 700 });
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod series;
 mod server_report;
 mod skip;
 mod store;
+mod waits;
 
 pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
@@ -25,9 +26,8 @@ pub use find::{find_run, find_runs, list_runs, run_folder};
 pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
 pub use marks::{MarkText, leave_mark};
 pub use model::{
-    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, Event, HostRecord, KindRecord, LoadRecord, OpKind,
-    Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
-    WorkloadRecord,
+    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, OpKind, Record,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
 };
 pub use operations::{KeptOperation, KeptOperations, OPERATIONS_FILE, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
@@ -35,6 +35,7 @@ pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
 pub use server_report::{ReportedPair, ServerReportRecord};
 pub use store::{RUN_FILE, RunDirectory};
+pub use waits::{Event, WaitTotal};
 
 /// The version of the record's schema. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -11,6 +11,7 @@ use crate::course::{LossRecord, Mark, UntilSteady};
 use crate::interval::{CpuSplit, Interval};
 use crate::probes::SavedProbe;
 use crate::server_report::ServerReportRecord;
+use crate::waits::{Event, WaitTotal};
 
 /// One run, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,10 @@ pub struct Record {
     pub counters: BTreeMap<String, u64>,
     /// Latencies that the database measured within the window, by name.
     pub latencies: BTreeMap<String, Histogram>,
+    /// Of those that the database sorts into a few wide buckets, so that each value is the upper bound of one: how many
+    /// there were and how long they took altogether, exactly. The histograms of others are of the values themselves.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coarse_latencies: BTreeMap<String, WaitTotal>,
     /// Wait events within the window.
     pub events: Vec<Event>,
     /// The server's own report of the window, if one was asked for and made.
@@ -335,22 +340,6 @@ pub struct EndpointRecord {
     /// The earlier endpoint that leads to the same server, and has its counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_with: Option<String>,
-}
-
-/// A wait event within the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// The database's name for it.
-    pub name: String,
-    /// The database's class for it.
-    pub class: String,
-    /// How often.
-    pub waits: Option<u64>,
-    /// For how long altogether, in microseconds.
-    pub time_us: u64,
-    /// Whether it is one of the server's own processes, and no part of DB time.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub background: bool,
 }
 
 /// CPU of the database.

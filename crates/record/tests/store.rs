@@ -38,6 +38,7 @@ fn record(id: &str) -> Record {
         sessions: Vec::new(),
         counters: Default::default(),
         latencies: Default::default(),
+        coarse_latencies: Default::default(),
         endpoints: Vec::new(),
         events: Vec::new(),
         server_report: None,

@@ -10,7 +10,10 @@ use slob_record::Record;
 pub use cpu::CpuFigures;
 pub use device::{DeviceFigures, ProbeFigures};
 pub use latency::LatencyFigures;
-pub(crate) use latency::{all_operations, all_responses, mean_us, percentile_us};
+pub(crate) use latency::{
+    all_operations, all_responses, is_coarse, latency_mean_us, latency_percentile_us, latency_sum_s, mean_us,
+    percentile_us,
+};
 pub use load::LoadFigures;
 
 /// What follows from a record's counts. Every figure is of the measured window; one that can't be known is `None`.

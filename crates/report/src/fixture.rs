@@ -42,6 +42,7 @@ pub(crate) fn direct_read_run() -> Record {
             ("physical_reads", physical_reads),
             ("physical_writes", 0),
         ]),
+        coarse_latencies: BTreeMap::new(),
         latencies: BTreeMap::from([("physical_read".into(), spread(physical_reads, 138_000))]),
         endpoints: Vec::new(),
         events: Vec::new(),

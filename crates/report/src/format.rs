@@ -64,6 +64,12 @@ pub fn signed_percent(value: f64) -> String {
     if plain { text } else { format!("+{text}") }
 }
 
+/// A figure, or else the bound that it does not exceed: `<= 512 us`.
+pub fn or_bound(value: Option<f64>, is_bound: bool, show: impl FnOnce(f64) -> String) -> String {
+    let mark = if is_bound { "<= " } else { "" };
+    or_absent(value, |value| format!("{mark}{}", show(value)))
+}
+
 /// Microseconds for a column whose head names the unit: one decimal below 100, none above.
 #[must_use]
 pub fn micros(us: f64) -> String {

@@ -3,7 +3,7 @@
 use slob_record::{Record, Status};
 
 use crate::figures::Figures;
-use crate::format::{count, duration_us, fixed, or_absent, percent, plural, seconds};
+use crate::format::{count, duration_us, fixed, or_absent, or_bound, percent, plural, seconds};
 use crate::text::{ABOVE_PROBE, Page, verdict_lines};
 use crate::verdicts::{Question, verdicts_by};
 
@@ -46,7 +46,7 @@ fn load(figures: &Figures) -> String {
         "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {})",
         rate(load.physical_reads_per_s),
         us(latency.physical_read_mean_us),
-        us(latency.physical_read_p99_us),
+        or_bound(latency.physical_read_p99_us, latency.physical_read_is_bound, duration_us),
         rate(load.operations_per_s),
         us(latency.operation_mean_us),
         us(latency.operation_p99_us),

@@ -17,7 +17,7 @@ use slob_spec::{Length, RunSpec};
 
 use crate::RunError;
 use crate::check::{Prepared, arrivals_of, warmup_of};
-use crate::counted::{counters, endpoints, events, latencies, uncounted};
+use crate::counted::{coarse_latencies, counters, endpoints, events, latencies, uncounted};
 use crate::growing::GrowingSeries;
 use crate::losses::Loss;
 use crate::runner::RunContext;
@@ -121,6 +121,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
         counters: counters(&figures),
         latencies: latencies(&figures),
+        coarse_latencies: coarse_latencies(&figures),
         events: events(&figures),
         endpoints,
         db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use slob_engine::{Figures, Seen, Snapshot, WaitEvent};
-use slob_record::{EndpointRecord, Event};
+use slob_record::{EndpointRecord, Event, WaitTotal};
 use slob_stats::Histogram;
 
 use crate::assemble::Parts;
@@ -14,6 +14,13 @@ pub(crate) fn counters(figures: &Figures) -> BTreeMap<String, u64> {
 
 pub(crate) fn latencies(figures: &Figures) -> BTreeMap<String, Histogram> {
     figures.latencies.iter().map(|(kind, latency)| (kind.name().to_owned(), latency.clone())).collect()
+}
+
+pub(crate) fn coarse_latencies(figures: &Figures) -> BTreeMap<String, WaitTotal> {
+    // Only of latencies that there are.
+    let known = figures.coarse.iter().filter(|(kind, _)| figures.latencies.contains_key(kind));
+    let total = |total: &slob_engine::WaitTotal| WaitTotal { waits: total.waits, time_us: total.time_us };
+    known.map(|(kind, exact)| (kind.name().to_owned(), total(exact))).collect()
 }
 
 pub(crate) fn events(figures: &Figures) -> Vec<Event> {

@@ -4,6 +4,7 @@ use slob_engine::{Counter, Counters, WaitEvent};
 
 use crate::catalog::{number, text};
 use crate::client::Row;
+use crate::events::is_kind_of;
 
 /// The server's statistics and what they are here.
 const STATISTICS: &[(&str, Counter)] = &[
@@ -20,7 +21,7 @@ const STATISTICS: &[(&str, Counter)] = &[
     ("background checkpoints completed", Counter::Checkpoints),
 ];
 
-/// Waits that are for blocks of tables and indexes to be read.
+/// Waits that are for blocks of tables and indexes to be read, each with its varieties.
 const READS: &[&str] = &[
     "db file sequential read",
     "db file scattered read",
@@ -72,7 +73,8 @@ pub(crate) fn from_rows(rows: &[Row]) -> Counters {
 
 /// The time spent waiting for reads, in nanoseconds; `None` if no event is known.
 pub(crate) fn read_time_ns(events: &[WaitEvent]) -> Option<u64> {
-    let reads = events.iter().filter(|event| !event.background && READS.contains(&event.name.as_str()));
+    let is_read = |event: &&WaitEvent| READS.iter().any(|known| is_kind_of(&event.name, known));
+    let reads = events.iter().filter(|event| !event.background).filter(is_read);
     let mut times = reads.map(|event| event.time_us.saturating_mul(1000)).peekable();
     times.peek()?;
     Some(times.sum())
@@ -116,9 +118,19 @@ mod tests {
             time_us,
             background: false,
         };
-        let events =
-            [event("db file sequential read", 5), event("log file sync", 70), event("direct path read", 2)];
+        let events = [
+            event("db file sequential read", 5),
+            event("log file sync", 70),
+            event("direct path read", 2),
+            event("direct path read temp", 90),
+        ];
         assert_eq!(read_time_ns(&events), Some(7000));
+        let exadata = [
+            event("cell single block physical read: RDMA", 30),
+            event("cell multiblock physical read: flash cache", 4),
+            event("cell single block physical read", 1),
+        ];
+        assert_eq!(read_time_ns(&exadata), Some(35_000));
     }
 
     #[test]

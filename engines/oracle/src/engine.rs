@@ -135,7 +135,11 @@ impl Engine for OracleEngine {
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        finish::finish(&self.0.links, &self.0.connector, load, schema, self.0.tablespace())
+        let layout = finish::finish(&self.0.links, &self.0.connector, load, schema, self.0.tablespace());
+        // Else a load of many schemas ends with a session for each stream and schema, which `processes` may not allow.
+        self.0.links.close(schema);
+        self.0.links.close(SchemaNo::FIRST);
+        layout
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {

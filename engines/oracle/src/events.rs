@@ -1,11 +1,11 @@
 //! Waits, their histograms, and the time model.
 //!
 //! Waits are those of foreground processes. The histograms' buckets have powers of two as their upper bounds, and a wait is
-//! put down at the upper bound of its bucket: it was never longer than told.
+//! put down at the upper bound of its bucket: it was never longer than told. What waits took altogether is counted exactly.
 
 use std::collections::BTreeMap;
 
-use slob_engine::{LatencyKind, WaitEvent};
+use slob_engine::{LatencyKind, WaitEvent, WaitTotal};
 use slob_stats::Histogram;
 
 use crate::catalog::{number, text};
@@ -13,7 +13,7 @@ use crate::client::Row;
 use crate::counters::Views;
 use crate::version::Version;
 
-/// The events whose latencies are kept. Reads of an Exadata storage server have an event of their own.
+/// The events whose latencies are kept. Reads of an Exadata storage server have events of their own.
 const LATENCIES: &[(&str, LatencyKind)] = &[
     ("db file sequential read", LatencyKind::PhysicalRead),
     ("cell single block physical read", LatencyKind::PhysicalRead),
@@ -21,25 +21,32 @@ const LATENCIES: &[(&str, LatencyKind)] = &[
     ("log file sync", LatencyKind::RedoSync),
 ];
 
+/// Whether an event is that one, or a variety of it: since 19c Exadata's reads say after a colon which cache they came from,
+/// as in 'cell single block physical read: RDMA', 'flash cache', 'pmem cache' or 'xrmem cache'.
+pub(crate) fn is_kind_of(event: &str, known: &str) -> bool {
+    event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
+
 /// The class under which the time model's CPU stands among the waits, as in the server's own reports.
 const CPU: &str = "CPU";
 
 /// The query for the histograms.
 pub(crate) fn histogram_query(views: Views, version: &Version) -> String {
     let names: Vec<&str> = LATENCIES.iter().map(|(name, _)| *name).collect();
+    let varieties: String = names.iter().map(|name| format!(" OR event LIKE '{name}: %'")).collect();
     let text = if version.has_micro_histograms() {
         include_str!("../sql/histogram_micro.sql")
     } else {
         include_str!("../sql/histogram_milli.sql")
     };
-    views.fill(text).replace("{names}", &crate::names::literals(&names))
+    views.fill(text).replace("{names}", &crate::names::literals(&names)).replace("{varieties}", &varieties)
 }
 
 /// From rows of event, upper bound in microseconds and count.
 pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     let mut latencies: BTreeMap<LatencyKind, Histogram> = BTreeMap::new();
     for row in rows {
-        let kind = text(row, 0).and_then(|name| LATENCIES.iter().find(|(known, _)| *known == name));
+        let kind = text(row, 0).and_then(|name| LATENCIES.iter().find(|(known, _)| is_kind_of(name, known)));
         if let (Some((_, kind)), Some(bound_us), Some(waits)) = (kind, number(row, 1), number(row, 2))
             && waits > 0
         {
@@ -47,6 +54,21 @@ pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
         }
     }
     latencies
+}
+
+/// What these latencies took exactly: sessions wait for reads and the log, the server's own processes for writes.
+pub(crate) fn totals(events: &[WaitEvent]) -> BTreeMap<LatencyKind, WaitTotal> {
+    let mut totals: BTreeMap<LatencyKind, WaitTotal> = BTreeMap::new();
+    for event in events {
+        let kind = LATENCIES.iter().find(|(known, _)| is_kind_of(&event.name, known)).map(|(_, kind)| *kind);
+        let counts = |kind: &LatencyKind| !event.background || *kind == LatencyKind::PhysicalWrite;
+        if let Some((kind, waits)) = kind.filter(counts).zip(event.waits) {
+            let total = totals.entry(kind).or_default();
+            total.waits += waits;
+            total.time_us += event.time_us;
+        }
+    }
+    totals
 }
 
 /// From rows of event, class, waits and microseconds of foreground processes, and the same of the server's own.
@@ -118,6 +140,34 @@ mod tests {
         let reads = &latencies[&LatencyKind::PhysicalRead];
         assert_eq!((reads.count(), reads.max(), reads.min()), (15, Some(512_000), Some(256_000)));
         assert_eq!(latencies[&LatencyKind::RedoSync].count(), 3);
+    }
+
+    #[test]
+    fn reads_from_the_caches_of_an_exadata_are_physical_reads() {
+        let rows = ["", ": RDMA", ": flash cache", ": pmem cache", ": xrmem cache", "s of another kind"]
+            .map(|rest| row(&[&format!("cell single block physical read{rest}"), "256", "2"]));
+        assert_eq!(latencies(&rows)[&LatencyKind::PhysicalRead].count(), 10);
+        let query = histogram_query(Views::Instance, &Version::parse("19.0.0.0.0"));
+        assert!(query.contains("OR event LIKE 'cell single block physical read: %'"), "{query}");
+    }
+
+    /// A read of 257 us stands at 512 us among the buckets.
+    #[test]
+    fn what_reads_and_writes_took_is_taken_from_their_events_and_not_from_bounds_of_buckets() {
+        let rows = [
+            row(&["db file sequential read", "User I/O", "10", "2570", "3", "9000"]),
+            row(&["cell single block physical read: RDMA", "User I/O", "5", "100", "0", "0"]),
+            row(&["log file sync", "Commit", "4", "2000", "1", "70"]),
+            row(&["db file parallel write", "System I/O", "0", "0", "8", "640"]),
+            row(&["db file scattered read", "User I/O", "7", "7000", "0", "0"]),
+        ];
+        let total = |waits, time_us| WaitTotal { waits, time_us };
+        let expected = [
+            (LatencyKind::PhysicalRead, total(15, 2670)),
+            (LatencyKind::PhysicalWrite, total(8, 640)),
+            (LatencyKind::RedoSync, total(4, 2000)),
+        ];
+        assert_eq!(totals(&waits(&rows)), expected.into());
     }
 
     #[test]

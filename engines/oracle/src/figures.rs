@@ -96,9 +96,10 @@ fn read(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineErro
         if let Some(time_ns) = counters::read_time_ns(&events) {
             counters.set(Counter::PhysicalReadTimeNs, time_ns);
         }
+        let coarse = events::totals(&events);
         events.extend(events::cpu(&take(&mut model)));
         events.extend(events::io_by_function(&take(&mut io)));
-        Figures { counters, latencies: events::latencies(&take(&mut histograms)), events }
+        Figures { counters, latencies: events::latencies(&take(&mut histograms)), coarse, events }
     };
     Ok(instances.into_iter().map(|instance| (instance, of(instance))).collect())
 }

@@ -21,6 +21,10 @@ const EXISTS: i32 = 955;
 const MISSING: i32 = 942;
 /// 'cannot drop a user that is currently connected': the server needs a moment to see that sessions are gone.
 const CONNECTED: i32 = 1940;
+/// 'invalid username/password', 'lacks CREATE SESSION', 'the account is locked', 'the password has expired'.
+const LOCKED_OUT: [&str; 4] = ["ORA-01017", "ORA-01045", "ORA-28000", "ORA-28001"];
+/// 'insufficient privileges'.
+const MAY_NOT: &str = "ORA-01031";
 const MOST_TRIES: u32 = 20;
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
@@ -130,13 +134,31 @@ pub(crate) fn drop_schema(links: &Links, connector: &Connector, schema: SchemaNo
     };
     let known =
         links.with(connector, Who::Admin, |client| catalog::schema(client, connector, schema, &step))?;
-    links.with(connector, Who::Schema(schema), drop_tables)?;
+    match links.with(connector, Who::Schema(schema), drop_tables) {
+        // It carries our mark, and whoever made it may drop it too.
+        Err(error) if is_locked_out(connector, &tables.user, &error)? => {
+            links.with(connector, Who::Admin, drop_tables).map_err(|error| match error.code() {
+                Some(MAY_NOT) => error.with_advice(format!(
+                    "the password of {} is lost: GRANT DROP ANY TABLE to the account that drops, or name SYSTEM",
+                    tables.user
+                )),
+                _ => error,
+            })?;
+        }
+        result => result?,
+    }
     links.close(schema);
     if known.made_user {
         links.with(connector, Who::Admin, |client| drop_user(client, &tables).map_err(fail))?;
         connector.passwords.forget(&tables.user)?;
     }
     Ok(())
+}
+
+/// Whether an account could not be opened because its password is lost, wrong or of no use.
+fn is_locked_out(connector: &Connector, user: &str, error: &EngineError) -> Result<bool, EngineError> {
+    let refused = error.code().is_some_and(|code| LOCKED_OUT.contains(&code));
+    Ok(refused || connector.passwords.find(user)?.is_none())
 }
 
 fn drop_user(client: &mut dyn Client, tables: &Tables) -> Result<(), Fault> {

@@ -34,7 +34,7 @@ impl Links {
         Ok(result)
     }
 
-    /// Closes the connections of an account, which could not be dropped otherwise.
+    /// Closes the idle connections of an account: nobody needs them any more, and with them it could not be dropped.
     pub(crate) fn close(&self, schema: SchemaNo) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&Who::Schema(schema));
     }

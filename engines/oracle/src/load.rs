@@ -1,8 +1,7 @@
 //! Creating a schema and loading its slices.
 //!
 //! A slice is one array INSERT by direct path, and its mark is in the same transaction. Such an insert locks its table
-//! until the commit: streams of one table send their rows in turn while the others make theirs ready, streams of different
-//! schemas don't meet.
+//! until the commit, so a schema is loaded by one stream at a time; streams of different schemas don't meet.
 
 use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
@@ -14,6 +13,7 @@ use crate::error::failed;
 use crate::kit;
 use crate::link::Links;
 use crate::options::Accounts;
+use crate::passwords::Made;
 use crate::tables::{Tables, load_binds};
 
 /// Rows between two looks at whether to stop.
@@ -93,8 +93,7 @@ fn create_user(
     // What new accounts get, or, where that may not be seen, what this one has.
     let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
     let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
-    let known = connector.passwords.get(&tables.user).is_ok();
-    let password = connector.passwords.make(&tables.user)?;
+    let Made { password, known } = connector.passwords.make(&tables.user)?;
     // The text with the password goes to the server alone: no error and no log repeats it.
     match client.execute(&tables.create_user(password.expose(), &default), &[]) {
         // Cut off after it made the account, a load goes on with it.

@@ -1,14 +1,14 @@
 //! The passwords of the schemas' accounts, in a file that only its owner may read.
 //!
 //! One line each: the service, a tab, the account, a tab, the password. The file is replaced as a whole, so that a program
-//! that is killed leaves the old one or the new one.
+//! that is killed leaves the old one or the new one; whoever changes it holds a lock beside it from reading to replacing, so
+//! that two programs keep each other's lines.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
 
 use slob_engine::{EngineError, ErrorKind};
 use slob_spec::Secret;
@@ -17,12 +17,22 @@ use crate::access::PORT;
 
 /// Its name in the home folder.
 const DEFAULT: &str = ".slob-oracle";
+/// Where no service is named lines stood once, whichever instance the environment named. They are read still.
+const ANY_LOCAL: &str = "";
 
 /// The passwords of one target.
 pub(crate) struct Passwords {
     path: PathBuf,
     service: String,
-    lock: Mutex<()>,
+    /// Whether the instance is that of the environment.
+    is_local: bool,
+}
+
+/// A password for an account that is to be made.
+pub(crate) struct Made {
+    pub(crate) password: Secret,
+    /// Whether it was there before: an earlier load, or another one, may have made the account with it.
+    pub(crate) known: bool,
 }
 
 type Lines = BTreeMap<(String, String), Secret>;
@@ -38,7 +48,13 @@ impl Passwords {
             EngineError::new(ErrorKind::Usage, "looking for the password file", "HOME is not set")
                 .with_advice("name a file with ORACLE_PASSWORD_FILE")
         })?;
-        Ok(Self { path, service: place(service), lock: Mutex::default() })
+        Ok(Self::in_file(path, service, |name| std::env::var(name).ok()))
+    }
+
+    fn in_file(path: PathBuf, service: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let is_local = service.is_empty();
+        let service = if is_local { local(variable) } else { place(service) };
+        Self { path, service, is_local }
     }
 
     /// The password of an account.
@@ -46,32 +62,36 @@ impl Passwords {
     /// # Errors
     /// [`ErrorKind::Usage`] if there is none, or others may read the file.
     pub(crate) fn get(&self, user: &str) -> Result<Secret, EngineError> {
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (self.service.clone(), user.to_owned());
-        self.read()?.remove(&key).ok_or_else(|| {
+        self.find(user)?.ok_or_else(|| {
             let message = format!("it has no line for '{}' and {user}", self.service);
             EngineError::new(ErrorKind::Usage, self.step(), message).with_advice(
                 "a line is: service, tab, account, tab, password; `slob setup` wrote it where it ran: copy the file, or \
-                 remove the schemas and load them again",
+                 remove the schemas with `slob drop` and load them again",
             )
         })
+    }
+
+    /// The password of an account, if there is one.
+    ///
+    /// # Errors
+    /// If the file can't be read, or others may read it too.
+    pub(crate) fn find(&self, user: &str) -> Result<Option<Secret>, EngineError> {
+        Ok(self.among(&self.read()?, user))
     }
 
     /// Makes a password for an account and keeps it. One that is there already is kept: the account may exist.
     ///
     /// # Errors
     /// If the file can't be written.
-    pub(crate) fn make(&self, user: &str) -> Result<Secret, EngineError> {
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = self.read()?;
-        let key = (self.service.clone(), user.to_owned());
-        if let Some(password) = lines.get(&key) {
-            return Ok(password.clone());
-        }
-        let password = fresh().map_err(|error| self.failed(&error))?;
-        lines.insert(key, password.clone());
-        self.write(&lines).map_err(|error| self.failed(&error))?;
-        Ok(password)
+    pub(crate) fn make(&self, user: &str) -> Result<Made, EngineError> {
+        self.change(|lines| {
+            if let Some(password) = self.among(lines, user) {
+                return Ok(Made { password, known: true });
+            }
+            let password = fresh()?;
+            lines.insert(self.key(user), password.clone());
+            Ok(Made { password, known: false })
+        })
     }
 
     /// Forgets an account that is gone.
@@ -79,12 +99,42 @@ impl Passwords {
     /// # Errors
     /// If the file can't be written.
     pub(crate) fn forget(&self, user: &str) -> Result<(), EngineError> {
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change(|lines| {
+            lines.remove(&self.key(user));
+            Ok(())
+        })
+    }
+
+    fn key(&self, user: &str) -> (String, String) {
+        (self.service.clone(), user.to_owned())
+    }
+
+    fn among(&self, lines: &Lines, user: &str) -> Option<Secret> {
+        let any_local =
+            || self.is_local.then(|| lines.get(&(ANY_LOCAL.to_owned(), user.to_owned()))).flatten();
+        lines.get(&self.key(user)).or_else(any_local).cloned()
+    }
+
+    /// Changes what is there now, while nobody else does.
+    fn change<T>(&self, change: impl FnOnce(&mut Lines) -> std::io::Result<T>) -> Result<T, EngineError> {
+        let fail = |error| self.failed(&error);
+        let _lock = self.locked().map_err(fail)?;
         let mut lines = self.read()?;
-        if lines.remove(&(self.service.clone(), user.to_owned())).is_none() {
-            return Ok(());
+        let before = lines.clone();
+        let result = change(&mut lines).map_err(fail)?;
+        if lines != before {
+            self.write(&lines).map_err(fail)?;
         }
-        self.write(&lines).map_err(|error| self.failed(&error))
+        Ok(result)
+    }
+
+    /// The lock that whoever changes the file holds: beside it, because the file itself is replaced.
+    fn locked(&self) -> std::io::Result<File> {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".lock");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        file.lock()?;
+        Ok(file)
     }
 
     fn read(&self) -> Result<Lines, EngineError> {
@@ -109,14 +159,16 @@ impl Passwords {
     }
 
     fn write(&self, lines: &Lines) -> std::io::Result<()> {
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // A name of its own, and to be read by its owner only.
+        let mut file =
+            tempfile::Builder::new().prefix(DEFAULT).tempfile_in(folder.unwrap_or(Path::new(".")))?;
         for ((service, user), password) in lines {
             writeln!(file, "{service}\t{user}\t{}", password.expose())?;
         }
-        file.sync_all()?;
-        fs::rename(&new, &self.path)
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(())
     }
 
     fn step(&self) -> String {
@@ -138,6 +190,20 @@ fn place(service: &str) -> String {
     }
 }
 
+/// What stands for a service where none is named: as the client library does it, the one that TWO_TASK names, or else the
+/// instance of ORACLE_SID, and in it the pluggable database of ORACLE_PDB_SID.
+fn local(variable: impl Fn(&str) -> Option<String>) -> String {
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if let Some(service) = variable("TWO_TASK") {
+        return place(&service);
+    }
+    match (variable("ORACLE_SID"), variable("ORACLE_PDB_SID")) {
+        (Some(instance), Some(pluggable)) => format!("local:{instance}/{pluggable}"),
+        (Some(instance), None) => format!("local:{instance}"),
+        (None, _) => ANY_LOCAL.to_owned(),
+    }
+}
+
 /// 30 characters of which 24 are random: what the usual rules for passwords ask for, and no more than old releases take.
 fn fresh() -> std::io::Result<Secret> {
     let mut bytes = [0_u8; 12];
@@ -149,15 +215,86 @@ fn fresh() -> std::io::Result<Secret> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    /// Two loads that begin at the same moment, each with its own connection to the file, as two programs have.
+    #[test]
+    fn two_loads_at_once_do_not_overwrite_each_others_passwords() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwords");
+        let made: Vec<(String, Secret)> = std::thread::scope(|scope| {
+            let load = |service: &'static str| {
+                let passwords = Passwords::new(Some(path.clone()), service).unwrap();
+                scope.spawn(move || {
+                    let one = |number| {
+                        let user = format!("SLOB{number}");
+                        let password = passwords.make(&user).unwrap().password;
+                        (format!("{service}\t{user}"), password)
+                    };
+                    (1..=32).map(one).collect::<Vec<_>>()
+                })
+            };
+            let loads = [load("a"), load("b"), load("c")];
+            loads.into_iter().flat_map(|load| load.join().unwrap()).collect()
+        });
+        assert_eq!(made.len(), 96);
+        for (line, password) in made {
+            let (service, user) = line.split_once('\t').unwrap();
+            let kept = Passwords::new(Some(path.clone()), service).unwrap().get(user).unwrap();
+            assert_eq!(kept, password, "{line}");
+        }
+        let names: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "the file and its lock: {names:?}");
+    }
+
+    fn of_environment(path: &Path, variables: &'static [(&str, &str)]) -> Passwords {
+        let value = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Passwords::in_file(path.to_owned(), "", value)
+    }
+
+    #[test]
+    fn local_instances_keep_their_passwords_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwords");
+        let first = of_environment(&path, &[("ORACLE_SID", "ONE")]);
+        let second = of_environment(&path, &[("ORACLE_SID", "TWO"), ("TWO_TASK", "")]);
+        let pluggable = of_environment(&path, &[("ORACLE_SID", "ONE"), ("ORACLE_PDB_SID", "PDB1")]);
+        let made = [&first, &second, &pluggable].map(|passwords| passwords.make("SLOB1").unwrap().password);
+        assert!(made[0] != made[1] && made[0] != made[2]);
+        first.forget("SLOB1").unwrap();
+        assert_eq!(first.find("SLOB1").unwrap(), None);
+        assert_eq!(second.get("SLOB1").unwrap(), made[1], "the other instance's line is not touched");
+        // The client library connects to what TWO_TASK names, whatever ORACLE_SID says.
+        let remote = of_environment(&path, &[("ORACLE_SID", "ONE"), ("TWO_TASK", "//db1/pdb1")]);
+        let by_name = Passwords::new(Some(path), "db1:1521/pdb1").unwrap();
+        assert_eq!(remote.make("SLOB1").unwrap().password, by_name.get("SLOB1").unwrap());
+    }
+
+    #[test]
+    fn lines_without_an_instance_are_read_still() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwords");
+        let old = of_environment(&path, &[]).make("SLOB1").unwrap().password;
+        let passwords = of_environment(&path, &[("ORACLE_SID", "ONE")]);
+        let again = passwords.make("SLOB1").unwrap();
+        assert!(again.known && again.password == old && passwords.get("SLOB1").unwrap() == old);
+        let elsewhere = Passwords::new(Some(path), "a").unwrap();
+        assert_eq!(elsewhere.find("SLOB1").unwrap(), None, "they are those of local instances");
+    }
 
     #[test]
     fn passwords_are_kept_apart_and_to_the_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("passwords");
         let passwords = |service: &str| Passwords::new(Some(path.clone()), service).unwrap();
-        let first = passwords("a").make("SLOB1").unwrap();
-        assert_eq!(passwords("a").make("SLOB1").unwrap(), first, "an account that exists keeps its password");
-        assert_ne!(passwords("b").make("SLOB1").unwrap(), first);
+        let made = passwords("a").make("SLOB1").unwrap();
+        assert!(!made.known);
+        let (first, again) = (made.password, passwords("a").make("SLOB1").unwrap());
+        assert!(again.known && again.password == first, "an account that exists keeps its password");
+        assert_ne!(passwords("b").make("SLOB1").unwrap().password, first);
         assert_eq!(passwords("a").get("SLOB1").unwrap(), first);
         assert_eq!(first.expose().len(), 30);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
@@ -172,7 +309,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let passwords =
             |service: &str| Passwords::new(Some(folder.path().join("passwords")), service).unwrap();
-        let made = passwords("//db1/pdb1").make("SLOB1").unwrap();
+        let made = passwords("//db1/pdb1").make("SLOB1").unwrap().password;
         for same in ["//db1:1521/pdb1", "db1/pdb1", "db1:1521/pdb1"] {
             assert_eq!(passwords(same).get("SLOB1").unwrap(), made, "{same}");
         }

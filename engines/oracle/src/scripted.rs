@@ -30,6 +30,10 @@ struct State {
     hangs: bool,
     broken: bool,
     last_batch: Option<Arrays>,
+    /// The accounts of the connections that are open.
+    open: Vec<String>,
+    /// An account that is not let in, and the code that says so.
+    refused: Option<(String, i32)>,
     /// Batches fail after so many operations, with that code.
     batch_fault: Option<(usize, i32)>,
 }
@@ -65,6 +69,11 @@ impl Script {
     /// The next statement that begins so fails.
     pub(crate) fn fails_once(&self, begin: &str, code: i32) {
         self.state().replies.insert(0, (begin.into(), Reply::FaultOnce(code)));
+    }
+
+    /// From now on an account is not let in.
+    pub(crate) fn refuses(&self, user: &str, code: i32) {
+        self.state().refused = Some((user.into(), code));
     }
 
     /// Two schemas of 10 rows, loaded.
@@ -107,6 +116,11 @@ impl Script {
     /// What was done since the last look, a line for each call, shortened to its first words.
     pub(crate) fn take_log(&self) -> Vec<String> {
         std::mem::take(&mut self.state().log)
+    }
+
+    /// How many connections an account has.
+    pub(crate) fn connections(&self, user: &str) -> usize {
+        self.state().open.iter().filter(|open| *open == user).count()
     }
 
     /// Opens the engine on it, with passwords kept in that folder.
@@ -154,6 +168,10 @@ impl Dial for Script {
             Login::Password { user, .. } => user.to_lowercase(),
         };
         self.answer(&user, &format!("CONNECT {service}"), &[])?;
+        if let Some((_, code)) = self.state().refused.as_ref().filter(|(refused, _)| *refused == user) {
+            return Err(Fault { code: Some(*code), message: "scripted".into() });
+        }
+        self.state().open.push(user.clone());
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
     }
 
@@ -165,6 +183,14 @@ impl Dial for Script {
 struct ScriptedClient {
     script: Script,
     user: String,
+}
+
+impl Drop for ScriptedClient {
+    fn drop(&mut self) {
+        let mut state = self.script.state();
+        let place = state.open.iter().position(|open| *open == self.user);
+        place.map(|place| state.open.remove(place));
+    }
 }
 
 impl Client for ScriptedClient {

@@ -5,12 +5,16 @@ use slob_record::Record;
 
 use crate::figures::Figures;
 use crate::format::{fixed, percent};
-use crate::text::timed_events;
+use crate::text::{Timed, timed_events};
 
 /// From here on something is at its limit, in percent of what there is.
 const FULL_PERCENT: f64 = 90.0;
 /// From this share of DB time on it is what sessions mostly waited for.
 const MOST_PERCENT: f64 = 50.0;
+/// Classes of waits for the storage, in small letters.
+const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
+/// The class of time on a CPU.
+const CPU: &str = "cpu";
 /// Words that classes and names of waits for other sessions have, on the databases that have such events.
 const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
 
@@ -73,16 +77,10 @@ fn waited_for(record: &Record, figures: &Figures) -> Option<(Bottleneck, String)
         let share = 100.0 * event.time_s / db_time_s;
         (share >= MOST_PERCENT).then_some((event, share))
     });
-    if let Some((event, share)) = top {
-        let text = format!("{}/{}", event.class, event.name).to_lowercase();
-        if LOCKS.iter().any(|word| text.contains(word)) {
-            let text = format!(
-                "{} % of DB time was '{}': sessions waited for each other.",
-                percent(share),
-                event.name
-            );
-            return Some((Bottleneck::Locks, text));
-        }
+    if let Some((event, share)) = top.filter(|(event, _)| cause(event) == Bottleneck::Locks) {
+        let text =
+            format!("{} % of DB time was '{}': sessions waited for each other.", percent(share), event.name);
+        return Some((Bottleneck::Locks, text));
     }
     if let Some(share) = figures.cpu.db_cpu_percent_of_db_time.filter(|share| *share >= FULL_PERCENT) {
         let text = format!("CPU was {} % of DB time: sessions hardly waited for anything.", percent(share));
@@ -95,7 +93,50 @@ fn waited_for(record: &Record, figures: &Figures) -> Option<(Bottleneck, String)
         return Some((Bottleneck::Device, text));
     }
     let (event, share) = top?;
-    let reads = event.name.to_lowercase().contains("read");
-    let text = format!("{} % of DB time was '{}'.", percent(share), event.name);
-    Some((if reads { Bottleneck::Device } else { Bottleneck::Unknown }, text))
+    Some((cause(event), format!("{} % of DB time was '{}'.", percent(share), event.name)))
+}
+
+/// What an event is of: its class says so, in the databases' words for it. Only for locks its name is asked too.
+fn cause(event: &Timed) -> Bottleneck {
+    let class = event.class.to_lowercase();
+    if STORAGE.contains(&class.as_str()) {
+        return Bottleneck::Device;
+    }
+    if class == CPU {
+        return Bottleneck::DatabaseCpu;
+    }
+    // A block is no lock.
+    let text = format!("{class}/{}", event.name.to_lowercase()).replace("block", "");
+    if LOCKS.iter().any(|word| text.contains(word)) { Bottleneck::Locks } else { Bottleneck::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("CPU", "DB CPU", Bottleneck::DatabaseCpu)]
+    #[case("CPU", "CPU", Bottleneck::DatabaseCpu)]
+    #[case("User I/O", "db file sequential read", Bottleneck::Device)]
+    #[case("User I/O", "cell single block physical read: RDMA", Bottleneck::Device)]
+    #[case("IO", "DataFileRead", Bottleneck::Device)]
+    #[case("io/file", "innodb/innodb_data_file", Bottleneck::Device)]
+    #[case("I/O", "physical read", Bottleneck::Device)]
+    #[case("Concurrency", "cursor: pin S", Bottleneck::Locks)]
+    #[case("Application", "enq: TX - row lock contention", Bottleneck::Locks)]
+    #[case("LWLock", "BufferMapping", Bottleneck::Locks)]
+    #[case("synch/mutex", "innodb/buf_pool_mutex", Bottleneck::Locks)]
+    #[case("Client", "ClientRead", Bottleneck::Unknown)]
+    #[case("Activity", "thread of its own", Bottleneck::Unknown)]
+    #[case("Cluster", "gc cr block 2-way", Bottleneck::Unknown)]
+    #[case("-", "CPU and other", Bottleneck::Unknown)]
+    fn the_class_of_a_wait_decides_and_not_a_word_within_its_name(
+        #[case] class: &str,
+        #[case] name: &str,
+        #[case] expected: Bottleneck,
+    ) {
+        let event = Timed { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
+        assert_eq!(cause(&event), expected);
+    }
 }

@@ -128,6 +128,7 @@ fn metric(
     }
     let (mean_a, mean_b) = (summary::mean(&a), summary::mean(&b));
     let all_known = a.len() == first.len() && b.len() == second.len();
+    let is_bound = first.iter().chain(second).any(|row| row.figures.latency.is_bound(name));
     Some(Metric {
         section,
         name: column.name,
@@ -139,8 +140,8 @@ fn metric(
         difference_percent: mean_a
             .zip(mean_b)
             .and_then(|(a, b)| (a != 0.0).then(|| 100.0 * (b - a) / a.abs())),
-        // A mean over some of the runs must not look like one over all.
-        comparison: all_known.then(|| compared(name, &a, &b, confidence)).flatten(),
+        // A mean over some of the runs must not look like one over all, nor equal buckets like no noise.
+        comparison: (all_known && !is_bound).then(|| compared(name, &a, &b, confidence)).flatten(),
     })
 }
 

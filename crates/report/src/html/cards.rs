@@ -91,11 +91,18 @@ fn read_p99(record: &Record, figures: &Figures) -> Card {
     let operation = figures.latency.operation_p99_us.map(duration_us);
     if let Some(p99_us) = figures.latency.physical_read_p99_us {
         let operation = operation.map(|p99| format!("; p99 of a whole operation {p99}")).unwrap_or_default();
+        let (number, unit) = with_unit(p99_us);
+        let (number, about, source) = if figures.latency.physical_read_is_bound {
+            let about = "Upper bound of the bucket that the database sorts such a read into";
+            (format!("\u{2264} {number}"), about, "the database's own histogram of its waits")
+        } else {
+            (number, "Each read by itself, from call to return", "the database's clock around each read")
+        };
         return Card {
             name: "p99 of a physical read",
-            value: Ok(with_unit(p99_us)),
-            about: format!("Each read by itself, from call to return{operation}"),
-            source: "the database's clock around each read",
+            value: Ok((number, unit)),
+            about: format!("{about}{operation}"),
+            source,
         };
     }
     let blocks = record.workload.work_unit;
@@ -226,6 +233,19 @@ mod tests {
         assert!(html.contains("p99 of a SELECT, per block") && html.contains("their 64 blocks"), "{html}");
         let record = fixture::direct_read_run();
         assert!(figures(&record, &Figures::of(&record)).contains("p99 of a physical read"));
+    }
+
+    #[test]
+    fn a_bound_is_not_shown_as_the_time_of_each_read() {
+        let mut record = fixture::direct_read_run();
+        let total = slob_record::WaitTotal { waits: 1000, time_us: 140_000 };
+        record.coarse_latencies.insert("physical_read".into(), total);
+        let html = figures(&record, &Figures::of(&record));
+        assert!(
+            html.contains("<p class=\"value\">\u{2264} ") && html.contains("Upper bound of the bucket"),
+            "{html}"
+        );
+        assert!(!html.contains("Each read by itself"), "{html}");
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! reads (it has a column of its own, `device_read_await_us`).
 
 use super::column::{Column, Columns, Row};
-use crate::counters::{PHYSICAL_WRITE, latency};
-use crate::figures::mean_us;
+use crate::counters::PHYSICAL_WRITE;
+use crate::figures::latency_mean_us;
 use crate::text::timed_events;
 
 /// A column under the head that `awr_info` gives it.
@@ -85,7 +85,7 @@ pub(super) const COLUMNS: Columns = &[
         "mean write of table and index blocks: event 'db file parallel write', or else as the database measured it",
         |row| {
             event_mean_us(row, "db file parallel write")
-                .or_else(|| mean_us(latency(row.record, PHYSICAL_WRITE)?))
+                .or_else(|| latency_mean_us(row.record, PHYSICAL_WRITE))
         },
     ),
     Column::number(

@@ -1,8 +1,8 @@
 //! What the database did, and how long it took.
 
 use super::column::{Column, Columns};
-use crate::counters::{PHYSICAL_WRITE, latency};
-use crate::figures::{all_operations, all_responses, mean_us, percentile_us};
+use crate::counters::PHYSICAL_WRITE;
+use crate::figures::{all_operations, all_responses, latency_mean_us, mean_us, percentile_us};
 
 const OURS: &str = "operations that ended in the window, counted by this program";
 const COUNTED: &str = "the database's counters between two snapshots";
@@ -73,7 +73,7 @@ pub(super) const LATENCY: Columns = &[
     figure!(physical_read_p50_us, "us", READS, latency),
     figure!(physical_read_p99_us, "us", READS, latency),
     Column::number("physical_write_mean_us", "us", "writes of blocks, as the database timed them", |row| {
-        mean_us(latency(row.record, PHYSICAL_WRITE)?)
+        latency_mean_us(row.record, PHYSICAL_WRITE)
     }),
     figure!(redo_sync_mean_us, "us", SYNCS, latency),
     figure!(redo_sync_p99_us, "us", SYNCS, latency),

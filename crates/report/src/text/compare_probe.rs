@@ -7,7 +7,7 @@ use super::Page;
 use super::table::{Column, Table};
 use crate::counters::ratio;
 use crate::figures::Figures;
-use crate::format::{fixed, micros, or_absent, percent, plural, significant};
+use crate::format::{fixed, micros, or_absent, or_bound, percent, plural, significant};
 
 /// Why there is no comparison of a run with a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +40,7 @@ struct Line {
     iops: Option<f64>,
     mean_us: Option<f64>,
     p99_us: Option<f64>,
+    p99_is_bound: bool,
     cpu_us: Option<f64>,
 }
 
@@ -112,6 +113,7 @@ fn of_step(name: String, found: Option<(&ProbeStep, &StepFigures)>) -> Line {
         iops: step.map(|step| step.iops),
         mean_us: step.map(|step| step.mean_us),
         p99_us: step.map(|step| step.p99_us),
+        p99_is_bound: false,
         cpu_us: step.and_then(|step| step.cpu_us_per_op),
     }
 }
@@ -122,6 +124,7 @@ fn of_database(sessions: u32, figures: &Figures) -> Line {
         iops: figures.load.physical_reads_per_s,
         mean_us: figures.latency.physical_read_mean_us,
         p99_us: figures.latency.physical_read_p99_us,
+        p99_is_bound: figures.latency.physical_read_is_bound,
         cpu_us: figures.cpu.db_cpu_us_per_physical_read,
     }
 }
@@ -135,7 +138,7 @@ fn show(page: &mut Page, record: &Record, figures: &Figures, comparison: &Compar
             line.name.clone(),
             or_absent(line.iops, |iops| fixed(iops, 0)),
             or_absent(line.mean_us, micros),
-            or_absent(line.p99_us, micros),
+            or_bound(line.p99_us, line.p99_is_bound, micros),
             or_absent(line.cpu_us, significant),
         ]);
     }

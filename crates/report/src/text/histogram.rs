@@ -6,8 +6,8 @@ use slob_stats::Histogram;
 use super::Page;
 use super::table::{Column, Table};
 use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency};
-use crate::figures::{mean_us, percentile_us};
-use crate::format::{count, micros, or_absent, percent};
+use crate::figures::{is_coarse, latency_mean_us, latency_percentile_us};
+use crate::format::{count, micros, or_absent, or_bound, percent};
 use crate::sums::total;
 
 /// Upper edges with their names: powers of two times a microsecond up to 512, then of a millisecond.
@@ -28,6 +28,9 @@ const EDGES: [(u64, &str); 15] = [
     (512_000_000, "<= 512 ms"),
     (1_000_000_000, "<= 1 s"),
 ];
+/// Bounds of the database's own buckets are values on an edge, or above it by as much as 2^20 us are above a second. They
+/// belong below it.
+const COARSE_SLACK: f64 = 0.06;
 /// Length of a bar that stands for everything.
 const BAR: f64 = 40.0;
 
@@ -39,23 +42,28 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     ];
     for (name, title) in kinds {
         if let Some(histogram) = latency(record, name) {
-            section(page, title, histogram);
+            page.section(title);
+            figures(page, record, name);
+            page.table(&table(histogram, is_coarse(record, name)));
         }
     }
 }
 
-fn section(page: &mut Page, title: &str, histogram: &Histogram) {
-    page.section(title);
-    let at = |percent| or_absent(percentile_us(histogram, percent), micros);
+fn figures(page: &mut Page, record: &Record, name: &str) {
+    let is_bound = is_coarse(record, name);
+    let at = |percent| or_bound(latency_percentile_us(record, name, percent), is_bound, micros);
     page.paragraph(&format!(
         "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
-        or_absent(mean_us(histogram), micros),
+        or_absent(latency_mean_us(record, name), micros),
         at(50.0),
         at(90.0),
         at(99.0),
         at(99.9),
         at(100.0)
     ));
+}
+
+fn table(histogram: &Histogram, is_coarse: bool) -> Table {
     let mut table = Table::new([
         Column::left("Latency"),
         Column::right("Count"),
@@ -63,13 +71,13 @@ fn section(page: &mut Page, title: &str, histogram: &Histogram) {
         Column::right("Cumulative %"),
         Column::left(""),
     ]);
-    rows(histogram).into_iter().for_each(|row| table.row(row));
-    page.table(&table);
+    rows(histogram, is_coarse).into_iter().for_each(|row| table.row(row));
+    table
 }
 
 /// The ranges from the first to the last that holds anything, with one empty range on either side.
-fn rows(histogram: &Histogram) -> Vec<[String; 5]> {
-    let counts = counts(histogram);
+fn rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
+    let counts = counts(histogram, is_coarse);
     let filled = |(_, n): &(&str, u64)| *n > 0;
     let (Some(first), Some(last)) = (counts.iter().position(filled), counts.iter().rposition(filled)) else {
         return Vec::new();
@@ -86,13 +94,15 @@ fn rows(histogram: &Histogram) -> Vec<[String; 5]> {
     counts[shown].iter().map(row).collect()
 }
 
-fn counts(histogram: &Histogram) -> Vec<(&'static str, u64)> {
+fn counts(histogram: &Histogram, is_coarse: bool) -> Vec<(&'static str, u64)> {
+    let slack = if is_coarse { 1.0 + COARSE_SLACK } else { 1.0 };
     let mut low = 0;
     let mut counts: Vec<_> = EDGES
         .iter()
         .map(|(high, name)| {
-            let n = histogram.count_in(low, *high);
-            low = *high;
+            let high = (*high as f64 * slack) as u64;
+            let n = histogram.count_in(low, high);
+            low = high;
             (*name, n)
         })
         .collect();
@@ -110,7 +120,7 @@ mod tests {
         for (us, n) in [(100, 1), (300, 2), (900, 1)] {
             histogram.record_n(us * 1000, n);
         }
-        let rows = rows(&histogram);
+        let rows = rows(&histogram, false);
         let shown = rows.iter().map(|[name, n, share, sum, bar]| {
             (name.as_str(), n.as_str(), share.as_str(), sum.as_str(), bar.len())
         });
@@ -129,8 +139,20 @@ mod tests {
     fn the_slowest_are_not_dropped() {
         let mut histogram = Histogram::new();
         histogram.record(5_000_000_000);
-        let rows = rows(&histogram);
+        let rows = rows(&histogram, false);
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[1][0].as_str(), rows[1][1].as_str()), ("> 1 s", "1"));
+    }
+
+    /// 1,024 us stood below '<= 2 ms', and 64 us below '<= 128 us'.
+    #[test]
+    fn bounds_of_the_databases_buckets_stand_in_the_row_of_that_name() {
+        for (us, name) in [(64, "<= 64 us"), (512, "<= 512 us"), (1024, "<= 1 ms"), (1 << 20, "<= 1 s")] {
+            let mut histogram = Histogram::new();
+            histogram.record(us * 1000);
+            let rows = rows(&histogram, true);
+            let filled: Vec<_> = rows.iter().filter(|row| row[1] == "1").map(|row| row[0].as_str()).collect();
+            assert_eq!(filled, [name]);
+        }
     }
 }

@@ -125,10 +125,16 @@ pub(crate) fn source_words(record: &Record) -> String {
     } else {
         "this program's clock around each operation"
     };
+    let coarse = if record.coarse_latencies.is_empty() {
+        ""
+    } else {
+        ", but those marked '<=' are upper bounds: the database sorts these latencies into buckets, each twice as wide as the one before, \
+         and tells their mean exactly"
+    };
     format!(
         "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
          snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
-         0.8 % of the exact value; '-' is not known. MB = 10^6 bytes, MiB = 2^20."
+         0.8 % of the exact value{coarse}; '-' is not known. MB = 10^6 bytes, MiB = 2^20."
     )
 }
 
@@ -149,6 +155,15 @@ mod tests {
         let text = page.into_text();
         assert!(text.contains("all 9   9,437,184"), "{text}");
         assert!(text.contains("range from 1.000 to 2.000"), "{text}");
+    }
+
+    #[test]
+    fn no_precision_is_claimed_for_percentiles_that_are_bounds() {
+        let mut record = fixture::direct_read_run();
+        assert!(!source_words(&record).contains("upper bounds"));
+        let total = slob_record::WaitTotal { waits: 1, time_us: 9 };
+        record.coarse_latencies.insert("physical_read".into(), total);
+        assert!(source_words(&record).contains("those marked '<=' are upper bounds"));
     }
 
     #[test]

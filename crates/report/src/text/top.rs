@@ -4,7 +4,7 @@ use super::Page;
 use super::probe::ABOVE_PROBE;
 use super::table::{Column, Table};
 use crate::figures::Figures;
-use crate::format::{duration_us, fixed, or_absent, percent};
+use crate::format::{duration_us, fixed, or_absent, or_bound, percent};
 use crate::verdicts::Verdict;
 
 pub(super) fn verdicts(page: &mut Page, verdicts: &[Verdict]) {
@@ -31,7 +31,10 @@ pub(super) fn key_figures(page: &mut Page, figures: &Figures) {
         ("Physical reads/s (IOPS)", rate(load.physical_reads_per_s)),
         ("Operations/s", rate(load.operations_per_s)),
         ("p99 of an operation", or_absent(latency.operation_p99_us, duration_us)),
-        ("p99 of a phys. read", or_absent(latency.physical_read_p99_us, duration_us)),
+        (
+            "p99 of a phys. read",
+            or_bound(latency.physical_read_p99_us, latency.physical_read_is_bound, duration_us),
+        ),
         ("IOPS per DB-CPU-s", rate(figures.cpu.physical_reads_per_db_cpu_s)),
         ("Redo MB/s", or_absent(load.redo_mb_per_s, |mb| fixed(mb, 1))),
         ("% of device's ceiling", or_absent(figures.probe.percent_of_ceiling, percent)),

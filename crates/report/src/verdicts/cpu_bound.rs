@@ -1,9 +1,11 @@
 //! CPU-bound? Was the CPU at its limit while the device was not?
 
-use slob_record::Record;
+use slob_record::{Event, Record};
 
+use self::site::Site;
 use super::physical::is_cached_test;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
+use crate::counters::ratio;
 use crate::figures::Figures;
 use crate::format::{fixed, or_absent, percent, seconds};
 
@@ -27,7 +29,10 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
         return Verdict::unknown(Question::CpuBound, "Not known: the host's CPU time was not sampled.")
             .with_details(details(record, figures));
     };
-    let main = if is_elsewhere(record) { client_only(busy) } else { on_this_host(record, figures, busy) };
+    let main = match Site::of(record) {
+        Site::Here => on_this_host(record, figures, busy),
+        site => unseen(record, figures, site, busy),
+    };
     let findings = stolen(figures).into_iter().collect();
     match main.answer {
         Answer::Good | Answer::Unknown => main.with_details(details(record, figures)).qualified_by(findings),
@@ -38,26 +43,48 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     }
 }
 
-/// Whether the database runs on another host, as far as the record tells.
-fn is_elsewhere(record: &Record) -> bool {
-    !record.server.embedded && record.server.data_path.is_none() && record.db_cpu.is_none()
-}
-
-fn client_only(busy: f64) -> Verdict {
+/// What can be said where the database's processes were not seen.
+fn unseen(record: &Record, figures: &Figures, site: Site, busy: f64) -> Verdict {
     let busy_words = format!("CPUs {} % busy", percent(busy));
-    if busy >= CPU_FULL_PERCENT {
-        return Verdict::new(
+    let verdict = match site {
+        Site::Elsewhere if busy >= CPU_FULL_PERCENT => Verdict::new(
             Question::CpuBound,
             Answer::Bad,
             format!("Yes, on the client's side: {busy_words} on this host, where only the sessions run."),
-        );
-    }
-    Verdict::unknown(
-        Question::CpuBound,
-        format!(
-            "Not known: the database runs on another host. This one, the client's, had its {busy_words}."
         ),
-    )
+        Site::Elsewhere => Verdict::unknown(
+            Question::CpuBound,
+            format!(
+                "Not known: the database runs on another host. This one, the client's, had its {busy_words}."
+            ),
+        ),
+        _ if busy >= CPU_FULL_PERCENT => Verdict::new(
+            Question::CpuBound,
+            Answer::Bad,
+            format!("Yes: {busy_words} on this host. It is not known whether the database runs here."),
+        ),
+        _ => Verdict::unknown(
+            Question::CpuBound,
+            format!("Not known: nor is whether the database runs on this host, which had its {busy_words}."),
+        ),
+    };
+    match servers_own_count(record, figures) {
+        Some(said) => verdict.with_detail(said),
+        None => verdict,
+    }
+}
+
+/// The CPU time of its sessions that the server itself counted, or sampled, among what they did.
+fn servers_own_count(record: &Record, figures: &Figures) -> Option<String> {
+    let cpu = |event: &&Event| !event.background && event.class.eq_ignore_ascii_case("cpu");
+    let cpu_s =
+        record.events.iter().filter(cpu).map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
+    let share = ratio(100.0 * cpu_s, figures.load.db_time_s?)?;
+    Some(format!(
+        "By the server's own account its sessions were on a CPU for {}, {} % of DB time.",
+        seconds(cpu_s),
+        percent(share)
+    ))
 }
 
 fn on_this_host(record: &Record, figures: &Figures, busy: f64) -> Verdict {
@@ -211,5 +238,6 @@ impl Verdict {
     }
 }
 
+mod site;
 #[cfg(test)]
 mod tests;

@@ -127,13 +127,25 @@ fn a_schema_is_completed_and_counted() {
     // Cut off after the index, the call is made again.
     script.fails("CREATE UNIQUE INDEX", 955);
     script.take_log();
+    assert_eq!(script.connections("slob1"), 1, "that of the load");
     let layout = engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap();
+    assert_eq!(script.connections("slob1"), 0, "none is kept until all schemas are loaded");
     assert_eq!((layout.rows, layout.row_blocks, layout.all_blocks), (10, 10, 24));
     let log = script.take_log();
     assert!(log[log.len() - 2].ends_with("[Number(10), Number(10), Number(24)]"), "{log:#?}");
     assert_eq!(log.iter().filter(|line| line.contains("DBMS_STATS")).count(), 2);
     script.rows("SELECT /*+ INDEX_FFS", &[&["9", "1", "10", "9"]]);
     assert_eq!(engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Data);
+}
+
+/// Streams that were given slices of one schema waited for each other's commit, and the other schemas for them.
+#[test]
+fn a_schema_is_loaded_by_one_stream_since_its_tables_are_locked() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    assert!(!engine.server().unwrap().capabilities.parallel_slices);
+    let insert = include_str!("../../sql/insert_rows.sql");
+    assert!(insert.contains("APPEND_VALUES"), "only a direct-path insert locks its table: {insert}");
 }
 
 #[test]
@@ -152,8 +164,37 @@ fn only_what_is_marked_is_dropped_and_never_by_cascade() {
         ["cf1", "cf2", "slob_slice", "slob_load"].map(|name| format!("slob1: DROP TABLE SLOB1.{name} PURGE"));
     assert_eq!(drops[..4], tables);
     assert_eq!(drops[4..], ["system: DROP USER SLOB1"]);
-    let error = engine.drop_schema(SchemaNo::FIRST).unwrap_err().to_string();
+    let error =
+        engine.load_slice(&LOAD, &LOAD.slices(SchemaNo::FIRST).next().unwrap(), &LoadProgress::default());
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("password"), "its password is forgotten: {error}");
+}
+
+#[test]
+fn a_schema_whose_password_is_lost_is_dropped_by_the_admin_account() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    script.loaded();
+    let dropped = |script: &Script| {
+        script.take_log();
+        script.open(folder.path(), EngineOptions::default()).drop_schema(SchemaNo::FIRST).unwrap();
+        let drops: Vec<String> = script.take_log().into_iter().filter(|line| line.contains("DROP")).collect();
+        let tables = ["cf1", "cf2", "slob_slice", "slob_load"]
+            .map(|name| format!("system: DROP TABLE SLOB1.{name} PURGE"));
+        assert_eq!(drops[..4], tables, "{drops:#?}");
+        assert_eq!(drops[4..], ["system: DROP USER SLOB1"]);
+    };
+    // Its line is gone.
+    dropped(&script);
+    // Or it is not that of the account: the first connection is that of the account that looks.
+    std::fs::write(folder.path().join("passwords"), "db1:1521/pdb1\tSLOB1\told\n").unwrap();
+    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(folder.path().join("passwords"), owner_only).unwrap();
+    script.refuses("slob1", 1017);
+    dropped(&script);
+    script.fails("DROP TABLE SLOB1.cf1", 1031);
+    let error =
+        script.open(folder.path(), EngineOptions::default()).drop_schema(SchemaNo::FIRST).unwrap_err();
+    assert!(error.to_string().contains("GRANT DROP ANY TABLE"), "{error}");
 }
 
 #[test]

@@ -8,17 +8,27 @@ use slob_stats::Histogram;
 use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use super::heat_map::{low_edge_ns, rows};
 use crate::counters::{PHYSICAL_READ, latency};
+use crate::figures::is_coarse;
 use crate::format::{count, duration_us, percent};
 
 /// How many physical reads took how long.
 pub(super) fn chart(record: &Record) -> Chart {
+    let (about, source) = if is_coarse(record, PHYSICAL_READ) {
+        (
+            "Physical reads of the window by the upper bound of the bucket that the database sorts each into.",
+            "the database's own histogram of its waits",
+        )
+    } else {
+        (
+            "Physical reads of the window by how long each took, from the call to its return.",
+            "the database's clock around each read",
+        )
+    };
     Chart {
         id: "read-histogram".into(),
         title: "Physical read latency".into(),
-        about: "Physical reads of the window by how long each took, from the call to its return. A peak far on the \
-                left is a cache's, not the device's."
-            .into(),
-        source: "the database's clock around each read".into(),
+        about: format!("{about} A peak far on the left is a cache's, not the device's."),
+        source: source.into(),
         body: drawing(record),
     }
 }

@@ -95,9 +95,14 @@ fn another_hosts_cpu_is_not_known_from_here() {
     record.server.embedded = false;
     record.server.data_path = None;
     record.db_cpu = None;
-    assert_eq!(verdict(&record).answer, Answer::Unknown);
+    record.target = "db://u@another:5432/d".into();
+    let far = verdict(&record);
+    assert_eq!(far.answer, Answer::Unknown);
+    assert!(far.sentence.contains("runs on another host"), "{far:?}");
     with_host_busy(&mut record, 95.0);
-    assert_eq!(verdict(&record).answer, Answer::Bad);
+    let client = verdict(&record);
+    assert_eq!(client.answer, Answer::Bad);
+    assert!(client.sentence.contains("where only the sessions run"), "{client:?}");
     record.host = None;
     assert_eq!(verdict(&record).answer, Answer::Unknown);
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
@@ -197,4 +202,27 @@ fn cpu_time_above_db_time_is_explained() {
     record.db_cpu.as_mut().unwrap().cpu.user_s = 1.04 * Figures::of(&record).load.db_time_s.unwrap();
     let found = verdict(&record);
     assert!(found.details.iter().any(|detail| detail.contains("outside of operations")), "{found:?}");
+}
+
+#[test]
+fn a_local_database_whose_processes_are_not_seen_is_not_said_to_be_on_another_host() {
+    let mut record = without_probe(12.0, None);
+    (record.server.embedded, record.server.data_path, record.db_cpu) = (false, None, None);
+    record.target = "db:/".into();
+    let free = verdict(&record);
+    assert_eq!(free.answer, Answer::Unknown);
+    assert!(free.sentence.contains("nor is whether the database runs on this host"), "{free:?}");
+    let db_time_s = Figures::of(&record).load.db_time_s.unwrap();
+    record.events.push(slob_record::Event {
+        name: "DB CPU".into(),
+        class: "CPU".into(),
+        waits: None,
+        time_us: (0.25 * 1e6 * db_time_s) as u64,
+        background: false,
+    });
+    with_host_busy(&mut record, 95.0);
+    let full = verdict(&record);
+    assert_eq!(full.answer, Answer::Bad);
+    assert!(!full.sentence.contains("only the sessions"), "{full:?}");
+    assert!(full.details.iter().any(|detail| detail.contains("25.0 % of DB time")), "{full:?}");
 }

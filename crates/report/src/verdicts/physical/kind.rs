@@ -2,10 +2,9 @@
 
 use slob_record::Record;
 
-use crate::counters::{PHYSICAL_READS, PHYSICAL_WRITE, REDO_SYNC, counter, latency, ratio};
-use crate::figures::Figures;
+use crate::counters::{PHYSICAL_READS, PHYSICAL_WRITE, REDO_SYNC, counter, ratio};
+use crate::figures::{Figures, latency_sum_s};
 use crate::format::{fixed, percent};
-use crate::sums::total;
 
 /// Above this hit ratio a run is a test of cached (logical) reads, and meant as one.
 const CACHED_HIT_PERCENT: f64 = 99.0;
@@ -32,14 +31,15 @@ pub(super) fn writes(record: &Record, figures: &Figures) -> Option<String> {
     let heavy = redo.is_some_and(|mb| mb > REDO_MB_PER_S)
         || share.is_some_and(|share| share > WRITES_PERCENT_OF_DB_TIME);
     let redo = redo.map(|mb| format!("{} MB/s of redo", fixed(mb, 1)));
-    let share = share.map(|share| format!("{} % of DB time for page writes and redo syncs", percent(share)));
+    let what = if record.server.embedded { "page writes and redo syncs" } else { "redo syncs" };
+    let share = share.map(|share| format!("{} % of DB time for {what}", percent(share)));
     heavy.then(|| redo.into_iter().chain(share).collect::<Vec<_>>().join(", "))
 }
 
-/// Writes of pages and forced writes of the log, in percent of DB time; `None` if neither was measured.
+/// Forced writes of the log, and the pages that the sessions of an embedded database write themselves, in percent of DB
+/// time; `None` if neither was measured. A server's pages are written by processes of its own, on nobody's DB time.
 fn percent_of_db_time(record: &Record, figures: &Figures) -> Option<f64> {
-    let sums: Vec<u64> =
-        [PHYSICAL_WRITE, REDO_SYNC].iter().filter_map(|name| Some(latency(record, name)?.sum())).collect();
-    let seconds = (!sums.is_empty()).then(|| total(sums.iter().copied()) as f64 / 1e9)?;
+    let kinds: &[&str] = if record.server.embedded { &[PHYSICAL_WRITE, REDO_SYNC] } else { &[REDO_SYNC] };
+    let seconds = kinds.iter().filter_map(|name| latency_sum_s(record, name)).reduce(|all, one| all + one)?;
     ratio(100.0 * seconds, figures.load.db_time_s?)
 }

@@ -149,6 +149,26 @@ fn either_redo_or_time_makes_a_load_of_writes() {
     assert!(with_share(0.08) && !with_share(0.12));
 }
 
+/// It came to 140 % of DB time: pages are written by processes of the server's own.
+#[test]
+fn what_a_servers_own_processes_write_is_no_part_of_db_time() {
+    let mut record = cached_updates();
+    record.server.embedded = false;
+    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+    record.latencies.clear();
+    record
+        .latencies
+        .insert("physical_write".into(), fixture::spread(10_000, (1.4 * db_time_ns / 10_800.0) as u64));
+    let said = |record: &Record| writes(record, &Figures::of(record)).unwrap();
+    assert_eq!(said(&record), "63.4 MB/s of redo");
+    let mut syncs = slob_stats::Histogram::new();
+    syncs.record_n(1_024_000, 1000);
+    record.latencies.insert("redo_sync".into(), syncs);
+    let time_us = (0.25 * db_time_ns / 1e3) as u64;
+    record.coarse_latencies.insert("redo_sync".into(), slob_record::WaitTotal { waits: 1000, time_us });
+    assert_eq!(said(&record), "63.4 MB/s of redo, 25.0 % of DB time for redo syncs");
+}
+
 #[test]
 fn without_a_device_the_process_is_asked_if_the_database_is_in_it() {
     let mut record = fixture::direct_read_run();
