@@ -366,8 +366,8 @@ impl Timeline<'_> {
             parts.fail(&error);
         }
         self.observer.on_run(&RunEvent::Verifying);
-        parts.verification =
-            verify::sample(&self.context.engine, &self.prepared.schemas, parts.unfinished > 0);
+        let has_failed = parts.unfinished > 0 || matches!(parts.status, Status::Failed { .. });
+        parts.verification = verify::sample(&self.context.engine, &self.prepared.schemas, has_failed);
     }
 }
 

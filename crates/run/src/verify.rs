@@ -19,7 +19,7 @@ const SAMPLED_ROWS: u64 = 100;
 const PIECE: u64 = 4096;
 /// Faults that are named; the rest are counted.
 const NAMED_FAULTS: usize = 100;
-/// How long these may take altogether; and if the server has not answered some of the sessions either.
+/// How long these may take altogether; and of a run that failed, whose server may be gone.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(30);
 const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server that died while it was read from may take to be back, and how often it is asked.
@@ -293,13 +293,13 @@ fn may_be_damage(error: &EngineError) -> bool {
 pub(crate) fn sample(
     engine: &Arc<dyn Engine>,
     states: &[SchemaState],
-    was_silent: bool,
+    has_failed: bool,
 ) -> Option<Verification> {
     if states.is_empty() {
         return None;
     }
     let (asked, states) = (Arc::clone(engine), states.to_vec());
-    let patience = if was_silent { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
+    let patience = if has_failed { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
     let found = within(patience, move || read_some(asked.as_ref(), &states));
     found.unwrap_or_else(|silence| {
         Some(Verification { rows: 0, updated: 0, faults: Vec::new(), unread: Some(silence.to_string()) })
