@@ -81,3 +81,22 @@ pub(crate) fn uncounted(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_engine::LatencyKind;
+
+    #[test]
+    fn what_is_coarse_is_marked_only_beside_latencies_that_there_are() {
+        let mut figures = Figures::default();
+        let exact = slob_engine::WaitTotal { waits: 4, time_us: 2570 };
+        let kinds = [LatencyKind::PhysicalRead, LatencyKind::RedoSync];
+        figures.coarse = kinds.map(|kind| (kind, exact)).into();
+        let mut reads = Histogram::new();
+        reads.record_n(1_024_000, 4);
+        figures.latencies.insert(LatencyKind::PhysicalRead, reads);
+        let expected = [("physical_read".to_owned(), WaitTotal { waits: 4, time_us: 2570 })];
+        assert_eq!(coarse_latencies(&figures), expected.into());
+    }
+}

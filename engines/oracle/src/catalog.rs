@@ -3,7 +3,7 @@
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
-use crate::client::{Bind, Client, Row};
+use crate::client::{Bind, Client, Fault, Row};
 use crate::connector::Connector;
 use crate::error::failed;
 use crate::kit;
@@ -12,6 +12,9 @@ use crate::options::Accounts;
 
 /// Schemas that one query asks about: bounds its length.
 const CHUNK: usize = 64;
+
+/// 'invalid identifier'.
+const NO_COLUMN: i32 = 904;
 
 /// A schema of ours, and whether its account is ours too.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +26,7 @@ pub(crate) struct Known {
 /// All schemas, in order.
 ///
 /// # Errors
-/// If the server can't be asked.
+/// If the server can't be asked, or the only ones are damaged.
 pub(crate) fn schemas(
     client: &mut dyn Client,
     connector: &Connector,
@@ -33,13 +36,45 @@ pub(crate) fn schemas(
         return kit::schemas(client, &connector.prefix, step);
     }
     let numbers = marked(client, &connector.prefix, step)?;
-    Ok(known(client, &connector.prefix, &numbers, step)?.into_iter().map(|known| known.state).collect())
+    let (mut read, mut unreadable) = (Vec::new(), Vec::new());
+    for (number, known) in numbers.iter().zip(known(client, &connector.prefix, &numbers, step)?) {
+        match known {
+            Some(known) => read.push(known.state),
+            None => unreadable.push(*number),
+        }
+    }
+    let first = unreadable.first().copied().unwrap_or(SchemaNo::FIRST);
+    SchemaState::with_damaged(read, &unreadable).ok_or_else(|| {
+        damaged(&connector.prefix, first, step)
+            .with_advice("a DBA must drop the account, then load it again with `slob setup`")
+    })
+}
+
+/// Whether a load made the account of a schema that carries our marker, damaged or not.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+pub(crate) fn made_user(
+    client: &mut dyn Client,
+    connector: &Connector,
+    number: SchemaNo,
+    step: &str,
+) -> Result<bool, EngineError> {
+    match schema(client, connector, number, step) {
+        Ok(known) => Ok(known.made_user),
+        // The marker does not tell, but the password does: one of our making, for an account of ours.
+        Err(error) if error.kind() == ErrorKind::Data => {
+            connector.passwords.is_of_our_making(&connector.prefix.user(number))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// One schema.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's; [`ErrorKind::Data`] if its marker is
+/// damaged.
 pub(crate) fn schema(
     client: &mut dyn Client,
     connector: &Connector,
@@ -50,7 +85,8 @@ pub(crate) fn schema(
         let states = kit::schemas(client, &connector.prefix, step)?;
         states.into_iter().find(|state| state.schema == schema).map(|state| Known { state, made_user: false })
     } else if marked(client, &connector.prefix, step)?.contains(&schema) {
-        known(client, &connector.prefix, &[schema], step)?.pop()
+        let known = known(client, &connector.prefix, &[schema], step)?.pop().flatten();
+        Some(known.ok_or_else(|| damaged(&connector.prefix, schema, step))?)
     } else {
         None
     };
@@ -81,42 +117,53 @@ pub(crate) fn marked(
     Ok(numbers)
 }
 
+/// What marked schemas remember, in their order; `None` for each whose marker is damaged.
 fn known(
     client: &mut dyn Client,
     prefix: &Prefix,
     schemas: &[SchemaNo],
     step: &str,
-) -> Result<Vec<Known>, EngineError> {
+) -> Result<Vec<Option<Known>>, EngineError> {
     let mut all = Vec::with_capacity(schemas.len());
     for chunk in schemas.chunks(CHUNK) {
-        let union = |text: &str| {
-            let parts: Vec<String> = chunk
-                .iter()
-                .map(|schema| {
-                    text.trim_end()
-                        .replace("{number}", &schema.to_string())
-                        .replace("{user}", &prefix.user(*schema))
-                })
-                .collect();
-            parts.join("\nUNION ALL\n")
-        };
-        let fail = |fault| failed(step, &fault);
-        let states = client.query(&union(include_str!("../sql/state.sql")), &[]).map_err(fail)?;
-        let slices = client.query(&union(include_str!("../sql/slices.sql")), &[]).map_err(fail)?;
-        for schema in chunk {
-            let number = Some(schema.to_string());
-            let row = states.iter().find(|row| row.first() == Some(&number));
-            let known = row.and_then(|row| read(*schema, row, &slices));
-            all.push(known.ok_or_else(|| damaged(prefix, *schema, step))?);
+        match ask(client, prefix, chunk) {
+            Ok(known) => all.extend(known),
+            Err(fault) if fault.code == Some(NO_COLUMN) && chunk.len() == 1 => all.push(None),
+            // One of them is of another form. The others must not be lost with it.
+            Err(fault) if fault.code == Some(NO_COLUMN) => {
+                for schema in chunk {
+                    all.extend(known(client, prefix, &[*schema], step)?);
+                }
+            }
+            Err(fault) => return Err(failed(step, &fault)),
         }
     }
     Ok(all)
 }
 
+/// The same of as many as one query may ask about.
+fn ask(client: &mut dyn Client, prefix: &Prefix, schemas: &[SchemaNo]) -> Result<Vec<Option<Known>>, Fault> {
+    let union = |text: &str| {
+        let of = |schema: &SchemaNo| {
+            let user = prefix.user(*schema);
+            text.trim_end().replace("{number}", &schema.to_string()).replace("{user}", &user)
+        };
+        schemas.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
+    };
+    let states = client.query(&union(include_str!("../sql/state.sql")), &[])?;
+    let slices = client.query(&union(include_str!("../sql/slices.sql")), &[])?;
+    let one = |schema: &SchemaNo| {
+        let number = Some(schema.to_string());
+        let row = states.iter().find(|row| row.first() == Some(&number))?;
+        read(*schema, row, &slices)
+    };
+    Ok(schemas.iter().map(one).collect())
+}
+
 fn damaged(prefix: &Prefix, schema: SchemaNo, step: &str) -> EngineError {
     let message = format!("the load parameters in {} are missing or damaged", prefix.user(schema));
     EngineError::new(ErrorKind::Data, step, message)
-        .with_advice("a DBA must drop the account, then load it again with `slob setup`")
+        .with_advice("remove it with `slob drop`, then load it again with `slob setup`")
 }
 
 /// The columns of `state.sql` and `slices.sql`; `None` if they make no sense.
@@ -128,6 +175,9 @@ fn read(schema: SchemaNo, row: &Row, slices: &[Row]) -> Option<Known> {
         obfuscated: number(row, 4)? != 0,
         slice_rows: number(row, 5)?,
     };
+    if !load.is_sound() {
+        return None;
+    }
     let state = match (number(row, 6), number(row, 7), number(row, 8)) {
         (Some(rows), Some(row_blocks), Some(all_blocks)) => {
             LoadState::Complete(Layout { rows, row_blocks, all_blocks })

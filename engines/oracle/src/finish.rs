@@ -132,8 +132,8 @@ pub(crate) fn drop_schema(links: &Links, connector: &Connector, schema: SchemaNo
         }
         Ok(())
     };
-    let known =
-        links.with(connector, Who::Admin, |client| catalog::schema(client, connector, schema, &step))?;
+    let made_user =
+        links.with(connector, Who::Admin, |client| catalog::made_user(client, connector, schema, &step))?;
     match links.with(connector, Who::Schema(schema), drop_tables) {
         // It carries our mark, and whoever made it may drop it too.
         Err(error) if is_locked_out(connector, &tables.user, &error)? => {
@@ -148,7 +148,7 @@ pub(crate) fn drop_schema(links: &Links, connector: &Connector, schema: SchemaNo
         result => result?,
     }
     links.close(schema);
-    if known.made_user {
+    if made_user {
         links.with(connector, Who::Admin, |client| drop_user(client, &tables).map_err(fail))?;
         connector.passwords.forget(&tables.user)?;
     }

@@ -17,6 +17,8 @@ use crate::access::PORT;
 
 /// Its name in the home folder.
 const DEFAULT: &str = ".slob-oracle";
+/// How passwords that were made here begin.
+const OURS: &str = "Sl0b__";
 /// Where no service is named lines stood once, whichever instance the environment named. They are read still.
 const ANY_LOCAL: &str = "";
 
@@ -77,6 +79,14 @@ impl Passwords {
     /// If the file can't be read, or others may read it too.
     pub(crate) fn find(&self, user: &str) -> Result<Option<Secret>, EngineError> {
         Ok(self.among(&self.read()?, user))
+    }
+
+    /// Whether the password of an account was made here.
+    ///
+    /// # Errors
+    /// If the file can't be read, or others may read it too.
+    pub(crate) fn is_of_our_making(&self, user: &str) -> Result<bool, EngineError> {
+        Ok(self.find(user)?.is_some_and(|password| password.expose().starts_with(OURS)))
     }
 
     /// Makes a password for an account and keeps it. One that is there already is kept: the account may exist.
@@ -209,7 +219,7 @@ fn fresh() -> std::io::Result<Secret> {
     let mut bytes = [0_u8; 12];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Secret::new(format!("Sl0b__{digits}")))
+    Ok(Secret::new(format!("{OURS}{digits}")))
 }
 
 #[cfg(test)]

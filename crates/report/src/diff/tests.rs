@@ -55,6 +55,25 @@ fn groups_within_noise() {
 }
 
 #[test]
+fn equal_bounds_of_buckets_are_not_no_noise() {
+    let coarse = |mut runs: Vec<Record>| {
+        for record in &mut runs {
+            let total = slob_record::WaitTotal { waits: 1000, time_us: 140_000 };
+            record.coarse_latencies.insert("physical_read".into(), total);
+        }
+        runs
+    };
+    let (first, second) = (group("a", &[1.0, 1.01, 0.99]), group("b", &[1.0, 1.02, 0.98]));
+    let p99 = |first: &[Record], second: &[Record]| {
+        let diff = Diff::of(first, second, 0.95).unwrap();
+        diff.metrics.into_iter().find(|metric| metric.name == "physical_read_p99_us").unwrap()
+    };
+    assert!(p99(&first, &second).comparison.is_some());
+    let bounds = p99(&coarse(first), &coarse(second));
+    assert!(bounds.first.is_some() && bounds.comparison.is_none(), "{bounds:?}");
+}
+
+#[test]
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
     let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], 0.95).unwrap();
     let text = diff.text();

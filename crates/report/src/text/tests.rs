@@ -139,3 +139,22 @@ fn what_the_disks_below_read_is_shown_beside_the_device_on_top() {
     device.counters.as_mut().unwrap().disk_read_bytes = Some(600_000_000);
     assert!(unwrapped(&record).contains("The disks below it (nvme0n1) read 10.0 MB/s"));
 }
+
+#[test]
+fn bounds_of_a_databases_own_buckets_are_marked_wherever_they_stand() {
+    let mut record = fixture::direct_read_run();
+    let mut reads = slob_stats::Histogram::new();
+    reads.record_n(256_000, 900);
+    reads.record_n(512_000, 100);
+    record.latencies.insert("physical_read".into(), reads);
+    let total = slob_record::WaitTotal { waits: 1000, time_us: 156_000 };
+    record.coarse_latencies.insert("physical_read".into(), total);
+    let text = unwrapped(&record);
+    for words in
+        ["mean 156, p50 <= 256, p90 <= 256, p99 <= 512", "<= 512 us", "those marked '<=' are upper bounds"]
+    {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let wide = text_report(&record).lines().map(|line| line.chars().count()).max();
+    assert!(wide <= Some(WIDTH), "{wide:?}");
+}

@@ -171,6 +171,46 @@ fn only_what_is_marked_is_dropped_and_never_by_cascade() {
 }
 
 #[test]
+fn a_damaged_marker_hides_no_other_schema_and_can_be_dropped() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = script.open(folder.path(), EngineOptions::default());
+    let second = SchemaNo::new(2).unwrap();
+    engine.create_schema(&LOAD, second).unwrap();
+    script.loaded();
+    let sound = ["1", "77", "10", "0", "0", "4", "10", "10", "14", "1"];
+    let damages: [&[&str]; 3] = [
+        &["2", "77", "0", "0", "0", "4", "10", "10", "14", "1"],
+        &["2", "x", "10", "0", "0", "4", "10", "10", "14", "1"],
+        &["3"],
+    ];
+    let seen = |engine: &dyn Engine| -> Vec<(u16, bool)> {
+        let states = engine.schemas().unwrap();
+        states.iter().map(|state| (state.schema.get(), state.state == LoadState::Damaged)).collect()
+    };
+    for damage in damages {
+        script.state_rows(&[&sound, damage]);
+        assert_eq!(seen(&engine), [(1, false), (2, true)], "{damage:?}");
+    }
+    // A column is gone: the query fails for all of them.
+    script.fails("SELECT 2 AS schema_number, l.seed", 904);
+    script.fails_once("SELECT 1 AS schema_number, l.seed", 904);
+    assert_eq!(seen(&engine), [(1, false), (2, true)]);
+    let error = engine.finish_schema(&LOAD, second).unwrap_err();
+    assert!(error.kind() == ErrorKind::Data && error.to_string().contains("slob drop"), "{error}");
+    script.take_log();
+    engine.drop_schema(second).unwrap();
+    let drops: Vec<String> = script.take_log().into_iter().filter(|line| line.contains("DROP")).collect();
+    assert_eq!(
+        (drops.len(), drops[4].as_str()),
+        (5, "system: DROP USER SLOB2"),
+        "its password is of our making"
+    );
+    // Nothing says what the only one was loaded as.
+    script.rows("SELECT owner FROM all_tab_comments", &[&["SLOB2"]]);
+    assert_eq!(engine.schemas().unwrap_err().kind(), ErrorKind::Data);
+}
+
+#[test]
 fn a_schema_whose_password_is_lost_is_dropped_by_the_admin_account() {
     let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
     script.loaded();
