@@ -33,10 +33,11 @@ fn rows_lie_one_in_a_block_frozen_and_without_toast(#[case] version: Version) {
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let whole = Load { slice_rows: 5000, ..LOAD };
     load_schema(engine.as_ref(), &whole, SchemaNo::new(2).expect("not 0"));
-    for schema in ["slob1", "slob2"] {
+    // Two streams that extend one table leave a few blocks empty.
+    for (schema, few) in [("slob1", 10), ("slob2", 1)] {
         let facts = format!(
             "SELECT count(*) FROM pg_class WHERE relnamespace = '{schema}'::regnamespace AND relname IN ('cf1', 'cf2')
-               AND reltoastrelid = 0 AND relpages - relallvisible <= 1"
+               AND reltoastrelid = 0 AND relpages - relallvisible <= {few}"
         );
         assert_eq!(ask::<i64>(&cluster, &facts), 2, "{schema}");
         // Not by reltuples, which ANALYZE estimates from a sample.
@@ -44,7 +45,7 @@ fn rows_lie_one_in_a_block_frozen_and_without_toast(#[case] version: Version) {
             let empty = format!(
                 "SELECT pg_relation_size('{schema}.{table}') / 8192 - (SELECT count(*) FROM {schema}.{table})"
             );
-            assert!(ask::<i64>(&cluster, &empty) <= 1, "{schema}.{table}");
+            assert!(ask::<i64>(&cluster, &empty) <= few, "{schema}.{table}");
         }
         let young =
             format!("SELECT count(DISTINCT ctid::text) FROM {schema}.cf1 WHERE (ctid::text::point)[1] <> 1");
