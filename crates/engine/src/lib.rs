@@ -36,7 +36,9 @@ pub use contract::{
 };
 pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
-pub use load::{Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice};
+pub use load::{
+    Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
+};
 pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};

@@ -121,6 +121,22 @@ impl SchemaState {
     }
 }
 
+/// The error of a target all of whose schemas carry our marker and can't be read. `what` is to be removed, in words or
+/// statements.
+#[must_use]
+pub fn only_damaged(step: &str, what: &str) -> EngineError {
+    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+    EngineError::new(ErrorKind::Data, step, message).with_advice(format!("to load anew, remove {what}"))
+}
+
+/// The error of a schema of that name that carries our marker and can't be read.
+#[must_use]
+pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
+    let message = format!("the load parameters of {name} are missing or damaged");
+    EngineError::new(ErrorKind::Data, step, message)
+        .with_advice("remove the schema with `slob drop` and load it again")
+}
+
 /// How far the load of a schema got.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadState {

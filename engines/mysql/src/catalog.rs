@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
+use slob_engine::{
+    EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
+};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::{code_of, failed};
@@ -62,7 +64,7 @@ pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>, EngineError> 
             Err(error) => return Err(error),
         }
     }
-    SchemaState::with_damaged(read, &unreadable).ok_or_else(|| only_damaged(&unreadable, step))
+    SchemaState::with_damaged(read, &unreadable).ok_or_else(|| no_sound_one(&unreadable, step))
 }
 
 /// Makes sure that a schema carries our marker, damaged or not.
@@ -100,17 +102,13 @@ fn none(schema: SchemaNo, step: &str) -> EngineError {
 }
 
 fn damaged(schema: SchemaNo, step: &str) -> EngineError {
-    let message = format!("the load parameters of {} are missing or damaged", plain(schema));
-    EngineError::new(ErrorKind::Data, step, message)
-        .with_advice("remove the schema with `slob drop` and load it again")
+    damaged_schema(step, plain(schema))
 }
 
-fn only_damaged(unreadable: &[SchemaNo], step: &str) -> EngineError {
-    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+fn no_sound_one(unreadable: &[SchemaNo], step: &str) -> EngineError {
     let drops: Vec<String> =
         unreadable.iter().map(|schema| format!("DROP DATABASE {};", plain(*schema))).collect();
-    EngineError::new(ErrorKind::Data, step, message)
-        .with_advice(format!("to load anew, remove what is there: {}", drops.join(" ")))
+    only_damaged(step, &format!("what is there: {}", drops.join(" ")))
 }
 
 /// What a marked schema remembers; `None` if it is not that far yet.

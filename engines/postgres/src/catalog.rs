@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use postgres::{Client, GenericClient, Row};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
+use slob_engine::{
+    EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
+};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::failed;
@@ -29,7 +31,7 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>, EngineErr
     let read: Vec<SchemaState> = numbers.iter().filter_map(|schema| found.remove(schema)).collect();
     let is_read = |schema: &SchemaNo| read.iter().any(|state| state.schema == *schema);
     let damaged: Vec<SchemaNo> = numbers.iter().copied().filter(|schema| !is_read(schema)).collect();
-    SchemaState::with_damaged(read, &damaged).ok_or_else(|| only_damaged(&damaged, step))
+    SchemaState::with_damaged(read, &damaged).ok_or_else(|| no_sound_one(&damaged, step))
 }
 
 /// The numbers of all schemas with our marker, in order.
@@ -63,19 +65,13 @@ pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) 
 /// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's; [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(client: &mut Client, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
     require_marked(client, schema, step)?;
-    states(client, &[schema], step)?.remove(&schema).ok_or_else(|| {
-        let message = format!("the load parameters of {} are missing or damaged", namespace(schema));
-        EngineError::new(ErrorKind::Data, step, message)
-            .with_advice("remove the schema with `slob drop` and load it again")
-    })
+    states(client, &[schema], step)?.remove(&schema).ok_or_else(|| damaged_schema(step, namespace(schema)))
 }
 
-fn only_damaged(damaged: &[SchemaNo], step: &str) -> EngineError {
-    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
+fn no_sound_one(damaged: &[SchemaNo], step: &str) -> EngineError {
     let drops: Vec<String> =
         damaged.iter().map(|schema| format!("DROP SCHEMA {} CASCADE;", namespace(*schema))).collect();
-    EngineError::new(ErrorKind::Data, step, message)
-        .with_advice(format!("to load anew, remove what is there: {}", drops.join(" ")))
+    only_damaged(step, &format!("what is there: {}", drops.join(" ")))
 }
 
 /// What these schemas remember. Those that are damaged are missing.

@@ -1,6 +1,6 @@
 //! What schemas a folder holds.
 
-use slob_engine::{EngineError, ErrorKind, SchemaState};
+use slob_engine::{EngineError, ErrorKind, SchemaState, only_damaged};
 use slob_method::SchemaNo;
 
 use crate::error::os_failed;
@@ -26,7 +26,7 @@ pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, 
             Err(error) => return Err(error),
         }
     }
-    SchemaState::with_damaged(states, &damaged).ok_or_else(|| only_damaged(place, &damaged))
+    SchemaState::with_damaged(states, &damaged).ok_or_else(|| no_sound_one(place, &damaged))
 }
 
 fn files(place: &Place) -> Result<Vec<(SchemaNo, std::path::PathBuf)>, EngineError> {
@@ -43,11 +43,9 @@ fn files(place: &Place) -> Result<Vec<(SchemaNo, std::path::PathBuf)>, EngineErr
     Ok(files)
 }
 
-fn only_damaged(place: &Place, damaged: &[SchemaNo]) -> EngineError {
+fn no_sound_one(place: &Place, damaged: &[SchemaNo]) -> EngineError {
     let files: Vec<String> =
         damaged.iter().map(|schema| format!("'{}'*", place.file(*schema).display())).collect();
     let step = format!("reading {}", place.folder.display());
-    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
-    EngineError::new(ErrorKind::Data, step, message)
-        .with_advice(format!("to load anew, remove the files: rm {}", files.join(" ")))
+    only_damaged(&step, &format!("the files: rm {}", files.join(" ")))
 }
