@@ -188,16 +188,19 @@ fn a_run_under_nohup_does_not_end_with_its_terminal() {
 #[test]
 fn physical_reads_are_those_of_the_process_and_of_the_device() {
     let folder = Folder::loaded(1, "64M");
-    let record = folder.run_json(&["--run-time", "3", "--update-pct", "0", "--cache-mb", "2"]);
-    let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
-    let process = record["client_io"]["read_bytes"].as_u64().unwrap();
-    // The process reads other things too.
-    assert!(process * 100 >= bytes * 99 && process <= bytes * 2, "engine {bytes}, process {process}");
-    let device = &record["host"]["device"]["counters"]["read_bytes"];
-    // The device is shared: it can only have read more.
-    if let Some(device) = device.as_u64() {
-        assert!(device * 100 >= bytes * 99, "engine {bytes}, device {device}");
-    }
+    let agree = |_: &i32| {
+        let record = folder.run_json(&["--run-time", "3", "--update-pct", "0", "--cache-mb", "2"]);
+        let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
+        let process = record["client_io"]["read_bytes"].as_u64().unwrap();
+        let device = &record["host"]["device"]["counters"]["read_bytes"];
+        // The device is shared: it can only have read more.
+        if let Some(device) = device.as_u64() {
+            assert!(device * 100 >= bytes * 99, "engine {bytes}, device {device}");
+        }
+        bytes.abs_diff(process) * 100 <= bytes
+    };
+    // The two are not read at the same moment, which a busy machine shows.
+    assert!((0..3).any(|attempt| agree(&attempt)), "the engine and the kernel count other bytes");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn open_loop(rate: &str, arrivals: &str) -> Record {
 fn an_open_loop_holds_its_rate() {
     for arrivals in ["steady", "poisson"] {
         // Of Poisson arrivals the number itself varies: 1,500 of them by 2.6 %.
-        let tolerance = if arrivals == "steady" { 0.05 } else { 0.13 };
+        let tolerance = if arrivals == "steady" { 0.01 } else { 0.13 };
         let is_held = |_: &i32| {
             let record = open_loop("500", arrivals);
             let select = &record.operations[&OpKind::Select];
