@@ -1,7 +1,9 @@
 //! What was run, on what.
 
 use slob_host::{Device, Disk};
-use slob_record::{HostRecord, Record, ServerRecord, Status, UntilSteady, WorkloadRecord};
+use slob_record::{
+    HostRecord, HotSpotRecord, Record, ServerRecord, Status, ThinkTimeRecord, UntilSteady, WorkloadRecord,
+};
 
 use super::Page;
 use super::page::WIDTH;
@@ -160,10 +162,21 @@ fn operations(workload: &WorkloadRecord) -> String {
         format!("UPDATE_PCT {}, SCAN_PCT {}", workload.update_pct, workload.scan_pct),
         format!("redo {}", workload.redo_stress),
     ];
-    parts.extend(workload.hot_spot.iter().map(|hot| format!("hot spot {hot}")));
+    parts.extend(workload.hot_spot.iter().map(hot_spot));
     parts.extend(workload.hot_schema_every.iter().map(|n| format!("{} to schema 1", every(*n, "operation"))));
-    parts.extend(workload.think_time.iter().map(|think| format!("think time {think}")));
+    parts.extend(workload.think_time.iter().map(think_time));
     parts.join("; ")
+}
+
+fn hot_spot(hot: &HotSpotRecord) -> String {
+    let last = hot.first_block.saturating_add(hot.blocks).saturating_sub(1);
+    format!("hot spot blocks {} to {last} on {}", hot.first_block, every(hot.every, "operation"))
+}
+
+fn think_time(think: &ThinkTimeRecord) -> String {
+    let seconds = |us: u32| f64::from(us) / 1e6;
+    let (min, max) = (seconds(think.min_us), seconds(think.max_us));
+    format!("think time {min} to {max} s after {}", every(think.every, "operation"))
 }
 
 fn until_steady(asked: &UntilSteady) -> String {
