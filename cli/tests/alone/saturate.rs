@@ -50,7 +50,7 @@ fn a_full_sweep_confirms_the_knee(folder: &Folder) {
 fn a_full_sweep_confirms_the_knee_of_sqlite_within_one_step() {
     let _alone = alone();
     let folder = Folder::loaded(1, "16M");
-    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=2\n";
+    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=1\n";
     folder.write("slob.conf", conf);
     a_full_sweep_confirms_the_knee(&folder);
 }
@@ -60,7 +60,7 @@ fn a_full_sweep_confirms_the_knee_of_postgresql_within_one_step() {
     let _alone = alone();
     let Some(bench) = postgres::bench(Version::V18, &[("shared_buffers", "64MB")]) else { return };
     bench.setup("1", "16M");
-    let conf = format!("TARGET={}\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=2\n", bench.target);
+    let conf = format!("TARGET={}\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n", bench.target);
     bench.folder.write("slob.conf", &conf);
     a_full_sweep_confirms_the_knee(&bench.folder);
 }

@@ -10,7 +10,8 @@ const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests
 #[test]
 fn a_file_of_awr_info_needs_nothing_else() {
     let folder = Folder::new();
-    let text = folder.slob(["analyze", OLDER, "--variants", "RAW,XFS", "--scale", "RAW"]).success().stdout;
+    let text =
+        folder.slob(["analyze", OLDER, "--variants", "RAW,XFS", "--relative-to", "RAW"]).success().stdout;
     for part in ["READS: physical reads", "REDO: bytes", "READWRITE: ", "Relative to RAW:", "XFS is "] {
         assert!(text.contains(part), "{part} not in\n{text}");
     }
@@ -23,6 +24,14 @@ fn a_file_of_awr_info_needs_nothing_else() {
         ),
         "{csv}"
     );
+}
+
+/// One flag must not mean two things: `--scale` is the size of the data.
+#[test]
+fn scale_is_refused_where_it_would_be_a_variant() {
+    let refused = Folder::new().slob(["analyze", OLDER, "--variants", "RAW,XFS", "--scale", "RAW"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("say --relative-to RAW"), "{}", refused.stderr);
 }
 
 /// `slob info` prints the newer form: what is read back from it must be what the records say.

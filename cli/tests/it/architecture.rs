@@ -24,8 +24,54 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 
 /// The code of a file without its tests.
 fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    text.split("#[cfg(test)]").next().unwrap().to_owned()
+    without_tests(&fs::read_to_string(path).unwrap())
+}
+
+/// Source text without the items that are compiled for tests alone, as rustfmt lays them out: an item ends with its first line
+/// if that one closes it, otherwise with the first line as far left as it began that does.
+fn without_tests(text: &str) -> String {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let closes = |line: &str| line.ends_with(';') || line.ends_with('}') || line.ends_with(',');
+    let (mut kept, mut lines) = (String::new(), text.lines());
+    while let Some(line) = lines.next() {
+        if line.trim_start() == "#[cfg(test)]" {
+            let is_last =
+                |next: &&str| indent(next) == indent(line) && !next.trim().is_empty() && closes(next);
+            lines.find(is_last).unwrap_or_else(|| panic!("an item without an end:\n{text}"));
+        } else {
+            kept.extend([line, "\n"]);
+        }
+    }
+    kept
+}
+
+/// What stood after the first of them was not looked at once.
+#[test]
+fn what_follows_a_test_item_is_read() {
+    let text = "\
+use a;
+#[cfg(test)]
+mod damage;
+use b;
+#[cfg(test)]
+#[path = \"of_it.rs\"]
+mod tests {
+    fn one() {
+        let text = \"}\";
+    }
+}
+fn c() {
+    #[cfg(test)]
+    seen();
+    done();
+}
+#[cfg(test)]
+use x::{
+    y, z,
+};
+fn d() {}
+";
+    assert_eq!(without_tests(text), "use a;\nuse b;\nfn c() {\n    done();\n}\nfn d() {}\n");
 }
 
 /// Source folders of the rooms below `folder`.

@@ -300,7 +300,7 @@ fn an_analysis_has_its_charts() {
     let Some(name) = browser::installed() else { return };
     let folder = Folder::new();
     let called = folder
-        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--scale", "RAW", "--html"])
+        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--relative-to", "RAW", "--html"])
         .success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
     let page = folder.path().join("analysis.html");

@@ -1,7 +1,6 @@
 //! Reading a target.
 
-use super::Secret;
-use super::target::{Endpoint, Target};
+use super::{Endpoint, Secret, Target};
 
 /// Why a text is not a target. No message repeats the text: it may hold a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! Whether the parts of a run fit together.
 
-use super::run::RunSpec;
+use super::RunSpec;
 use crate::error::SpecError;
 use crate::settings::Settings;
 use crate::table::MAX_SESSIONS;
-use crate::value::{HotSpot, Length, UntilSteady, WorkUnit, seconds};
+use crate::types::{HotSpot, Length, UntilSteady, WorkUnit, seconds};
 use crate::warning::Warning;
 
 pub(super) fn check(

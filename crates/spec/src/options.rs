@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
+use crate::param::Group;
 use crate::settings::Settings;
-use crate::value::{Percent, Secret, Size};
-use crate::values::{FromValue, Value};
+use crate::types::{Percent, Secret, Size};
+use crate::value::{FromValue, Value};
 
 /// The values of the engines' own options, by key, and beside them the services and accounts that some engines take
 /// too. Those that are unset are not there.
@@ -16,27 +17,33 @@ use crate::values::{FromValue, Value};
 /// Serialisation writes each option as `slob.conf` would, and leaves out secrets, services and accounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineOptions {
-    values: BTreeMap<&'static str, (&'static str, Value)>,
+    /// With the engine that an option is for; `None` where engines share it.
+    values: BTreeMap<&'static str, (Option<&'static str>, Value)>,
     access: BTreeMap<&'static str, Value>,
 }
 
 impl EngineOptions {
-    /// The owner of options that engines share.
-    pub(crate) const SHARED: &str = "";
-
+    /// Those that have a value.
     pub(crate) fn from_settings(settings: &Settings) -> Self {
-        let options = settings.engine_options();
-        let access = settings.access_options();
-        Self {
-            values: options.map(|(engine, key, value)| (key, (engine, value.clone()))).collect(),
-            access: access.map(|(key, value)| (key, value.clone())).collect(),
+        let mut options = Self::default();
+        for (param, value) in settings.entries().filter_map(|entry| Some((entry.param(), entry.value()?))) {
+            match param.group {
+                Group::Engine(engine) => {
+                    drop(options.values.insert(param.key, (Some(engine), value.clone())))
+                }
+                Group::Servers => drop(options.values.insert(param.key, (None, value.clone()))),
+                Group::Access => drop(options.access.insert(param.key, value.clone())),
+                _ => {}
+            }
         }
+        options
     }
 
     /// Only the options of one engine, those that it shares with others among them, and services and accounts.
     #[must_use]
     pub fn of(&self, engine: &str) -> Self {
-        let values = self.values.iter().filter(|(_, (owner, _))| [engine, Self::SHARED].contains(owner));
+        let is_its = |owner: &Option<&str>| owner.is_none_or(|owner| owner == engine);
+        let values = self.values.iter().filter(|(_, (owner, _))| is_its(owner));
         Self {
             values: values.map(|(key, value)| (*key, value.clone())).collect(),
             access: self.access.clone(),

@@ -1,12 +1,14 @@
 //! What is tested: the address of a database.
 
+mod parse;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
 use super::Secret;
-use super::target_parse::{self, BadTarget};
+pub use parse::BadTarget;
 
 /// One host of a target, with its port where one is given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +74,7 @@ impl Target {
     /// # Errors
     /// If the list is misspelt, or this target is not one of hosts.
     pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
-        target_parse::with_endpoints(self, list)
+        parse::with_endpoints(self, list)
     }
 
     /// The first host.
@@ -116,7 +118,7 @@ impl FromStr for Target {
     type Err = BadTarget;
 
     fn from_str(text: &str) -> Result<Self, BadTarget> {
-        target_parse::parse(text)
+        parse::parse(text)
     }
 }
 

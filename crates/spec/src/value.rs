@@ -1,11 +1,11 @@
-//! A value of any kind, and how it is taken out again.
+//! A value of any type, and how it is taken out again.
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::value::{
+use crate::types::{
     ArrivalProcess, MASK, Percent, RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target,
     WorkUnit, seconds,
 };

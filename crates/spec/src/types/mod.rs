@@ -1,4 +1,4 @@
-//! Checked values: what exists is within its range, so nobody downstream checks it again.
+//! The types of checked values: what exists is within its range, so nobody downstream checks it again.
 
 mod choice;
 mod hot_spot;
@@ -10,7 +10,6 @@ mod secret;
 mod size;
 mod steady;
 mod target;
-mod target_parse;
 mod think;
 mod work_unit;
 
@@ -23,8 +22,7 @@ pub(crate) use secret::MASK;
 pub use secret::Secret;
 pub use size::{MAX_SCALE_BLOCKS, Size};
 pub use steady::UntilSteady;
-pub use target::{Endpoint, Target};
-pub use target_parse::BadTarget;
+pub use target::{BadTarget, Endpoint, Target};
 pub use think::ThinkTime;
 pub use work_unit::WorkUnit;
 
