@@ -12,7 +12,6 @@ mod alarm;
 mod canceller;
 mod client_loop;
 mod contract;
-mod counters;
 mod error;
 mod load;
 mod loop_place;
@@ -34,7 +33,6 @@ pub use contract::{
     Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,
     ScriptOfRun, ScriptOfServer, Scripts, Session, SessionPlan,
 };
-pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
 pub use load::{
     Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
@@ -46,5 +44,7 @@ pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use server::{Capabilities, Server, Setting};
 pub use server_clock::ServerClock;
 pub use server_report::{Artefact, ServerReport, ServersWords};
-pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent, WaitTotal};
+pub use snapshot::{Seen, Snapshot};
+// What an engine measures, so that it needs this room alone.
+pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
 pub use unfinished::{Unfinished, wait_for_unfinished};

@@ -18,15 +18,14 @@ mod series;
 mod server_report;
 mod skip;
 mod store;
-mod waits;
 
 pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
 pub use find::{find_run, find_runs, list_runs, run_folder};
-pub use interval::{CpuSplit, DeviceUse, Interval, OpCounts};
+pub use interval::Interval;
 pub use marks::{MarkText, leave_mark};
 pub use model::{
-    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, OpKind, Record,
+    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, Record,
     SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
 };
 pub use operations::{KeptOperation, KeptOperations, OPERATIONS_FILE, OperationsWriter, read_operations};
@@ -35,7 +34,6 @@ pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
 pub use server_report::{ReportedPair, ServerReportRecord};
 pub use store::{RUN_FILE, RunDirectory};
-pub use waits::{Event, WaitTotal};
 
 /// The version of the record's schema. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

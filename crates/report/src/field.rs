@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn histograms_have_percentiles() {
         let record = fixture::direct_read_run();
-        let latency = &record.operations[&slob_record::OpKind::Select].latency;
+        let latency = &record.operations[&slob_measure::OpKind::Select].latency;
         let us = |name: &str| field(&record, &format!("operations.select.latency.{name}")).unwrap().as_f64();
         assert_eq!(us("p99_us"), percentile_us(latency, 99.0));
         assert_eq!(us("p999_us"), percentile_us(latency, 99.9));

@@ -17,7 +17,7 @@ use slob_spec::{Length, RunSpec};
 
 use crate::RunError;
 use crate::check::{Prepared, arrivals_of, warmup_of};
-use crate::counted::{coarse_latencies, counters, endpoints, events, latencies, uncounted};
+use crate::counted::{endpoints, uncounted};
 use crate::growing::GrowingSeries;
 use crate::losses::Loss;
 use crate::runner::RunContext;
@@ -90,7 +90,8 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let edges = parts.begin.as_ref().zip(parts.end.as_ref());
     let window = window(&parts);
     let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
-    let figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+    let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+    figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
     let endpoints = endpoints(&context.engine.endpoints(), &parts, snapshots);
     let conflicts = conflicts(&parts);
     let mut notes = notes(&parts, &conflicts);
@@ -119,10 +120,9 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         marks: parts.marks.0.clone(),
         until_steady: parts.settling.as_ref().map(Settling::settled),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
-        counters: counters(&figures),
-        latencies: latencies(&figures),
-        coarse_latencies: coarse_latencies(&figures),
-        events: events(&figures),
+        counters: figures.counters,
+        latencies: figures.latencies,
+        events: figures.events,
         endpoints,
         db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
@@ -304,9 +304,9 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 schema: prepared.homes[end.session as usize].get(),
                 endpoint: several.then_some(end.endpoint as u32),
                 before_window: Some(end.totals.before_window),
-                selects: end.totals.selects,
-                updates: end.totals.updates,
-                scans: end.totals.scans,
+                selects: end.totals.operations.selects,
+                updates: end.totals.operations.updates,
+                scans: end.totals.operations.scans,
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),

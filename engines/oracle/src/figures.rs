@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use slob_engine::{Counter, EngineError, Figures, Seen, Snapshot};
+use slob_engine::{Counter, EngineError, Figures, Latency, Seen, Snapshot};
 
 use crate::catalog::number;
 use crate::client::{Client, Row};
@@ -96,10 +96,12 @@ fn read(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineErro
         if let Some(time_ns) = counters::read_time_ns(&events) {
             counters.set(Counter::PhysicalReadTimeNs, time_ns);
         }
-        let coarse = events::totals(&events);
+        let totals = events::totals(&events);
         events.extend(events::cpu(&take(&mut model)));
         events.extend(events::io_by_function(&take(&mut io)));
-        Figures { counters, latencies: events::latencies(&take(&mut histograms)), coarse, events }
+        let coarse = |(kind, histogram)| (kind, Latency { histogram, exact: totals.get(&kind).copied() });
+        let latencies = events::latencies(&take(&mut histograms)).into_iter().map(coarse).collect();
+        Figures { counters, latencies, events }
     };
     Ok(instances.into_iter().map(|instance| (instance, of(instance))).collect())
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use slob_measure::Counter;
 use slob_record::{
     RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record, read_record_with,
     read_records,
@@ -42,7 +43,7 @@ fn the_figures_of_a_fixture_are_those_of_its_text() {
     let text = fs::read_to_string(path.join("run.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let record = read_record(&path).unwrap();
-    assert_eq!(record.counters["physical_reads"], json["counters"]["physical_reads"].as_u64().unwrap());
+    assert_eq!(record.counters.get(Counter::PhysicalReads), json["counters"]["physical_reads"].as_u64());
     assert_eq!(record.window.unwrap().seconds, json["window"]["seconds"].as_f64().unwrap());
     assert_eq!(record.series.len(), json["series"]["points"].as_array().unwrap().len());
     // And nothing is lost on the way out, to the last digit.

@@ -3,7 +3,8 @@
 //! Base units, as its conventions ask: seconds and bytes. Names are stable. Every sample has the labels `run`, `name` and
 //! `target`; there are no time stamps, because a finished run is a fact and not a moment.
 
-use slob_record::{OpKind, Record};
+use slob_measure::OpKind;
+use slob_record::Record;
 
 use super::metrics::{Kind, Labels, Metrics, name_of};
 use crate::figures::Figures;
@@ -90,7 +91,8 @@ fn counters(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
     if record.window.is_none() {
         return;
     }
-    for (counter, value) in &record.counters {
+    for (counter, value) in record.counters.iter() {
+        let counter = counter.name();
         let name = format!("slob_db_{}_total", name_of(counter));
         metrics.begin(
             &name,
@@ -121,14 +123,15 @@ fn latencies(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
     if record.window.is_none() {
         return;
     }
-    for (latency, values) in &record.latencies {
+    for (kind, values) in record.latencies.iter() {
+        let latency = kind.name();
         let name = format!("slob_db_{}_duration_seconds", name_of(latency));
         metrics.begin(
             &name,
             Kind::Histogram,
             &format!("{latency}, as the database timed it in the measured window."),
         );
-        metrics.histogram(&name, labels, values);
+        metrics.histogram(&name, labels, &values.histogram);
     }
 }
 

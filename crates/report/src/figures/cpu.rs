@@ -1,8 +1,9 @@
 //! What it cost.
 
+use slob_measure::Counter;
 use slob_record::Record;
 
-use crate::counters::{LOGICAL_READS, PHYSICAL_READS, counter, db_time_s, ratio};
+use crate::counters::{counter, db_time_s, ratio};
 
 /// CPU time of the host, the database and this program in the window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,8 +48,8 @@ impl CpuFigures {
         let host_cpus = host.and_then(|host| host.info.cpus_online);
         let host_busy_s = host_cpu.map(|cpu| cpu.busy_s());
         let db_cpu_s = record.db_cpu.as_ref().map(|db| db.cpu.total_s());
-        let physical = counter(record, PHYSICAL_READS).map(|reads| reads as f64);
-        let logical = counter(record, LOGICAL_READS).map(|reads| reads as f64);
+        let physical = counter(record, Counter::PhysicalReads).map(|reads| reads as f64);
+        let logical = counter(record, Counter::LogicalReads).map(|reads| reads as f64);
         Self {
             host_cpus,
             host_busy_percent: host_busy_percent(record, window_s),

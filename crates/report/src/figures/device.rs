@@ -40,21 +40,22 @@ impl DeviceFigures {
     pub(super) fn of(record: &Record, window_s: f64) -> Self {
         let device = record.host.as_ref().and_then(|host| host.device.as_ref());
         let Some(counters) = device.and_then(|device| device.counters) else { return Self::default() };
+        let used = counters.used;
         let fetched_bytes = own_read_bytes(record);
         let own_bytes = fetched_bytes.or_else(|| physical_read_bytes(record));
-        let limits = [Some(counters.read_bytes), counters.disk_read_bytes, fetched_bytes];
+        let limits = [Some(used.read_bytes), counters.disk_read_bytes, fetched_bytes];
         let from_device = |bytes: u64| limits.into_iter().flatten().fold(bytes, u64::min);
         let blocks_per_s = |bytes: u64| ratio(bytes as f64 / window_s, f64::from(record.server.block_bytes));
-        let foreign = |own: u64| counters.read_bytes.saturating_sub(own) as f64 / window_s / 1e6;
+        let foreign = |own: u64| used.read_bytes.saturating_sub(own) as f64 / window_s / 1e6;
         Self {
-            reads_per_s: counters.reads_per_s(window_s),
-            read_mb_per_s: counters.read_mb_per_s(window_s),
-            read_await_us: counters.mean_read_us(),
-            writes_per_s: counters.writes_per_s(window_s),
-            write_mb_per_s: counters.write_mb_per_s(window_s),
-            write_await_us: counters.mean_write_us(),
-            queue: counters.mean_queue_length(window_s),
-            utilisation_percent: counters.utilisation_percent(window_s),
+            reads_per_s: used.reads_per_s(window_s),
+            read_mb_per_s: used.read_mb_per_s(window_s),
+            read_await_us: used.mean_read_us(),
+            writes_per_s: used.writes_per_s(window_s),
+            write_mb_per_s: used.write_mb_per_s(window_s),
+            write_await_us: used.mean_write_us(),
+            queue: used.mean_queue_length(window_s),
+            utilisation_percent: used.utilisation_percent(window_s),
             database_reads_per_s: physical_read_bytes(record)
                 .and_then(|bytes| blocks_per_s(from_device(bytes))),
             foreign_read_mb_per_s: own_bytes.map(foreign),

@@ -1,12 +1,10 @@
 //! How long things took.
 
+use slob_measure::{Counter, LatencyKind, WaitTotal};
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use crate::counters::{
-    PHYSICAL_READ, PHYSICAL_READ_REQUESTS, PHYSICAL_READ_TIME_NS, PHYSICAL_READS, REDO_SYNC, counter,
-    latency, ratio,
-};
+use crate::counters::{counter, latency, ratio};
 
 /// How long operations, physical reads and log writes took, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,13 +46,14 @@ impl LatencyFigures {
             operation_p99_us: percentile_us(&operations, 99.0),
             operation_p999_us: percentile_us(&operations, 99.9),
             operation_max_us: percentile_us(&operations, 100.0),
-            physical_read_mean_us: latency_mean_us(record, PHYSICAL_READ).or_else(|| counted_read_us(record)),
-            physical_read_p50_us: latency_percentile_us(record, PHYSICAL_READ, 50.0),
-            physical_read_p99_us: latency_percentile_us(record, PHYSICAL_READ, 99.0),
-            redo_sync_mean_us: latency_mean_us(record, REDO_SYNC),
-            redo_sync_p99_us: latency_percentile_us(record, REDO_SYNC, 99.0),
-            physical_read_is_bound: is_coarse(record, PHYSICAL_READ),
-            redo_sync_is_bound: is_coarse(record, REDO_SYNC),
+            physical_read_mean_us: latency_mean_us(record, LatencyKind::PhysicalRead)
+                .or_else(|| counted_read_us(record)),
+            physical_read_p50_us: latency_percentile_us(record, LatencyKind::PhysicalRead, 50.0),
+            physical_read_p99_us: latency_percentile_us(record, LatencyKind::PhysicalRead, 99.0),
+            redo_sync_mean_us: latency_mean_us(record, LatencyKind::RedoSync),
+            redo_sync_p99_us: latency_percentile_us(record, LatencyKind::RedoSync, 99.0),
+            physical_read_is_bound: is_coarse(record, LatencyKind::PhysicalRead),
+            redo_sync_is_bound: is_coarse(record, LatencyKind::RedoSync),
         }
     }
 }
@@ -63,9 +62,10 @@ impl LatencyFigures {
     /// Whether a figure of that name is an upper bound.
     #[must_use]
     pub fn is_bound(&self, name: &str) -> bool {
-        let is_percentile = |of: &str| name.strip_prefix(of).is_some_and(|rest| rest.starts_with("_p"));
-        (self.physical_read_is_bound && is_percentile(PHYSICAL_READ))
-            || (self.redo_sync_is_bound && is_percentile(REDO_SYNC))
+        let is_percentile =
+            |of: LatencyKind| name.strip_prefix(of.name()).is_some_and(|rest| rest.starts_with("_p"));
+        (self.physical_read_is_bound && is_percentile(LatencyKind::PhysicalRead))
+            || (self.redo_sync_is_bound && is_percentile(LatencyKind::RedoSync))
     }
 }
 
@@ -94,32 +94,37 @@ pub(crate) fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> 
 }
 
 /// Whether the database sorts such latencies into a few wide buckets, of which their histogram has the upper bounds.
-pub(crate) fn is_coarse(record: &Record, name: &str) -> bool {
-    latency(record, name).is_some() && record.coarse_latencies.contains_key(name)
+pub(crate) fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
+    latency(record, kind).is_some() && exact(record, kind).is_some()
+}
+
+/// What the database counted exactly beside a coarse latency.
+fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
+    record.latencies.get(kind)?.exact
 }
 
 /// Mean of a latency that the database measured, in microseconds: of the values, never of the bounds of their buckets.
-pub(crate) fn latency_mean_us(record: &Record, name: &str) -> Option<f64> {
-    let histogram = latency(record, name)?;
-    match record.coarse_latencies.get(name) {
+pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
+    let histogram = latency(record, kind)?;
+    match exact(record, kind) {
         Some(exact) => ratio(exact.time_us as f64, exact.waits as f64),
         None => mean_us(histogram),
     }
 }
 
 /// All of a latency that the database measured, in seconds: of the values, never of the bounds of their buckets.
-pub(crate) fn latency_sum_s(record: &Record, name: &str) -> Option<f64> {
-    let histogram = latency(record, name)?;
-    Some(match record.coarse_latencies.get(name) {
+pub(crate) fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
+    let histogram = latency(record, kind)?;
+    Some(match exact(record, kind) {
         Some(exact) => exact.time_us as f64 / 1e6,
         None => histogram.sum() as f64 / 1e9,
     })
 }
 
 /// Percentile of a latency that the database measured, in microseconds; where its buckets are wide, their upper bound.
-pub(crate) fn latency_percentile_us(record: &Record, name: &str, percent: f64) -> Option<f64> {
-    let us = percentile_us(latency(record, name)?, percent)?;
-    Some(if is_coarse(record, name) { bound_us(us) } else { us })
+pub(crate) fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
+    let us = percentile_us(latency(record, kind)?, percent)?;
+    Some(if is_coarse(record, kind) { bound_us(us) } else { us })
 }
 
 /// The bound that a value of our own narrow buckets was: a power of two in microseconds or in milliseconds, as databases have.
@@ -135,8 +140,9 @@ const BUCKET_WIDTH: f64 = 1.0 / 64.0;
 
 /// The time that the database counted for its reads, divided by the requests where these are counted.
 fn counted_read_us(record: &Record) -> Option<f64> {
-    let time_ns = counter(record, PHYSICAL_READ_TIME_NS)?;
-    let reads = counter(record, PHYSICAL_READ_REQUESTS).or_else(|| counter(record, PHYSICAL_READS))?;
+    let time_ns = counter(record, Counter::PhysicalReadTimeNs)?;
+    let reads =
+        counter(record, Counter::PhysicalReadRequests).or_else(|| counter(record, Counter::PhysicalReads))?;
     ratio(time_ns as f64 / 1e3, reads as f64)
 }
 
@@ -145,7 +151,7 @@ mod tests {
     use super::*;
     use crate::fixture;
     use rstest::rstest;
-    use slob_record::WaitTotal;
+    use slob_measure::WaitTotal;
 
     #[test]
     fn reads_that_the_database_sorts_into_wide_buckets_have_an_exact_mean_and_bounds_as_percentiles() {
@@ -153,12 +159,16 @@ mod tests {
         let mut reads = Histogram::new();
         reads.record_n(256_000, 900);
         reads.record_n(512_000, 100);
-        record.latencies.insert(PHYSICAL_READ.into(), reads);
+        record.latencies.set(LatencyKind::PhysicalRead, reads);
         let as_measured = LatencyFigures::of(&record);
         assert!(!as_measured.physical_read_is_bound);
         assert_eq!(as_measured.physical_read_mean_us, Some(281.6));
         // 900 reads of 140 us and 100 of 300 us.
-        record.coarse_latencies.insert(PHYSICAL_READ.into(), WaitTotal { waits: 1000, time_us: 156_000 });
+        fixture::with_exact(
+            &mut record,
+            LatencyKind::PhysicalRead,
+            WaitTotal { waits: 1000, time_us: 156_000 },
+        );
         let coarse = LatencyFigures::of(&record);
         assert!(coarse.physical_read_is_bound && !coarse.redo_sync_is_bound);
         assert_eq!(coarse.physical_read_mean_us, Some(156.0));

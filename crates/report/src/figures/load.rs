@@ -1,12 +1,10 @@
 //! What the database did.
 
 use crate::sums::total;
-use slob_record::{OpKind, Record};
+use slob_measure::{Counter, OpKind};
+use slob_record::Record;
 
-use crate::counters::{
-    CHECKPOINTS, LOGICAL_READS, PHYSICAL_READ_REQUESTS, PHYSICAL_READS, PHYSICAL_WRITES, REDO_BYTES,
-    REDO_SYNCS, REDO_WRITES, commits, counter, db_time_s, operations, physical_read_bytes, ratio,
-};
+use crate::counters::{commits, counter, db_time_s, operations, physical_read_bytes, ratio};
 
 /// What the database did, per second of the window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,18 +72,18 @@ impl LoadFigures {
             rows_per_s: per_s(rows),
             commits: commits(record),
             commits_per_s: per_s(commits(record)),
-            logical_reads_per_s: per_s(counted(LOGICAL_READS)),
-            physical_reads_per_s: per_s(counted(PHYSICAL_READS)),
-            physical_read_requests_per_s: per_s(counted(PHYSICAL_READ_REQUESTS)),
+            logical_reads_per_s: per_s(counted(Counter::LogicalReads)),
+            physical_reads_per_s: per_s(counted(Counter::PhysicalReads)),
+            physical_read_requests_per_s: per_s(counted(Counter::PhysicalReadRequests)),
             physical_read_mb_per_s: mb_per_s(physical_read_bytes(record)),
-            physical_writes_per_s: per_s(counted(PHYSICAL_WRITES)),
-            physical_write_mb_per_s: per_s(counted(PHYSICAL_WRITES))
+            physical_writes_per_s: per_s(counted(Counter::PhysicalWrites)),
+            physical_write_mb_per_s: per_s(counted(Counter::PhysicalWrites))
                 .map(|blocks| blocks * f64::from(record.server.block_bytes) / 1e6),
-            redo_writes_per_s: per_s(counted(REDO_WRITES)),
-            redo_mb_per_s: mb_per_s(counted(REDO_BYTES)),
-            redo_syncs_per_s: per_s(counted(REDO_SYNCS)),
-            checkpoints_per_s: per_s(counted(CHECKPOINTS)),
-            hit_percent: hit_percent(counted(LOGICAL_READS), counted(PHYSICAL_READS)),
+            redo_writes_per_s: per_s(counted(Counter::RedoWrites)),
+            redo_mb_per_s: mb_per_s(counted(Counter::RedoBytes)),
+            redo_syncs_per_s: per_s(counted(Counter::RedoSyncs)),
+            checkpoints_per_s: per_s(counted(Counter::Checkpoints)),
+            hit_percent: hit_percent(counted(Counter::LogicalReads), counted(Counter::PhysicalReads)),
             db_time_s,
             average_active_sessions: db_time_s.map(|db_time_s| db_time_s / window_s),
         }

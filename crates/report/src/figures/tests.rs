@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::{self, with_device_read_share};
+use slob_measure::Counter;
 
 fn close(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
@@ -66,10 +67,10 @@ fn a_probe_with_other_blocks_is_not_compared() {
 fn read_latency_is_measured_or_else_counted() {
     let mut record = fixture::page_cache_run();
     close(Figures::of(&record).latency.physical_read_mean_us, 140e6 / 29_538_360.0);
-    record.counters.insert("physical_read_requests".into(), 1_000_000);
+    record.counters.set(Counter::PhysicalReadRequests, 1_000_000);
     close(Figures::of(&record).latency.physical_read_mean_us, 140.0);
     assert_eq!(Figures::of(&record).latency.physical_read_p99_us, None);
-    record.counters.remove("physical_read_time_ns");
+    fixture::uncounted(&mut record, Counter::PhysicalReadTimeNs);
     assert_eq!(Figures::of(&record).latency.physical_read_mean_us, None);
 }
 
@@ -77,9 +78,9 @@ fn read_latency_is_measured_or_else_counted() {
 fn commits_are_counted_or_else_the_updates() {
     let mut record = fixture::update_run();
     close(Figures::of(&record).load.commits_per_s, 120.0);
-    record.counters.insert("commits".into(), 7_300);
+    record.counters.set(Counter::Commits, 7_300);
     assert_eq!(Figures::of(&record).load.commits, Some(7_300));
-    record.counters.remove("commits");
+    fixture::uncounted(&mut record, Counter::Commits);
     assert_eq!(Figures::of(&record).load.commits, Some(7_200));
 }
 

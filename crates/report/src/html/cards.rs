@@ -1,6 +1,7 @@
 //! The top of a page: how the run ended, five figures, five verdicts.
 
-use slob_record::{OpKind, Record, Status};
+use slob_measure::OpKind;
+use slob_record::{Record, Status};
 
 use super::escape;
 use crate::figures::{Figures, percentile_us};
@@ -225,6 +226,7 @@ fn class(answer: Answer) -> &'static str {
 mod tests {
     use super::*;
     use crate::fixture;
+    use slob_measure::LatencyKind;
 
     #[test]
     fn a_read_that_is_not_measured_is_said_to_be_a_share_of_a_select() {
@@ -238,8 +240,8 @@ mod tests {
     #[test]
     fn a_bound_is_not_shown_as_the_time_of_each_read() {
         let mut record = fixture::direct_read_run();
-        let total = slob_record::WaitTotal { waits: 1000, time_us: 140_000 };
-        record.coarse_latencies.insert("physical_read".into(), total);
+        let total = slob_measure::WaitTotal { waits: 1000, time_us: 140_000 };
+        fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
         let html = figures(&record, &Figures::of(&record));
         assert!(
             html.contains("<p class=\"value\">\u{2264} ") && html.contains("Upper bound of the bucket"),

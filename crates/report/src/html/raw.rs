@@ -140,7 +140,11 @@ fn probe(probe: &ProbeFigures) -> Vec<Row> {
 }
 
 fn counters(record: &Record) -> Vec<Row> {
-    record.counters.iter().map(|(name, value)| (format!("counters.{name}"), Some(*value as f64))).collect()
+    record
+        .counters
+        .iter()
+        .map(|(counter, value)| (format!("counters.{}", counter.name()), Some(value as f64)))
+        .collect()
 }
 
 fn operations(record: &Record) -> Vec<Row> {
@@ -157,7 +161,9 @@ fn operations(record: &Record) -> Vec<Row> {
 
 fn latencies(record: &Record) -> Vec<Row> {
     let named = record.latencies.iter();
-    named.flat_map(|(name, histogram)| distribution(&format!("latencies.{name}"), histogram)).collect()
+    named
+        .flat_map(|(kind, latency)| distribution(&format!("latencies.{}", kind.name()), &latency.histogram))
+        .collect()
 }
 
 fn distribution(name: &str, histogram: &Histogram) -> Vec<Row> {

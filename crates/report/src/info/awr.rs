@@ -5,8 +5,9 @@
 //! or nothing. What the block device counted is never put in their place: behind a page cache it is a time of other
 //! reads (it has a column of its own, `device_read_await_us`).
 
+use slob_measure::LatencyKind;
+
 use super::column::{Column, Columns, Row};
-use crate::counters::PHYSICAL_WRITE;
 use crate::figures::latency_mean_us;
 use crate::text::timed_events;
 
@@ -85,7 +86,7 @@ pub(super) const COLUMNS: Columns = &[
         "mean write of table and index blocks: event 'db file parallel write', or else as the database measured it",
         |row| {
             event_mean_us(row, "db file parallel write")
-                .or_else(|| latency_mean_us(row.record, PHYSICAL_WRITE))
+                .or_else(|| latency_mean_us(row.record, LatencyKind::PhysicalWrite))
         },
     ),
     Column::number(

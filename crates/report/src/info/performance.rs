@@ -1,7 +1,8 @@
 //! What the database did, and how long it took.
 
+use slob_measure::LatencyKind;
+
 use super::column::{Column, Columns};
-use crate::counters::PHYSICAL_WRITE;
 use crate::figures::{all_operations, all_responses, latency_mean_us, mean_us, percentile_us};
 
 const OURS: &str = "operations that ended in the window, counted by this program";
@@ -73,7 +74,7 @@ pub(super) const LATENCY: Columns = &[
     figure!(physical_read_p50_us, "us", READS, latency),
     figure!(physical_read_p99_us, "us", READS, latency),
     Column::number("physical_write_mean_us", "us", "writes of blocks, as the database timed them", |row| {
-        latency_mean_us(row.record, PHYSICAL_WRITE)
+        latency_mean_us(row.record, LatencyKind::PhysicalWrite)
     }),
     figure!(redo_sync_mean_us, "us", SYNCS, latency),
     figure!(redo_sync_p99_us, "us", SYNCS, latency),

@@ -30,7 +30,7 @@ fn latencies_of_named_events_come_first() {
     let measured = Row::of(&record).figures.latency.physical_read_mean_us;
     assert_eq!(mean(&record, "single_read_mean_us"), measured);
     assert_eq!(mean(&record, "direct_read_mean_us"), None);
-    let event = |name: &str, waits| slob_record::Event {
+    let event = |name: &str, waits| slob_measure::WaitEvent {
         name: name.into(),
         class: "I/O".into(),
         waits,
@@ -43,9 +43,11 @@ fn latencies_of_named_events_come_first() {
     assert_eq!(mean(&record, "direct_read_mean_us"), None);
     assert!(mean(&record, "log_write_mean_us").is_some());
     // The server's own processes write the log; what sessions waited for goes first all the same.
-    record.events.push(slob_record::Event { background: true, ..event("log file parallel write", Some(9)) });
+    record
+        .events
+        .push(slob_measure::WaitEvent { background: true, ..event("log file parallel write", Some(9)) });
     assert_eq!(mean(&record, "log_write_mean_us"), Some(1_000.0));
-    let own = slob_record::Event { background: true, ..event("db file sequential read", Some(9)) };
+    let own = slob_measure::WaitEvent { background: true, ..event("db file sequential read", Some(9)) };
     record.events.insert(0, own);
     assert_eq!(mean(&record, "single_read_mean_us"), Some(3_000.0));
 }

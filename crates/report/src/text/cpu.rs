@@ -1,6 +1,7 @@
 //! Who used the CPU.
 
-use slob_record::{CpuSplit, Record};
+use slob_host::CpuSplit;
+use slob_record::Record;
 
 use super::Page;
 use super::table::{Column, Table};

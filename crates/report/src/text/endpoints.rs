@@ -1,5 +1,6 @@
 //! What each of several endpoints did.
 
+use slob_measure::Counter;
 use slob_record::{EndpointRecord, Record};
 use slob_stats::Histogram;
 
@@ -31,9 +32,9 @@ pub(super) fn write(page: &mut Page, record: &Record) {
 fn row(endpoint: &EndpointRecord, seconds: f64) -> Vec<String> {
     let mut latency = Histogram::new();
     endpoint.operations.values().for_each(|kind| latency.merge(&kind.latency));
-    let counter = |name: &str| {
+    let counter = |name| {
         let value = endpoint.counters.as_ref().and_then(|counters| counters.get(name));
-        value.map(|value| *value as f64 / seconds)
+        value.map(|value| value as f64 / seconds)
     };
     let whole = |value| or_absent(value, |value: f64| fixed(value, 0));
     vec![
@@ -42,9 +43,9 @@ fn row(endpoint: &EndpointRecord, seconds: f64) -> Vec<String> {
         fixed(latency.count() as f64 / seconds, 0),
         or_absent(percentile_us(&latency, 50.0), micros),
         or_absent(percentile_us(&latency, 99.0), micros),
-        whole(counter("logical_reads")),
-        whole(counter("physical_reads")),
-        or_absent(counter("redo_bytes"), |bytes| fixed(bytes / 1e6, 1)),
+        whole(counter(Counter::LogicalReads)),
+        whole(counter(Counter::PhysicalReads)),
+        or_absent(counter(Counter::RedoBytes), |bytes| fixed(bytes / 1e6, 1)),
     ]
 }
 

@@ -1,10 +1,11 @@
 //! What DB time was spent on.
 
-use slob_record::{Event, Record};
+use slob_measure::{LatencyKind, WaitEvent};
+use slob_record::Record;
 
 use super::Page;
 use super::table::{Column, Table};
-use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency, ratio};
+use crate::counters::{latency, ratio};
 use crate::figures::Figures;
 use crate::format::{ABSENT, count, fixed, micros, or_absent, percent};
 
@@ -21,7 +22,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    fn of(event: &Event) -> Self {
+    fn of(event: &WaitEvent) -> Self {
         Self {
             name: event.name.clone(),
             class: event.class.clone(),
@@ -117,10 +118,13 @@ fn reported(record: &Record) -> Vec<Timed> {
 
 /// From the latencies that an embedded database measures.
 fn measured(record: &Record) -> Vec<Timed> {
-    let kinds =
-        [(PHYSICAL_READ, "physical read"), (PHYSICAL_WRITE, "physical write"), (REDO_SYNC, "redo sync")];
-    let measured = kinds.iter().filter_map(|(name, words)| {
-        let histogram = latency(record, name)?;
+    let kinds = [
+        (LatencyKind::PhysicalRead, "physical read"),
+        (LatencyKind::PhysicalWrite, "physical write"),
+        (LatencyKind::RedoSync, "redo sync"),
+    ];
+    let measured = kinds.iter().filter_map(|(kind, words)| {
+        let histogram = latency(record, *kind)?;
         Some(Timed {
             name: (*words).to_owned(),
             class: "I/O".into(),
@@ -147,6 +151,7 @@ fn with_rest(mut timed: Vec<Timed>, figures: &Figures) -> Vec<Timed> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use slob_measure::Latencies;
 
     #[test]
     fn an_embedded_databases_time_is_all_there() {
@@ -206,9 +211,9 @@ mod tests {
         let mut record = fixture::update_run();
         assert!(said(&record).contains("what is left of DB time is CPU"), "{}", said(&record));
         let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
-        record.latencies.clear();
+        record.latencies = Latencies::default();
         let one_read = fixture::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);
-        record.latencies.insert("physical_read".into(), one_read);
+        record.latencies.set(LatencyKind::PhysicalRead, one_read);
         assert!(
             said(&record).contains("above DB time: some happened outside of operations"),
             "{}",

@@ -1,11 +1,12 @@
 //! Latency histograms with fixed edges, as databases show them.
 
+use slob_measure::LatencyKind;
 use slob_record::Record;
 use slob_stats::Histogram;
 
 use super::Page;
 use super::table::{Column, Table};
-use crate::counters::{PHYSICAL_READ, PHYSICAL_WRITE, REDO_SYNC, latency};
+use crate::counters::latency;
 use crate::figures::{is_coarse, latency_mean_us, latency_percentile_us};
 use crate::format::{count, micros, or_absent, or_bound, percent};
 use crate::sums::total;
@@ -36,25 +37,25 @@ const BAR: f64 = 40.0;
 
 pub(super) fn write(page: &mut Page, record: &Record) {
     let kinds = [
-        (PHYSICAL_READ, "Physical read latency"),
-        (PHYSICAL_WRITE, "Physical write latency"),
-        (REDO_SYNC, "Redo sync latency"),
+        (LatencyKind::PhysicalRead, "Physical read latency"),
+        (LatencyKind::PhysicalWrite, "Physical write latency"),
+        (LatencyKind::RedoSync, "Redo sync latency"),
     ];
-    for (name, title) in kinds {
-        if let Some(histogram) = latency(record, name) {
+    for (kind, title) in kinds {
+        if let Some(histogram) = latency(record, kind) {
             page.section(title);
-            figures(page, record, name);
-            page.table(&table(histogram, is_coarse(record, name)));
+            figures(page, record, kind);
+            page.table(&table(histogram, is_coarse(record, kind)));
         }
     }
 }
 
-fn figures(page: &mut Page, record: &Record, name: &str) {
-    let is_bound = is_coarse(record, name);
-    let at = |percent| or_bound(latency_percentile_us(record, name, percent), is_bound, micros);
+fn figures(page: &mut Page, record: &Record, kind: LatencyKind) {
+    let is_bound = is_coarse(record, kind);
+    let at = |percent| or_bound(latency_percentile_us(record, kind, percent), is_bound, micros);
     page.paragraph(&format!(
         "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
-        or_absent(latency_mean_us(record, name), micros),
+        or_absent(latency_mean_us(record, kind), micros),
         at(50.0),
         at(90.0),
         at(99.0),

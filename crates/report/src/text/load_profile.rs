@@ -1,13 +1,11 @@
 //! The load profile: what was done per second, per operation and per transaction.
 
+use slob_measure::Counter;
 use slob_record::Record;
 
 use super::Page;
 use super::table::{Column, Table};
-use crate::counters::{
-    CHECKPOINTS, LOGICAL_READS, PHYSICAL_READ_REQUESTS, PHYSICAL_READS, PHYSICAL_WRITES, REDO_BYTES,
-    REDO_SYNCS, counter, ratio,
-};
+use crate::counters::{counter, ratio};
 use crate::figures::Figures;
 use crate::format::{or_absent, percent, significant};
 use crate::sums::total;
@@ -44,16 +42,16 @@ fn amounts(record: &Record, figures: &Figures) -> Vec<(&'static str, Option<f64>
         ("DB CPU (s)", figures.cpu.db_cpu_s),
         ("Operations", load.operations.map(|n| n as f64)),
         ("Rows (one in each block)", load.operations.map(|_| rows as f64)),
-        ("Logical reads (blocks)", counted(LOGICAL_READS)),
-        ("Physical reads (blocks)", counted(PHYSICAL_READS)),
-        ("Physical writes (blocks)", counted(PHYSICAL_WRITES)),
-        ("Redo size (bytes)", counted(REDO_BYTES)),
-        ("Redo syncs", counted(REDO_SYNCS)),
+        ("Logical reads (blocks)", counted(Counter::LogicalReads)),
+        ("Physical reads (blocks)", counted(Counter::PhysicalReads)),
+        ("Physical writes (blocks)", counted(Counter::PhysicalWrites)),
+        ("Redo size (bytes)", counted(Counter::RedoBytes)),
+        ("Redo syncs", counted(Counter::RedoSyncs)),
         ("Transactions", load.commits.map(|n| n as f64)),
     ];
     // Of interest only where they are counted.
-    let requests = counted(PHYSICAL_READ_REQUESTS).map(|n| ("Physical read requests", Some(n)));
-    let checkpoints = counted(CHECKPOINTS).map(|n| ("Checkpoints", Some(n)));
+    let requests = counted(Counter::PhysicalReadRequests).map(|n| ("Physical read requests", Some(n)));
+    let checkpoints = counted(Counter::Checkpoints).map(|n| ("Checkpoints", Some(n)));
     amounts.splice(6..6, requests);
     amounts.extend(checkpoints);
     amounts

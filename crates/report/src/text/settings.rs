@@ -125,7 +125,7 @@ pub(crate) fn source_words(record: &Record) -> String {
     } else {
         "this program's clock around each operation"
     };
-    let coarse = if record.coarse_latencies.is_empty() {
+    let coarse = if record.latencies.iter().all(|(_, latency)| latency.exact.is_none()) {
         ""
     } else {
         ", but those marked '<=' are upper bounds: the database sorts these latencies into buckets, each twice as wide as the one before, \
@@ -142,6 +142,7 @@ pub(crate) fn source_words(record: &Record) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use slob_measure::LatencyKind;
 
     #[test]
     fn many_schemas_are_summed_up_with_their_range() {
@@ -161,8 +162,8 @@ mod tests {
     fn no_precision_is_claimed_for_percentiles_that_are_bounds() {
         let mut record = fixture::direct_read_run();
         assert!(!source_words(&record).contains("upper bounds"));
-        let total = slob_record::WaitTotal { waits: 1, time_us: 9 };
-        record.coarse_latencies.insert("physical_read".into(), total);
+        let total = slob_measure::WaitTotal { waits: 1, time_us: 9 };
+        fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
         assert!(source_words(&record).contains("those marked '<=' are upper bounds"));
     }
 

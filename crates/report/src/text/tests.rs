@@ -1,6 +1,7 @@
 use super::page::WIDTH;
 use super::*;
 use crate::fixture;
+use slob_measure::{Counter, LatencyKind};
 
 #[test]
 fn a_good_run_with_direct_io() {
@@ -39,7 +40,7 @@ fn no_line_is_wider_than_the_page() {
         });
         record.notes.push("word ".repeat(60));
         // Ten million a second of everything.
-        record.counters.values_mut().for_each(|value| *value = 600_000_000);
+        record.counters = record.counters.iter().map(|(counter, _)| (counter, 600_000_000)).collect();
         let text = text_report(record);
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
@@ -127,7 +128,7 @@ fn syncs_are_not_shown_as_writes_of_the_log() {
     let (cells, text) = redo(&record);
     assert_eq!(cells, ["Redo", "7,733", "63.4"]);
     assert!(text.contains("forced to stable storage 125.7 times/s"), "{text}");
-    record.counters.remove("redo_writes");
+    fixture::uncounted(&mut record, Counter::RedoWrites);
     assert_eq!(redo(&record).0, ["Redo", "-", "63.4"]);
 }
 
@@ -146,9 +147,9 @@ fn bounds_of_a_databases_own_buckets_are_marked_wherever_they_stand() {
     let mut reads = slob_stats::Histogram::new();
     reads.record_n(256_000, 900);
     reads.record_n(512_000, 100);
-    record.latencies.insert("physical_read".into(), reads);
-    let total = slob_record::WaitTotal { waits: 1000, time_us: 156_000 };
-    record.coarse_latencies.insert("physical_read".into(), total);
+    record.latencies.set(LatencyKind::PhysicalRead, reads);
+    let total = slob_measure::WaitTotal { waits: 1000, time_us: 156_000 };
+    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
     let text = unwrapped(&record);
     for words in
         ["mean 156, p50 <= 256, p90 <= 256, p99 <= 512", "<= 512 us", "those marked '<=' are upper bounds"]

@@ -1,6 +1,7 @@
 //! CPU-bound? Was the CPU at its limit while the device was not?
 
-use slob_record::{Event, Record};
+use slob_measure::WaitEvent;
+use slob_record::Record;
 
 use self::site::Site;
 use super::physical::is_cached_test;
@@ -76,7 +77,7 @@ fn unseen(record: &Record, figures: &Figures, site: Site, busy: f64) -> Verdict 
 
 /// The CPU time of its sessions that the server itself counted, or sampled, among what they did.
 fn servers_own_count(record: &Record, figures: &Figures) -> Option<String> {
-    let cpu = |event: &&Event| !event.background && event.class.eq_ignore_ascii_case("cpu");
+    let cpu = |event: &&WaitEvent| !event.background && event.class.eq_ignore_ascii_case("cpu");
     let cpu_s =
         record.events.iter().filter(cpu).map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
     let share = ratio(100.0 * cpu_s, figures.load.db_time_s?)?;
@@ -174,7 +175,7 @@ fn device_limit(record: &Record, figures: &Figures) -> Limit {
 fn writes_much(record: &Record) -> bool {
     let counters = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters);
     counters.is_some_and(|counters| {
-        counters.writes as f64 > WRITES_SHARE * (counters.reads + counters.writes) as f64
+        counters.used.writes as f64 > WRITES_SHARE * (counters.used.reads + counters.used.writes) as f64
     })
 }
 

@@ -3,13 +3,14 @@
 mod kind;
 mod witness;
 
+use slob_measure::Counter;
 use slob_record::Record;
 
 pub(super) use self::kind::is_cached_test;
 use self::kind::{hardly_reads, writes};
 use self::witness::{Place, Witness};
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{LOGICAL_READS, PHYSICAL_READS, counter, physical_read_bytes};
+use crate::counters::{counter, physical_read_bytes};
 use crate::figures::Figures;
 use crate::format::{ABSENT, count, fixed, or_absent, percent};
 
@@ -26,7 +27,8 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
     if figures.window_s.is_none() {
         return unknown(NO_WINDOW);
     }
-    let (Some(blocks), Some(bytes)) = (counter(record, PHYSICAL_READS), physical_read_bytes(record)) else {
+    let (Some(blocks), Some(bytes)) = (counter(record, Counter::PhysicalReads), physical_read_bytes(record))
+    else {
         return unknown("Not known: the database does not count its physical reads.");
     };
     match writes(record, figures).filter(|_| hardly_reads(record, figures)) {
@@ -38,7 +40,7 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
 
 /// Hardly any block was read physically, and much was written: what is said of the reads is not what matters.
 fn written(record: &Record, figures: &Figures, blocks: u64, bytes: u64, writes: &str) -> Verdict {
-    let reads = match (counter(record, LOGICAL_READS), figures.load.hit_percent) {
+    let reads = match (counter(record, Counter::LogicalReads), figures.load.hit_percent) {
         (Some(visits), Some(hits)) => {
             format!("of {} block visits {} % hit the buffer cache", count(visits), percent(hits))
         }
@@ -56,7 +58,7 @@ fn written(record: &Record, figures: &Figures, blocks: u64, bytes: u64, writes: 
 
 fn cached(record: &Record, figures: &Figures, blocks: u64) -> Verdict {
     let good = |sentence: String| Verdict::new(Question::Physical, Answer::Good, sentence);
-    match (counter(record, LOGICAL_READS), figures.load.hit_percent) {
+    match (counter(record, Counter::LogicalReads), figures.load.hit_percent) {
         (Some(0), _) => Verdict::unknown(Question::Physical, "Nothing to judge: no block was read."),
         (Some(visits), Some(hits)) => good(format!(
             "These were cached reads: {} % of {} block visits hit the buffer cache.",

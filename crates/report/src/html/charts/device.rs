@@ -1,6 +1,7 @@
 //! The block device over time: queue, time of a request, utilisation.
 
-use slob_record::{DeviceUse, Record};
+use slob_host::DeviceUse;
+use slob_record::Record;
 
 use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Trace, Unit};
 use super::absent;

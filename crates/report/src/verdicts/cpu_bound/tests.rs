@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::{self, with_host_busy, with_utilisation};
 use rstest::rstest;
+use slob_measure::Counter;
 
 fn verdict(record: &Record) -> Verdict {
     judge(record, &Figures::of(record))
@@ -62,7 +63,7 @@ fn a_busy_device_that_is_far_from_its_ceiling_is_no_excuse() {
 fn a_cached_test_is_meant_to_use_the_cpu() {
     let mut record = without_probe(99.0, Some(1.0));
     with_own_cpu(&mut record, 95.0);
-    record.counters.insert("physical_reads".into(), 10);
+    record.counters.set(Counter::PhysicalReads, 10);
     let own = verdict(&record);
     assert_eq!(own.answer, Answer::Good);
     assert!(own.sentence.contains("cached"), "{own:?}");
@@ -168,7 +169,7 @@ fn a_probe_of_reads_does_not_explain_a_device_that_is_busy_with_writes() {
     let mut record = full_with_probe(99.0);
     assert_eq!(verdict(&record).answer, Answer::Bad);
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
-    device.counters.as_mut().unwrap().writes = 900_000;
+    device.counters.as_mut().unwrap().used.writes = 900_000;
     let found = verdict(&record);
     assert_eq!(found.answer, Answer::Doubt);
     assert!(found.sentence.contains("device 99.0 % busy"), "{found:?}");
@@ -190,9 +191,9 @@ fn a_run_above_its_probe_is_not_judged_by_it() {
 #[test]
 fn a_test_of_writes_is_judged_by_its_cpu_like_any_other() {
     let mut record = full_with_probe(40.0);
-    record.counters.insert("physical_reads".into(), 10);
+    record.counters.set(Counter::PhysicalReads, 10);
     assert_eq!(verdict(&record).answer, Answer::Good);
-    record.counters.insert("redo_bytes".into(), 3_800_000_000);
+    record.counters.set(Counter::RedoBytes, 3_800_000_000);
     assert_eq!(verdict(&record).answer, Answer::Bad);
 }
 
@@ -213,7 +214,7 @@ fn a_local_database_whose_processes_are_not_seen_is_not_said_to_be_on_another_ho
     assert_eq!(free.answer, Answer::Unknown);
     assert!(free.sentence.contains("nor is whether the database runs on this host"), "{free:?}");
     let db_time_s = Figures::of(&record).load.db_time_s.unwrap();
-    record.events.push(slob_record::Event {
+    record.events.push(slob_measure::WaitEvent {
         name: "DB CPU".into(),
         class: "CPU".into(),
         waits: None,

@@ -1,8 +1,9 @@
 //! What kind of a load it was: reads of the storage, cached reads, or writes.
 
+use slob_measure::{Counter, LatencyKind};
 use slob_record::Record;
 
-use crate::counters::{PHYSICAL_READS, PHYSICAL_WRITE, REDO_SYNC, counter, ratio};
+use crate::counters::{counter, ratio};
 use crate::figures::{Figures, latency_sum_s};
 use crate::format::{fixed, percent};
 
@@ -20,7 +21,7 @@ pub(in crate::verdicts) fn is_cached_test(record: &Record, figures: &Figures) ->
 
 /// Whether next to all block visits hit the buffer cache.
 pub(super) fn hardly_reads(record: &Record, figures: &Figures) -> bool {
-    counter(record, PHYSICAL_READS) == Some(0)
+    counter(record, Counter::PhysicalReads) == Some(0)
         || figures.load.hit_percent.is_some_and(|hits| hits > CACHED_HIT_PERCENT)
 }
 
@@ -39,7 +40,12 @@ pub(super) fn writes(record: &Record, figures: &Figures) -> Option<String> {
 /// Forced writes of the log, and the pages that the sessions of an embedded database write themselves, in percent of DB
 /// time; `None` if neither was measured. A server's pages are written by processes of its own, on nobody's DB time.
 fn percent_of_db_time(record: &Record, figures: &Figures) -> Option<f64> {
-    let kinds: &[&str] = if record.server.embedded { &[PHYSICAL_WRITE, REDO_SYNC] } else { &[REDO_SYNC] };
-    let seconds = kinds.iter().filter_map(|name| latency_sum_s(record, name)).reduce(|all, one| all + one)?;
+    let kinds: &[LatencyKind] = if record.server.embedded {
+        &[LatencyKind::PhysicalWrite, LatencyKind::RedoSync]
+    } else {
+        &[LatencyKind::RedoSync]
+    };
+    let seconds =
+        kinds.iter().filter_map(|kind| latency_sum_s(record, *kind)).reduce(|all, one| all + one)?;
     ratio(100.0 * seconds, figures.load.db_time_s?)
 }

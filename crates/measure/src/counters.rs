@@ -1,38 +1,42 @@
-//! What an engine counts.
+//! What a server counts.
 
 use std::collections::BTreeMap;
 
-/// A figure that the database counts since some moment in the past and that only ever grows.
+use serde::{Deserialize, Serialize};
+
+use crate::named::{self, Named};
+
+/// A figure that the database counts since some moment in the past and that only ever grows. In the order of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counter {
-    /// Block visits in the buffer cache.
-    LogicalReads,
-    /// Blocks that the buffer cache had to ask the operating system for.
-    PhysicalReads,
-    /// Requests made for those blocks, where one request may bring several.
-    PhysicalReadRequests,
-    /// Bytes of those reads.
-    PhysicalReadBytes,
-    /// Nanoseconds spent waiting for those reads.
-    PhysicalReadTimeNs,
-    /// Blocks of tables and indexes written.
-    PhysicalWrites,
-    /// Bytes of those writes.
-    PhysicalWriteBytes,
-    /// Bytes of log.
-    RedoBytes,
-    /// Log writes.
-    RedoWrites,
-    /// Times that log was forced to stable storage.
-    RedoSyncs,
-    /// Transactions committed.
-    Commits,
-    /// Rows that statements read.
-    RowsRead,
-    /// Rows that statements changed.
-    RowsChanged,
     /// Checkpoints completed.
     Checkpoints,
+    /// Transactions committed.
+    Commits,
+    /// Block visits in the buffer cache.
+    LogicalReads,
+    /// Bytes of physical reads.
+    PhysicalReadBytes,
+    /// Requests made for physical reads, where one request may bring several blocks.
+    PhysicalReadRequests,
+    /// Nanoseconds spent waiting for physical reads.
+    PhysicalReadTimeNs,
+    /// Blocks that the buffer cache had to ask the operating system for.
+    PhysicalReads,
+    /// Bytes of physical writes.
+    PhysicalWriteBytes,
+    /// Blocks of tables and indexes written.
+    PhysicalWrites,
+    /// Bytes of log.
+    RedoBytes,
+    /// Times that log was forced to stable storage.
+    RedoSyncs,
+    /// Log writes.
+    RedoWrites,
+    /// Rows that statements changed.
+    RowsChanged,
+    /// Rows that statements read.
+    RowsRead,
     /// Bytes of temporary files.
     TempBytes,
 }
@@ -40,20 +44,20 @@ pub enum Counter {
 impl Counter {
     /// Every counter.
     pub const ALL: [Self; 15] = [
-        Self::LogicalReads,
-        Self::PhysicalReads,
-        Self::PhysicalReadRequests,
-        Self::PhysicalReadBytes,
-        Self::PhysicalReadTimeNs,
-        Self::PhysicalWrites,
-        Self::PhysicalWriteBytes,
-        Self::RedoBytes,
-        Self::RedoWrites,
-        Self::RedoSyncs,
-        Self::Commits,
-        Self::RowsRead,
-        Self::RowsChanged,
         Self::Checkpoints,
+        Self::Commits,
+        Self::LogicalReads,
+        Self::PhysicalReadBytes,
+        Self::PhysicalReadRequests,
+        Self::PhysicalReadTimeNs,
+        Self::PhysicalReads,
+        Self::PhysicalWriteBytes,
+        Self::PhysicalWrites,
+        Self::RedoBytes,
+        Self::RedoSyncs,
+        Self::RedoWrites,
+        Self::RowsChanged,
+        Self::RowsRead,
         Self::TempBytes,
     ];
 
@@ -61,31 +65,40 @@ impl Counter {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::LogicalReads => "logical_reads",
-            Self::PhysicalReads => "physical_reads",
-            Self::PhysicalReadRequests => "physical_read_requests",
-            Self::PhysicalReadBytes => "physical_read_bytes",
-            Self::PhysicalReadTimeNs => "physical_read_time_ns",
-            Self::PhysicalWrites => "physical_writes",
-            Self::PhysicalWriteBytes => "physical_write_bytes",
-            Self::RedoBytes => "redo_bytes",
-            Self::RedoWrites => "redo_writes",
-            Self::RedoSyncs => "redo_syncs",
-            Self::Commits => "commits",
-            Self::RowsRead => "rows_read",
-            Self::RowsChanged => "rows_changed",
             Self::Checkpoints => "checkpoints",
+            Self::Commits => "commits",
+            Self::LogicalReads => "logical_reads",
+            Self::PhysicalReadBytes => "physical_read_bytes",
+            Self::PhysicalReadRequests => "physical_read_requests",
+            Self::PhysicalReadTimeNs => "physical_read_time_ns",
+            Self::PhysicalReads => "physical_reads",
+            Self::PhysicalWriteBytes => "physical_write_bytes",
+            Self::PhysicalWrites => "physical_writes",
+            Self::RedoBytes => "redo_bytes",
+            Self::RedoSyncs => "redo_syncs",
+            Self::RedoWrites => "redo_writes",
+            Self::RowsChanged => "rows_changed",
+            Self::RowsRead => "rows_read",
             Self::TempBytes => "temp_bytes",
         }
     }
 }
 
-/// A flat set of counters; what the engine can't know is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters(BTreeMap<Counter, u64>);
+impl Named for Counter {
+    const EVERY: &'static [Self] = &Self::ALL;
+
+    fn saved_name(self) -> &'static str {
+        self.name()
+    }
+}
+
+/// A flat set of counters; what is not counted is absent. Saved as an object by [`Counter::name`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counters(#[serde(with = "named")] BTreeMap<Counter, u64>);
 
 impl Counters {
-    /// The value, if the engine knows it.
+    /// The value, if it is known.
     #[must_use]
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.0.get(&counter).copied()
@@ -108,11 +121,9 @@ impl Counters {
         let delta = |(counter, value): (Counter, u64)| {
             value.checked_sub(earlier.get(counter)?).map(|difference| (counter, difference))
         };
-        Self(self.iter().filter_map(delta).collect())
+        self.iter().filter_map(delta).collect()
     }
-}
 
-impl Counters {
     /// Whether all of it can have been counted after `earlier` by a server that was not restarted in between.
     pub(crate) fn follows(&self, earlier: &Self) -> bool {
         self.iter().all(|(counter, value)| earlier.get(counter).is_none_or(|before| before <= value))
@@ -120,9 +131,8 @@ impl Counters {
 
     /// The sum with another server's counters; one that either side lacks is absent.
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self(
-            self.iter().filter_map(|(counter, value)| Some((counter, value + other.get(counter)?))).collect(),
-        )
+        let sum = |(counter, value): (Counter, u64)| Some((counter, value + other.get(counter)?));
+        self.iter().filter_map(sum).collect()
     }
 }
 
@@ -132,15 +142,20 @@ impl FromIterator<(Counter, u64)> for Counters {
     }
 }
 
+impl<const N: usize> From<[(Counter, u64); N]> for Counters {
+    fn from(values: [(Counter, u64); N]) -> Self {
+        Self(values.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn differences_are_absent_rather_than_wrong() {
-        let before: Counters = [(Counter::Commits, 5), (Counter::RedoBytes, 100)].into_iter().collect();
-        let after: Counters =
-            [(Counter::Commits, 9), (Counter::RedoBytes, 40), (Counter::RowsRead, 7)].into_iter().collect();
+        let before = Counters::from([(Counter::Commits, 5), (Counter::RedoBytes, 100)]);
+        let after = Counters::from([(Counter::Commits, 9), (Counter::RedoBytes, 40), (Counter::RowsRead, 7)]);
         let delta = after.since(&before);
         assert_eq!(delta.get(Counter::Commits), Some(4));
         assert_eq!(delta.get(Counter::RedoBytes), None, "went backwards");
@@ -148,10 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
-        let mut names: Vec<_> = Counter::ALL.iter().map(|counter| counter.name()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), Counter::ALL.len());
+    fn counters_are_in_the_order_of_their_names() {
+        named::assert_in_order_of_names::<Counter>();
+    }
+
+    #[test]
+    fn what_was_saved_is_read_and_a_name_of_another_release_is_passed_over() {
+        let all: Counters = Counter::ALL.into_iter().zip(1..).collect();
+        let text = serde_json::to_string(&all).unwrap();
+        assert!(text.starts_with(r#"{"checkpoints":1,"commits":2,"#), "{text}");
+        assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), all);
+        let newer = r#"{"commits":2,"undo_bytes":7}"#;
+        assert_eq!(serde_json::from_str::<Counters>(newer).unwrap(), [(Counter::Commits, 2)].into());
+        assert!(serde_json::from_str::<Counters>(r#"{"commits":-2}"#).is_err());
     }
 }
