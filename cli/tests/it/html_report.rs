@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::browser::Browser;
+use crate::browser::{self, Browser};
 use crate::common::Folder;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -158,7 +158,7 @@ fn a_folder_that_may_not_be_written_to() {
     // Root may write anywhere: the program is called as nobody, from a place where nobody may look.
     let folder = Folder::in_temp();
     let program = folder.path().join("slob");
-    fs::copy(common::SLOB, &program).unwrap();
+    fs::copy(SLOB, &program).unwrap();
     for (path, mode) in [(folder.path(), 0o755), (&program, 0o755)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
