@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     match commands::dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
-            failure.tell();
+            failure.messages().for_each(|message| output::say(&format!("slob: {message}")));
             failure.code()
         }
     }

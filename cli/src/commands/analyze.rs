@@ -35,7 +35,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     let code = if inputs.unread == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::failure::PARTLY) };
     let options = Options {
         confidence: matches.get_one::<f64>("confidence").copied().unwrap_or(95.0) / 100.0,
-        scale: matches.get_one::<String>("scale").cloned(),
+        scale: matches.get_one::<String>("relative-to").cloned(),
     };
     let analysis = inputs.analysis(matches, &options)?;
     let output = matches.get_one::<PathBuf>("output").map(PathBuf::as_path);
