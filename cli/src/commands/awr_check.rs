@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use slob_awr::check::{AGREE_PERCENT, CONTRADICT_PERCENT, Check, Pair, Verdict};
+use slob_awr::doubts::{AGREE_PERCENT, CONTRADICT_PERCENT, Doubts, Pair, Verdict};
 use slob_report::format::{ABSENT, signed_percent, significant};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::output;
+use crate::terminal_table::{self, Column};
 
 pub(crate) fn check(matches: &ArgMatches) -> Outcome {
-    let read = Files::read(matches.get_many("files").unwrap_or_default(), |named| Check::of(&named))?;
+    let read = Files::read(matches.get_many("files").unwrap_or_default(), |named| Doubts::of(&named))?;
     if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&read.kept);
         output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;
@@ -20,13 +20,13 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
         output::print(&read.kept.iter().map(text).collect::<Vec<_>>().join("\n"))?;
     }
     let code = read.exit_code()?;
-    if matches.get_flag("strict") && read.kept.iter().any(Check::is_contradictory) {
+    if matches.get_flag("strict") && read.kept.iter().any(Doubts::is_contradictory) {
         return Ok(ExitCode::from(JUDGED));
     }
     Ok(code)
 }
 
-fn text(check: &Check) -> String {
+fn text(check: &Doubts) -> String {
     let mut text = format!("{}: {}\n", check.file, summary(check));
     if !check.pairs.is_empty() {
         text.push('\n');
@@ -49,7 +49,7 @@ fn text(check: &Check) -> String {
     text
 }
 
-fn summary(check: &Check) -> String {
+fn summary(check: &Doubts) -> String {
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
         (None, false) => "nothing in it is said twice, so nothing could be compared".to_owned(),
@@ -71,18 +71,17 @@ fn summary(check: &Check) -> String {
 }
 
 fn table(pairs: &[Pair]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header([
-        "What",
-        "First",
-        "",
-        "Second",
-        "",
-        "Difference",
-        "Verdict",
-    ]);
-    for pair in pairs {
-        table.add_row([
+    let columns = [
+        Column::left("What"),
+        Column::left("First"),
+        Column::right(""),
+        Column::left("Second"),
+        Column::right(""),
+        Column::right("Difference"),
+        Column::left("Verdict"),
+    ];
+    let row = |pair: &Pair| {
+        vec![
             pair.what.to_owned(),
             pair.first_source.to_owned(),
             significant(pair.first),
@@ -90,12 +89,7 @@ fn table(pairs: &[Pair]) -> String {
             significant(pair.second),
             pair.difference_percent.map_or_else(|| ABSENT.to_owned(), signed_percent),
             pair.verdict.word().to_owned(),
-        ]);
-    }
-    for at in [2, 4, 5] {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        ]
+    };
+    terminal_table::table(columns, pairs.iter().map(row))
 }

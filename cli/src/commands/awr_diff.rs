@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::json;
 use slob_awr::info::Named;
 use slob_awr::{DiffRow, DiffTable, Side, diff as tables};
@@ -13,6 +12,7 @@ use slob_report::format::{ABSENT, signed_percent, significant};
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::terminal_table::{self, Column};
 
 /// Rows of a table, unless all are asked for.
 const MOST_ROWS: usize = 30;
@@ -58,20 +58,13 @@ fn one(table: &DiffTable, all: bool) -> String {
         shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
         shown.truncate(MOST_ROWS);
     }
-    let mut view = Table::new();
-    view.load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["", "First", "Second", "Change %"]);
-    for row in &shown {
+    let columns =
+        [Column::left(""), Column::right("First"), Column::right("Second"), Column::right("Change %")];
+    let row = |row: &&DiffRow| {
         let change = row.change_percent.map_or_else(String::new, signed_percent);
-        view.add_row([row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]);
-    }
-    for at in 1..4 {
-        if let Some(column) = view.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let rows: String = view.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        vec![row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]
+    };
+    let rows = terminal_table::table(columns, shown.iter().map(row));
     let left = table.rows.len() - shown.len();
     let more = if left > 0 {
         format!("  {left} smaller ones are left out: --all shows them\n")

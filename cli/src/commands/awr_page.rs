@@ -4,13 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::civil::DateTime;
-use slob_awr::info::{AWR_INFO, Named, Value};
-use slob_awr::series::Point;
+use slob_awr::info::{Head, Named, Row, Value};
+use slob_awr::series::{EVENTS, Point};
 use slob_report::format::{ABSENT, significant};
 use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesPage, series_page};
 
 use super::awr_files::Files;
-use super::awr_histogram::DEFAULT;
 use crate::failure::Failure;
 
 /// What the page shows of a report beside its histograms.
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 pub(super) struct Summary {
     begin: Option<DateTime>,
     end: Option<DateTime>,
-    row: Vec<Option<Value>>,
+    row: Row,
 }
 
 impl Summary {
@@ -26,26 +25,21 @@ impl Summary {
         Self {
             begin: named.report.interval.begin.as_ref().and_then(|snapshot| snapshot.time),
             end: named.report.interval.end.as_ref().and_then(|snapshot| snapshot.time),
-            row: named.awr_info(),
+            row: Row::of(named),
         }
     }
 
-    /// A figure of `awr_info` by its head.
-    fn figure(&self, head: &str) -> Option<f64> {
-        let at = AWR_INFO.iter().position(|own| *own == head)?;
-        self.row.get(at)?.as_ref()?.as_number()
-    }
 }
 
 /// The page of the reports at a path, and the exit code that they come to.
 pub(super) fn page_of(path: &Path) -> Result<(String, ExitCode), Failure> {
     const LIMIT_US: f64 = 8.0 * 1024.0;
     let read = Files::read([&path.to_owned()], |named| {
-        let points = DEFAULT.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
+        let points = EVENTS.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
         (Summary::of(&named), points)
     })?;
     let code = read.exit_code()?;
-    Ok((page(read.kept, &DEFAULT), code))
+    Ok((page(read.kept, &EVENTS), code))
 }
 
 /// The page of reports, in the order of their first snapshots, with a heat map for each event that they have.
@@ -68,16 +62,16 @@ pub(super) fn page(mut reports: Vec<(Summary, Vec<Option<Point>>)>, events: &[&s
         intervals,
         lines: lines(&summaries),
         heat_maps,
-        heads: AWR_INFO.iter().map(|head| (*head).to_owned()).collect(),
-        rows: summaries.iter().map(|summary| summary.row.iter().map(cell).collect()).collect(),
+        heads: Head::ALL.map(|head| head.text().to_owned()).into(),
+        rows: summaries.iter().map(|summary| summary.row.cells().map(cell).collect()).collect(),
     })
 }
 
-fn cell(value: &Option<Value>) -> String {
+fn cell(value: Option<Value>) -> String {
     match value {
         None => ABSENT.to_owned(),
-        Some(Value::Number(number)) => significant(*number),
-        Some(Value::Text(text)) => text.clone(),
+        Some(Value::Number(number)) => significant(number),
+        Some(Value::Text(text)) => text,
     }
 }
 
@@ -123,9 +117,9 @@ fn intervals(reports: &[(Summary, Vec<Option<Point>>)]) -> Vec<(f64, f64, String
 }
 
 fn lines(summaries: &[&Summary]) -> Vec<LineChart> {
-    let line = |name: &str, head: &str, factor: f64| {
+    let line = |name: &str, head: Head, factor: f64| {
         let values =
-            summaries.iter().map(|summary| summary.figure(head).map(|figure| figure * factor)).collect();
+            summaries.iter().map(|summary| summary.row.figure(head).map(|figure| figure * factor)).collect();
         (name.to_owned(), values)
     };
     let chart = |title: &str, about: &str, is_time, lines| LineChart {
@@ -139,32 +133,32 @@ fn lines(summaries: &[&Summary]) -> Vec<LineChart> {
             "Requests",
             "Read and write requests of the application per second, as averages of the intervals.",
             false,
-            vec![line("reads", "PREADS", 1.0), line("writes", "PWRITES", 1.0)],
+            vec![line("reads", Head::Reads, 1.0), line("writes", Head::Writes, 1.0)],
         ),
         chart(
             "Throughput",
             "MiB per second: all I/O of the instance, and redo.",
             false,
             vec![
-                line("read", "READ_MBS", 1.0),
-                line("written", "WRITE_MBS", 1.0),
-                line("redo", "REDO_MBS", 1.0),
+                line("read", Head::ReadMib, 1.0),
+                line("written", Head::WriteMib, 1.0),
+                line("redo", Head::RedoMib, 1.0),
             ],
         ),
         chart(
             "Sessions and CPUs",
             "Average active sessions, and CPUs that the database kept busy.",
             false,
-            vec![line("active sessions", "DB Tm", 1.0), line("CPUs", "DB CPU", 1.0)],
+            vec![line("active sessions", Head::DbTime, 1.0), line("CPUs", Head::DbCpu, 1.0)],
         ),
         chart(
             "Mean waits",
             "Means hide what the heat maps show.",
             true,
             vec![
-                line("db file sequential read", "DFSR_LAT", 1e-6),
-                line("db file parallel write", "DFPW_LAT", 1e-6),
-                line("log file parallel write", "LFPW_LAT", 1e-6),
+                line("db file sequential read", Head::SingleBlockRead, 1e-6),
+                line("db file parallel write", Head::BlockWrite, 1e-6),
+                line("log file parallel write", Head::LogWrite, 1e-6),
             ],
         ),
     ]

@@ -1,11 +1,15 @@
 //! One row per report: the columns of `awr_info`, and those of `awr-parser` with what it lacks.
 
 mod parser;
+mod pipes;
+mod row;
 
 use crate::figure::Figure;
 use crate::report::{Period, Report, WaitEvent};
 
 pub use parser::{Column, columns};
+pub use pipes::{PipesError, is_pipes, read_pipes};
+pub use row::{Head, Row};
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,28 +52,6 @@ fn plain(number: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// The heads of `awr_info`, in its order.
-pub const AWR_INFO: [&str; 18] = [
-    "FILE",
-    "SESSIONS",
-    "ELAPSED",
-    "DB CPU",
-    "DB Tm",
-    "EXECUTES",
-    "LIO",
-    "PREADS",
-    "READ_MBS",
-    "PWRITES",
-    "WRITE_MBS",
-    "REDO_MBS",
-    "DFSR_LAT",
-    "DPR_LAT",
-    "DFPR_LAT",
-    "DFPW_LAT",
-    "LFPW_LAT",
-    "TOP WAIT",
-];
-
 /// The most that the parameter SESSIONS takes.
 const MOST_SESSIONS: u32 = 65_536;
 
@@ -106,48 +88,6 @@ impl Named {
         let is_of_awr = before.strip_prefix("awr.").is_some_and(|kind| !kind.split('.').any(is_number));
         let sessions: u32 = number.parse().ok().filter(|_| is_number(number) && !number.starts_with('0'))?;
         (sessions <= MOST_SESSIONS && (is_of_a_report || is_of_awr)).then_some(sessions)
-    }
-
-    /// The row of `awr_info`, in the order of [`AWR_INFO`].
-    ///
-    /// Its definitions are kept: PREADS and PWRITES are the application's requests, READ_MBS and WRITE_MBS are all I/O in
-    /// MiB, DB CPU has the background's where the load profile has it. Latencies are means in microseconds with the best
-    /// precision of the report; one that is printed as 0 because its unit is too coarse stays empty.
-    #[must_use]
-    pub fn awr_info(&self) -> Vec<Option<Value>> {
-        let report = &self.report;
-        let number = |figure: Option<f64>| figure.filter(|figure| figure.is_finite()).map(Value::Number);
-        let rate = |name: &str| report.statistic_per_s(name);
-        let value = |figure: Option<Figure>| number(figure.map(|figure| figure.value));
-        let mib = |figure: Option<Figure>| number(figure.map(|figure| figure.value / MIB));
-        let read =
-            rate("physical read total bytes").or_else(|| profile(report, "Total (MB)", |line| line.read));
-        let written =
-            rate("physical write total bytes").or_else(|| profile(report, "Total (MB)", |line| line.written));
-        vec![
-            Some(Value::Text(self.label())),
-            self.sessions().map(|sessions| Value::Number(f64::from(sessions))),
-            number(report.elapsed_s()),
-            value(db_cpu_per_s(report)),
-            value(db_time_per_s(report)),
-            value(executes_per_s(report)),
-            value(logical_reads_per_s(report)),
-            value(rate("physical read IO requests").or_else(|| load(report, &["Read IO requests"]))),
-            mib(read),
-            value(rate("physical write IO requests").or_else(|| load(report, &["Write IO requests"]))),
-            mib(written),
-            mib(redo_per_s(report)),
-            number(mean_us(single_block_read(report))),
-            number(mean_us(report.foreground("direct path read"))),
-            number(mean_us(report.foreground("db file parallel read"))),
-            number(mean_us(report.background("db file parallel write"))),
-            number(mean_us(report.background("log file parallel write"))),
-            report
-                .top_events
-                .first()
-                .or(report.foreground_events.first())
-                .map(|event| Value::Text(event.name.clone())),
-        ]
     }
 }
 
@@ -232,11 +172,6 @@ pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
         .max_by(|one, other| waits(one).total_cmp(&waits(other)))
 }
 
-/// The mean, unless the report prints it too coarsely to tell it from 0.
-fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
-    event?.mean_us()?.known()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,8 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_empty_and_not_0() {
-        let row = named("awr.txt").awr_info();
-        assert_eq!(row.len(), AWR_INFO.len());
-        assert!(row[1..].iter().all(Option::is_none), "{row:?}");
+        let row = Row::of(&named("awr.txt"));
+        assert!(row.cells().skip(1).all(|cell| cell.is_none()), "{row:?}");
     }
 }

@@ -10,9 +10,9 @@
 //! Pure: no files, no network, no clock, nothing is printed.
 #![forbid(unsafe_code)]
 
-pub mod check;
 mod compare;
 mod diff;
+pub mod doubts;
 mod extract;
 mod figure;
 mod histogram;

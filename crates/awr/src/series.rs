@@ -7,6 +7,14 @@ use crate::figure::Figure;
 use crate::histogram::{EventHistogram, Over, TwoPeaks, duration};
 use crate::info::Named;
 
+/// Events whose histograms say most of storage: reads of one block, and writes of the log.
+pub const EVENTS: [&str; 4] = [
+    "db file sequential read",
+    "cell single block physical read",
+    "log file sync",
+    "log file parallel write",
+];
+
 /// An event in one report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {

@@ -4,10 +4,8 @@
 mod common;
 
 use common::{bytes, value};
-use slob_awr::info::{Named, Value, columns};
+use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{Report, read};
-
-const DFSR_LAT: usize = 12;
 
 /// A fixture with some of its text replaced.
 fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
@@ -18,8 +16,8 @@ fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
     read(text.as_bytes()).unwrap().remove(0)
 }
 
-fn dfsr_lat(report: Report) -> Option<Value> {
-    Named { file: "x".into(), report }.awr_info().swap_remove(DFSR_LAT)
+fn dfsr_lat(report: Report) -> Option<f64> {
+    Row::of(&Named { file: "x".into(), report }).figure(Head::SingleBlockRead)
 }
 
 /// From 19c on Exadata's reads from memory have names that begin with that of a read from a disk.
@@ -41,7 +39,7 @@ fn a_read_by_rdma_is_not_taken_for_a_single_block_read() {
     let flag = columns().into_iter().find(|column| column.name == "Exadata Flag").unwrap();
     let named = Named { file: "x".into(), report: report.clone() };
     assert_eq!(flag.value(&named), Some(Value::Text("Y".into())));
-    assert_eq!(dfsr_lat(report), Some(Value::Number(1500.0)));
+    assert_eq!(dfsr_lat(report), Some(1500.0));
     // Where there is none of them, nothing that is only called like it stands for it.
     let without = with.replace(ROW, &ROW.replace("physical read", "physical write"));
     assert_eq!(dfsr_lat(read(without.as_bytes()).unwrap().remove(0)), None);
@@ -54,7 +52,7 @@ fn a_name_that_text_cuts_is_found_and_one_that_could_be_several_is_not() {
     let top = TOP.replace("db file sequential read       ", "cell single block physical rea");
     let row = ROW.replace("db file sequential read   ", "cell single block physical");
     let one = changed("awr_12201.txt", &[(TOP, &top), (ROW, &row)]);
-    assert_eq!(dfsr_lat(one), Some(Value::Number(1500.0)));
+    assert_eq!(dfsr_lat(one), Some(1500.0));
     let fast = row.replace("900    1.50ms", " 12   19.97us");
     let both = format!("{fast}\n{row}");
     let two = changed("awr_12201.txt", &[(TOP, &top), (ROW, &both)]);

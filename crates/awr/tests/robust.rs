@@ -6,8 +6,8 @@ mod common;
 use std::time::Duration;
 
 use common::{FIXTURES, bytes, real_files};
-use slob_awr::check::Check;
-use slob_awr::info::{Named, columns};
+use slob_awr::doubts::Doubts;
+use slob_awr::info::{Named, Row, columns};
 use slob_awr::{ReadError, diff, read};
 
 /// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that a failing input can be made again from its seed.
@@ -34,9 +34,9 @@ fn use_all(bytes: &[u8]) {
     let all = columns();
     for report in &reports {
         let named = Named { file: "a.b.7".into(), report: report.clone() };
-        assert_eq!(named.awr_info().len(), 18);
+        assert_eq!(Row::of(&named).cells().count(), 18);
         all.iter().for_each(|column| drop(column.value(&named)));
-        drop(Check::of(&named));
+        drop(Doubts::of(&named));
         drop(diff(report, &reports[0]));
         for histogram in &report.histograms {
             let _ = (histogram.over(1000.0), histogram.two_peaks());

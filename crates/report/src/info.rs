@@ -10,6 +10,7 @@ mod performance;
 mod platform;
 mod settings;
 
+pub(crate) use awr::awr_column_name;
 pub use awr::{AwrColumn, awr_columns};
 pub use column::{Cells, Column, Row, Value};
 pub use forms::{as_csv, as_json, as_pipes};

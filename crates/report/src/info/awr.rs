@@ -5,6 +5,8 @@
 //! or nothing. What the block device counted is never put in their place: behind a page cache it is a time of other
 //! reads (it has a column of its own, `device_read_await_us`).
 
+use slob_awr::info::Head;
+
 use super::column::{Column, Columns, Row};
 use crate::counters::PHYSICAL_WRITE;
 use crate::figures::latency_mean_us;
@@ -19,31 +21,35 @@ pub struct AwrColumn {
     pub column: &'static Column,
 }
 
-/// Heads of `awr_info` and the names of what stands below them here.
-const HEADS: [(&str, &str); 18] = [
-    ("FILE", "id"),
-    ("SESSIONS", "sessions"),
-    ("ELAPSED", "window_s"),
-    ("DB CPU", "db_cpus"),
-    ("DB Tm", "average_active_sessions"),
-    ("EXECUTES", "operations_per_s"),
-    ("LIO", "logical_reads_per_s"),
-    ("PREADS", "physical_reads_per_s"),
-    ("READ_MBS", "physical_read_mib_per_s"),
-    ("PWRITES", "physical_writes_per_s"),
-    ("WRITE_MBS", "physical_write_mib_per_s"),
-    ("REDO_MBS", "redo_mib_per_s"),
-    ("DFSR_LAT", "single_read_mean_us"),
-    ("DPR_LAT", "direct_read_mean_us"),
-    ("DFPR_LAT", "parallel_read_mean_us"),
-    ("DFPW_LAT", "block_write_mean_us"),
-    ("LFPW_LAT", "log_write_mean_us"),
-    ("TOP WAIT", "top_wait"),
-];
+/// The name of what stands below a head of `awr_info` here.
+pub(crate) fn awr_column_name(head: Head) -> &'static str {
+    match head {
+        Head::File => "id",
+        Head::Sessions => "sessions",
+        Head::Elapsed => "window_s",
+        Head::DbCpu => "db_cpus",
+        Head::DbTime => "average_active_sessions",
+        Head::Executes => "operations_per_s",
+        Head::LogicalReads => "logical_reads_per_s",
+        Head::Reads => "physical_reads_per_s",
+        Head::ReadMib => "physical_read_mib_per_s",
+        Head::Writes => "physical_writes_per_s",
+        Head::WriteMib => "physical_write_mib_per_s",
+        Head::RedoMib => "redo_mib_per_s",
+        Head::SingleBlockRead => "single_read_mean_us",
+        Head::DirectRead => "direct_read_mean_us",
+        Head::ParallelRead => "parallel_read_mean_us",
+        Head::BlockWrite => "block_write_mean_us",
+        Head::LogWrite => "log_write_mean_us",
+        Head::TopWait => "top_wait",
+    }
+}
 
 /// The columns of `awr_info`, in its order.
 pub fn awr_columns() -> impl Iterator<Item = AwrColumn> {
-    HEADS.iter().filter_map(|(head, name)| Some(AwrColumn { head, column: super::column(name)? }))
+    Head::ALL
+        .into_iter()
+        .filter_map(|head| Some(AwrColumn { head: head.text(), column: super::column(awr_column_name(head))? }))
 }
 
 /// Its megabytes are 2^20 bytes.

@@ -15,7 +15,7 @@ pub const CONTRADICT_PERCENT: f64 = 10.0;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct Doubts {
     /// The file, with the period if it holds two.
     pub file: String,
     /// Figures that should agree.
@@ -102,7 +102,7 @@ pub struct Warning {
     pub text: String,
 }
 
-impl Check {
+impl Doubts {
     /// Checks a report.
     #[must_use]
     pub fn of(named: &Named) -> Self {
