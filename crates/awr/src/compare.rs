@@ -27,7 +27,27 @@ pub(crate) fn reports(document: &Document, kind: Kind, format: Format) -> Vec<Re
         })
         .collect();
     inherit(&mut reports);
+    for (report, [elapsed, db_time]) in reports.iter_mut().zip(&document.periods) {
+        report.interval.elapsed_s = Some(*elapsed);
+        report.interval.db_time_s = Some(*db_time);
+    }
+    reports.iter_mut().for_each(count_waits);
     reports
+}
+
+/// Waits are printed by the second; their number is that by the interval, unless the top events say it.
+fn count_waits(report: &mut Report) {
+    let elapsed = report.interval.elapsed_s;
+    let lists = [&mut report.all_events, &mut report.background_events];
+    let classes = [&mut report.wait_classes, &mut report.all_wait_classes];
+    for event in lists.into_iter().chain(classes).flatten() {
+        event.waits = event.waits_per_s.zip(elapsed).map(|(rate, elapsed)| Figure {
+            value: (rate.value * elapsed.value).round(),
+            resolution: rate.resolution * elapsed.value + rate.value * elapsed.resolution,
+        });
+        let top = report.top_events.iter().find(|top| top.name == event.name);
+        event.waits = Figure::finer(event.waits, top.and_then(|top| top.waits));
+    }
 }
 
 /// Values of the second period are shown only where they differ from those of the first.
@@ -244,6 +264,7 @@ impl Side<'_> {
                 percent: cell(at(&|head| head.contains('%'))),
                 percent_of: Some(ShareOf::DbTime),
                 timeouts_percent: None,
+                waits_per_s: None,
             };
             // A dash marks what is not among this period's top events, but shown for comparison.
             if !event.name.is_empty() && event.total_s.is_some() && !row.name().starts_with('-') {
@@ -295,18 +316,11 @@ impl Side<'_> {
             let cell = |column| row.text(column).and_then(number);
             let total_s = cell(total);
             let average_us = row.text(average).and_then(|text| duration_us(text, unit));
-            // Waits are printed by the second alone; total by mean is nearer to their number.
-            let waits = total_s.zip(average_us).and_then(|(total, mean)| {
-                let known = mean.value > 0.0 && mean.value >= mean.resolution * 10.0;
-                known.then(|| Figure {
-                    value: (total.value * 1e6 / mean.value).round(),
-                    resolution: total.resolution * 1e6 / mean.value,
-                })
-            });
             WaitEvent {
                 name: row.name().to_owned(),
                 class: row.text(class).map(str::to_owned),
-                waits: waits.filter(|_| cell(rate).is_none_or(|rate| rate.value > 0.0)),
+                waits: None,
+                waits_per_s: cell(rate),
                 timeouts_percent: None,
                 total_s,
                 average_us,

@@ -51,6 +51,8 @@ pub struct Pair {
 pub enum Verdict {
     /// They agree within 3 %, or within what their print can tell.
     Agree,
+    /// They differ, by a fault of Oracle's that is known: neither is in doubt.
+    Explained,
     /// They differ by up to 10 %.
     Differ,
     /// They differ by more.
@@ -63,6 +65,7 @@ impl Verdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agree => "agree",
+            Self::Explained => "explained",
             Self::Differ => "differ",
             Self::Contradict => "contradict each other",
         }

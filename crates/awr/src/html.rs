@@ -2,44 +2,45 @@
 
 mod grid;
 
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{IoReader, Span, Tokenizer};
 
-use crate::kind::floor_boundary;
+use crate::split::{Bytes, OneReport};
 use crate::table::{Document, pairs};
-use grid::{Cell, Grid};
+use grid::Grid;
 
-/// Reads an HTML report. Tables for whose titles `wanted` is false are named, but not read.
-pub(crate) fn read(text: &str, wanted: impl Fn(&str) -> bool) -> Document {
-    let mut reader = Reader { bytes: text.as_bytes(), line: 1, ..Reader::default() };
+/// Reads an HTML report. Tables for whose titles `wanted` is false are named, but not kept.
+pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool) -> Document {
+    let line = Cell::new(0);
+    let tail = RefCell::new(String::new());
+    let mut reader = Reader::default();
     {
-        let mut emitter =
-            CallbackEmitter::new(|event: CallbackEvent<'_>, span: Span<usize>| -> Option<Infallible> {
-                reader.take(&event, span.start, &wanted);
-                None
-            });
+        let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+            reader.line = line.get();
+            reader.take(&event, &wanted);
+            None
+        });
         // The contents of style and script are no tags.
         emitter.naively_switch_states(true);
-        let mut tokenizer = Tokenizer::new_with_emitter(text, emitter);
+        let bytes = IoReader::new(Bytes::new(report, &line, &tail));
+        let mut tokenizer = Tokenizer::new_with_emitter(bytes, emitter);
         // Nothing is emitted: this runs to the end.
         tokenizer.by_ref().for_each(drop);
     }
     reader.close_table(&wanted);
-    let tail = &text[floor_boundary(text, text.len().saturating_sub(8 * 1024))..];
-    let has = |mark: &str| tail.contains(mark) || tail.to_ascii_lowercase().contains(mark);
-    reader.document.is_complete = has("End of Report") || has("</html>") || has("</body>");
-    reader.document.last_line = text.trim_end().bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let tail = tail.into_inner().to_ascii_lowercase();
+    let ends = ["end of report", "</html>", "</body>"];
+    reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
+    reader.document.last_line = report.last_line;
     reader.document
 }
 
 #[derive(Default)]
-struct Reader<'a> {
-    bytes: &'a [u8],
+struct Reader {
     document: Document,
-    /// Where tokens are told from lines.
-    at: usize,
     line: usize,
     /// The start tag whose attributes come.
     tag: String,
@@ -69,8 +70,8 @@ struct Open {
     summary: String,
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, event: &CallbackEvent<'_>, start: usize, wanted: &impl Fn(&str) -> bool) {
+impl Reader {
+    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> bool) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.tag = lower(name);
@@ -83,10 +84,7 @@ impl<'a> Reader<'a> {
                 self.is_link |= self.attribute == "href";
             }
             CallbackEvent::AttributeValue { value } => self.attribute_value(value),
-            CallbackEvent::CloseStartTag { .. } => {
-                self.advance(start);
-                self.start_tag(wanted);
-            }
+            CallbackEvent::CloseStartTag { .. } => self.start_tag(wanted),
             CallbackEvent::EndTag { name } => self.end_tag(&lower(name), wanted),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             _ => {}
@@ -104,15 +102,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts lines up to a place in the text.
-    fn advance(&mut self, to: usize) {
-        let to = to.min(self.bytes.len());
-        if to > self.at {
-            self.line += self.bytes[self.at..to].iter().filter(|byte| **byte == b'\n').count();
-            self.at = to;
-        }
-    }
-
     fn start_tag(&mut self, wanted: &impl Fn(&str) -> bool) {
         let line = self.line;
         match self.tag.as_str() {
@@ -124,7 +113,7 @@ impl<'a> Reader<'a> {
             }
             "tr" => self.with_grid(|grid| grid.row(line)),
             "td" | "th" => {
-                let cell = Cell::new(self.tag == "th", self.spans);
+                let cell = grid::Cell::new(self.tag == "th", self.spans);
                 self.with_grid(|grid| grid.cell(cell));
             }
             "li" | "ul" => {
@@ -173,6 +162,7 @@ impl<'a> Reader<'a> {
         }
         let block = std::mem::take(&mut self.block);
         let title = block.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.document.take_periods(&title);
         if title.is_empty() || title.len() > 120 || title.starts_with("No data exists") {
             return;
         }

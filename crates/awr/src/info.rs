@@ -62,18 +62,33 @@ const MIB: f64 = 1024.0 * 1024.0;
 pub struct Named {
     /// The file's name.
     pub file: String,
+    /// Which of the reports in the file it is, from 1.
+    pub nth: usize,
     /// What it holds.
     pub report: Report,
 }
 
 impl Named {
-    /// The file's name, with the period if it holds two.
+    /// The only report of a file, or the first one.
+    #[must_use]
+    pub fn new(file: impl Into<String>, report: Report) -> Self {
+        Self { file: file.into(), nth: 1, report }
+    }
+
+    /// The same as one of several in its file, from 1.
+    #[must_use]
+    pub fn nth(self, nth: usize) -> Self {
+        Self { nth, ..self }
+    }
+
+    /// The file's name; `FILE#2` is the second report of a file, and `(1st)` and `(2nd)` are the periods of a comparison.
     #[must_use]
     pub fn label(&self) -> String {
+        let place = part_of_file(&self.file, self.nth);
         match self.report.period {
-            None => self.file.clone(),
-            Some(Period::First) => format!("{} (1st)", self.file),
-            Some(Period::Second) => format!("{} (2nd)", self.file),
+            None => place,
+            Some(Period::First) => format!("{place} (1st)"),
+            Some(Period::Second) => format!("{place} (2nd)"),
         }
     }
 
@@ -89,6 +104,12 @@ impl Named {
         let sessions: u32 = number.parse().ok().filter(|_| is_number(number) && !number.starts_with('0'))?;
         (sessions <= MOST_SESSIONS && (is_of_a_report || is_of_awr)).then_some(sessions)
     }
+}
+
+/// What a report of a file is called: `FILE`, `FILE#2` and so on.
+#[must_use]
+pub fn part_of_file(file: &str, nth: usize) -> String {
+    if nth > 1 { format!("{file}#{nth}") } else { file.to_owned() }
 }
 
 /// Megabytes per second of the I/O profile as bytes.
@@ -140,15 +161,13 @@ pub(crate) fn physical_writes_per_s(report: &Report) -> Option<Figure> {
 }
 
 pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
-    let divided = report.db_time_s().zip(report.elapsed_s()).and_then(|(time, seconds)| time.per(seconds));
-    Figure::finer(load(report, &["DB Time(s)", "DB time"]), divided)
+    Figure::finer(load(report, &["DB Time(s)", "DB time"]), report.per_second(report.db_time_s()))
 }
 
 /// DB CPU, and background CPU where the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let names = ["DB CPU(s)", "CPU time"];
-    let seconds = report.elapsed_s();
-    let divided = |time: Option<Figure>| time.zip(seconds).and_then(|(time, seconds)| time.per(seconds));
+    let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
     let background = report
         .load(&["Background CPU(s)"])
@@ -162,14 +181,51 @@ pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     })
 }
 
-/// The wait for one block: Exadata has a name of its own for it, and may have both.
+const CELL_READ: &str = "cell single block physical read";
+
+/// Whether an event is a read of one block from a storage cell: from a disk, or from flash, persistent memory or RDMA, which
+/// have names of their own since 19c (`cell single block physical read: RDMA`). Text cuts them.
+fn is_cell_read(name: &str) -> bool {
+    name.starts_with(CELL_READ) || (name.len() >= 25 && CELL_READ.starts_with(name))
+}
+
+/// The wait for one block. Exadata has names of its own for it, one for each kind of memory that it is served from: all of
+/// them together, weighed by their waits.
 pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
-    let names = ["db file sequential read", "cell single block physical read"];
-    let waits = |event: &WaitEvent| event.waits.map_or(0.0, |waits| waits.value);
-    names
-        .iter()
-        .filter_map(|name| report.foreground(name))
-        .max_by(|one, other| waits(one).total_cmp(&waits(other)))
+    let of_cells = || report.waits_of_sessions().iter().filter(|event| is_cell_read(&event.name));
+    let mut kinds: Vec<WaitEvent> = match of_cells().count() {
+        0 | 1 => report.foreground(CELL_READ).or_else(|| of_cells().next().cloned()).into_iter().collect(),
+        _ => of_cells().cloned().collect(),
+    };
+    kinds.extend(report.foreground("db file sequential read"));
+    let most = |one: &&WaitEvent, other: &&WaitEvent| waits_of(one).total_cmp(&waits_of(other));
+    let largest = kinds.iter().max_by(most)?.clone();
+    if kinds.len() == 1 {
+        return Some(largest);
+    }
+    let all: f64 = kinds.iter().map(waits_of).sum();
+    let times: Option<Vec<Figure>> = kinds.iter().map(time_of).collect();
+    let Some(times) = times.filter(|_| all > 0.0) else { return Some(largest) };
+    let time = Figure {
+        value: times.iter().map(|time| time.value).sum(),
+        resolution: times.iter().map(|time| time.resolution).sum(),
+    };
+    Some(WaitEvent {
+        waits: Some(Figure { value: all, resolution: largest.waits.map_or(1.0, |waits| waits.resolution) }),
+        total_s: Some(time),
+        average_us: time.times(1e6).per(all),
+        percent: None,
+        ..largest
+    })
+}
+
+fn waits_of(event: &WaitEvent) -> f64 {
+    event.waits.map_or(0.0, |waits| waits.value)
+}
+
+/// Time of all waits, by the more precise mean.
+fn time_of(event: &WaitEvent) -> Option<Figure> {
+    Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
 #[cfg(test)]
@@ -178,7 +234,7 @@ mod tests {
     use crate::kind::{Format, Kind};
 
     fn named(file: &str) -> Named {
-        Named { file: file.into(), report: crate::extract::empty(Kind::Awr, Format::Text) }
+        Named::new(file, crate::extract::empty(Kind::Awr, Format::Text))
     }
 
     #[test]

@@ -70,10 +70,106 @@ pub struct Report {
     pub cache_sizes: Vec<CacheSize>,
     /// Parameters that were set.
     pub parameters: Vec<Parameter>,
+    /// SQL statements that any section names, each once.
+    pub top_sql: Vec<SqlStatement>,
+    /// Segments by what was done to them.
+    pub segments: Vec<Segment>,
+    /// Reads that the buffer cache would need at other sizes.
+    pub buffer_pool_advice: Vec<BufferPoolAdvice>,
+    /// What other targets of the PGA would do.
+    pub pga_advice: Vec<PgaAdvice>,
+    /// Top events by the samples of ASH.
+    pub ash_events: Vec<AshEvent>,
+    /// Whether text cut the M or G of IOStat's data per second, and it was found again by Data / elapsed.
+    pub units_were_restored: bool,
+    /// Every cell of a global report, as printed: much of it is said by instance.
+    pub tables: Vec<Sheet>,
     /// Every section by its title.
     pub sections: Vec<Section>,
     /// What a reader must know: faults of the report itself, and what could not be read.
     pub notes: Vec<String>,
+}
+
+/// A SQL statement: totals of the interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct SqlStatement {
+    pub id: String,
+    pub module: Option<String>,
+    /// The pluggable database.
+    pub container: Option<String>,
+    pub elapsed_s: Option<Figure>,
+    pub cpu_s: Option<Figure>,
+    pub io_wait_s: Option<Figure>,
+    /// Blocks.
+    pub gets: Option<Figure>,
+    /// Blocks.
+    pub reads: Option<Figure>,
+    pub executions: Option<Figure>,
+    pub rows: Option<Figure>,
+    /// Hashes of the plans that samples of ASH saw.
+    pub plans: Vec<String>,
+    /// Its text, as far as the report prints it.
+    pub text: String,
+}
+
+/// A segment and what was done to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Segment {
+    pub statistic: String,
+    pub owner: Option<String>,
+    pub tablespace: Option<String>,
+    pub object: String,
+    pub subobject: Option<String>,
+    pub kind: Option<String>,
+    pub value: Option<Figure>,
+    pub percent: Option<Figure>,
+}
+
+/// A size of a buffer pool and its reads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct BufferPoolAdvice {
+    pub pool: String,
+    pub size_mb: Figure,
+    pub size_factor: Option<Figure>,
+    pub read_factor: Option<Figure>,
+    pub thousand_reads: Option<Figure>,
+}
+
+/// A target of the PGA and what it does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct PgaAdvice {
+    pub target_mb: Figure,
+    pub size_factor: Option<Figure>,
+    pub extra_mb: Option<Figure>,
+    pub cache_hit_percent: Option<Figure>,
+    pub overallocations: Option<Figure>,
+}
+
+/// An event by the samples of ASH.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct AshEvent {
+    pub event: String,
+    pub class: Option<String>,
+    pub session_type: Option<String>,
+    /// Share of DB time.
+    pub percent: Option<Figure>,
+    pub average_active_sessions: Option<Figure>,
+}
+
+/// A table as it is printed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sheet {
+    /// The section's title.
+    pub title: String,
+    /// The columns' headings, each with the one that it shares with its neighbours; lower case without blanks.
+    pub heads: Vec<String>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// Of a comparison.
@@ -98,8 +194,12 @@ pub struct Database {
     pub release: Option<String>,
     pub is_rac: Option<bool>,
     pub is_cdb: Option<bool>,
-    /// The pluggable database.
+    /// The container that the report is of: a pluggable database, or the root, which is all of them.
     pub container: Option<String>,
+    /// Containers that the report names.
+    pub containers: Vec<String>,
+    /// Instances of the cluster.
+    pub instances: Option<f64>,
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
     pub started: Option<DateTime>,
@@ -157,8 +257,12 @@ pub struct Instance {
     pub release: Option<String>,
     pub platform: Option<String>,
     pub started: Option<DateTime>,
+    pub begin: Option<DateTime>,
+    pub end: Option<DateTime>,
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
+    pub average_active_sessions: Option<Figure>,
+    pub up_hours: Option<Figure>,
     /// Rates per second.
     pub per_second: Vec<LoadLine>,
 }
@@ -203,6 +307,9 @@ pub struct WaitEvent {
     pub class: Option<String>,
     /// Waits. `DB CPU` has none.
     pub waits: Option<Figure>,
+    /// Waits per second, where the report prints them: comparisons do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_per_s: Option<Figure>,
     /// Percent of waits that ran into a timeout.
     pub timeouts_percent: Option<Figure>,
     /// Time of all waits, in seconds.
@@ -342,6 +449,9 @@ pub struct FileIo {
     pub read_us: Option<Figure>,
     pub blocks_per_read: Option<Figure>,
     pub writes: Option<Figure>,
+    /// What stands below `1-bk Rds/s`: in 11.2.0.4 and 12.1 that is the writes of tablespaces.
+    #[serde(skip)]
+    pub(crate) one_block_rate: Option<Figure>,
     pub writes_per_s: Option<Figure>,
     pub buffer_waits: Option<Figure>,
     pub buffer_wait_us: Option<Figure>,

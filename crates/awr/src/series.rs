@@ -68,7 +68,7 @@ impl Point {
             || "a mean that is printed too coarsely".to_owned(),
             |mean| format!("a mean of {}", duration(mean)),
         );
-        let [short, long] = match peaks.may_be_a_caches() {
+        let [short, long] = match peaks.may_be_a_caches() && is_read(&self.event) {
             true => [", as a cache would serve them,", ", as a slower device would"],
             false => ["", ""],
         };
@@ -80,6 +80,11 @@ impl Point {
             bucket(&peaks.long),
         ))
     }
+}
+
+/// Only reads are served by a cache.
+fn is_read(event: &str) -> bool {
+    event.contains(" read")
 }
 
 /// Points in the order of their first snapshots; reports without a time stay behind the others, in their order.

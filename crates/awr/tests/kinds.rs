@@ -91,7 +91,7 @@ fn checks_of_a_sound_report() {
 fn a_restart_within_the_interval_is_found() {
     let text =
         String::from_utf8(bytes("awr_12201.txt")).unwrap().replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
-    let named = slob_awr::info::Named { file: "x".into(), report: read(text.as_bytes()).unwrap().remove(0) };
+    let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
     let check = Doubts::of(&named);
     assert!(
         check.is_contradictory() && check.warnings.iter().any(|warning| warning.text.contains("was started")),
@@ -124,7 +124,7 @@ fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
     let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
     let words = |text: &str| {
         let named =
-            slob_awr::info::Named { file: "x".into(), report: read(text.as_bytes()).unwrap().remove(0) };
+            slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
         let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
         let check = Doubts::of(&named);
         let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();

@@ -17,7 +17,7 @@ fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
 }
 
 fn dfsr_lat(report: Report) -> Option<f64> {
-    Row::of(&Named { file: "x".into(), report }).figure(Head::SingleBlockRead)
+    Row::of(&Named::new("x", report)).figure(Head::SingleBlockRead)
 }
 
 /// From 19c on Exadata's reads from memory have names that begin with that of a read from a disk.
@@ -37,7 +37,7 @@ fn a_read_by_rdma_is_not_taken_for_a_single_block_read() {
     let report = read(with.as_bytes()).unwrap().remove(0);
     assert_eq!(value(report.foreground("cell single block physical read: RDMA").unwrap().waits), 3e6);
     let flag = columns().into_iter().find(|column| column.name == "Exadata Flag").unwrap();
-    let named = Named { file: "x".into(), report: report.clone() };
+    let named = Named::new("x", report.clone());
     assert_eq!(flag.value(&named), Some(Value::Text("Y".into())));
     assert_eq!(dfsr_lat(report), Some(1500.0));
     // Where there is none of them, nothing that is only called like it stands for it.

@@ -206,7 +206,7 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
     let lie = String::from_utf8(bytes("awr_12201.txt"))
         .unwrap()
         .replace("4.7G  1005.0  7.990M", "5.6G  1205.0  9.590M");
-    let lie = slob_awr::info::Named { file: "x".into(), report: read(lie.as_bytes()).unwrap().remove(0) };
+    let lie = slob_awr::info::Named::new("x", read(lie.as_bytes()).unwrap().remove(0));
     let check = slob_awr::doubts::Doubts::of(&lie);
     assert!(
         check.is_contradictory()

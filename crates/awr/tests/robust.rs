@@ -33,7 +33,7 @@ fn use_all(bytes: &[u8]) {
     };
     let all = columns();
     for report in &reports {
-        let named = Named { file: "a.b.7".into(), report: report.clone() };
+        let named = Named::new("a.b.7", report.clone());
         assert_eq!(Row::of(&named).cells().count(), 18);
         all.iter().for_each(|column| drop(column.value(&named)));
         drop(Doubts::of(&named));

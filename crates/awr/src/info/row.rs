@@ -181,11 +181,7 @@ impl Row {
         Self {
             file: named.label(),
             writers_and_readers: None,
-            top_wait: report
-                .top_events
-                .first()
-                .or(report.foreground_events.first())
-                .map(|event| event.name.clone()),
+            top_wait: report.top_wait().map(|event| event.name.clone()),
             figures: known.filter(|(_, figure)| figure.is_finite()).collect(),
         }
     }
