@@ -17,7 +17,12 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
         let json = serde_json::to_string_pretty(&read.kept);
         output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;
     } else {
-        output::print(&read.kept.iter().map(text).collect::<Vec<_>>().join("\n"))?;
+        let all = matches.get_flag("verbose");
+        output::print(&read.kept.iter().map(|doubts| text(doubts, all)).collect::<String>())?;
+        // What a word means is the same for all of them.
+        if let Some(general) = read.kept.iter().flat_map(|doubts| &doubts.warnings).find(|one| one.is_general) {
+            output::print(&format!("{}: {}.\n", general.weight.word(), general.text))?;
+        }
     }
     let code = read.exit_code()?;
     if matches.get_flag("strict") && read.kept.iter().any(Doubts::is_contradictory) {
@@ -26,13 +31,16 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
     Ok(code)
 }
 
-fn text(check: &Doubts) -> String {
+/// A line where there is nothing to doubt; else what differs, or all of it.
+fn text(check: &Doubts, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, summary(check));
-    if !check.pairs.is_empty() {
-        text.push('\n');
-        text.push_str(&table(&check.pairs));
+    let shown: Vec<&Pair> =
+        check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
+    let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
+    if !shown.is_empty() {
+        text.push_str(&indented(&table(&shown)));
     }
-    for pair in check.pairs.iter().filter(|pair| pair.verdict != Verdict::Agree) {
+    for pair in &shown {
         if let Some(note) = pair.note {
             text.push_str(&format!(
                 "  {}, {} and {}: {note}.\n",
@@ -40,13 +48,17 @@ fn text(check: &Doubts) -> String {
             ));
         }
     }
-    if !check.warnings.is_empty() {
-        text.push('\n');
-    }
-    for warning in &check.warnings {
+    for warning in &warnings {
         text.push_str(&format!("  {}: {}.\n", warning.weight.word(), warning.text));
     }
+    if !shown.is_empty() || !warnings.is_empty() {
+        text.push('\n');
+    }
     text
+}
+
+fn indented(table: &str) -> String {
+    table.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 fn summary(check: &Doubts) -> String {
@@ -63,6 +75,11 @@ fn summary(check: &Doubts) -> String {
             count(Verdict::Differ),
             check.pairs.len()
         ),
+        (Some(Verdict::Explained), _) => format!(
+            "sound: {} of {} pairs agree, and of the others it is known why they do not",
+            count(Verdict::Agree),
+            check.pairs.len()
+        ),
         _ => format!(
             "sound: all {} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed",
             check.pairs.len()
@@ -70,7 +87,7 @@ fn summary(check: &Doubts) -> String {
     }
 }
 
-fn table(pairs: &[Pair]) -> String {
+fn table(pairs: &[&Pair]) -> String {
     let columns = [
         Column::left("What"),
         Column::left("First"),
@@ -80,7 +97,7 @@ fn table(pairs: &[Pair]) -> String {
         Column::right("Difference"),
         Column::left("Verdict"),
     ];
-    let row = |pair: &Pair| {
+    let row = |pair: &&Pair| {
         vec![
             pair.what.to_owned(),
             pair.first_source.to_owned(),

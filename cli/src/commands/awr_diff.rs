@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::json;
 use slob_awr::info::Named;
 use slob_awr::{DiffRow, DiffTable, Side, diff as tables};
-use slob_report::format::{ABSENT, signed_percent, significant};
+use slob_report::format::{ABSENT, fixed, signed_percent, significant};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
@@ -55,7 +55,9 @@ fn one(table: &DiffTable, all: bool) -> String {
     let mut shown: Vec<&DiffRow> = table.rows.iter().collect();
     // Long tables are ordered by what is large in either report.
     if !all && shown.len() > MOST_ROWS {
-        shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        if !table.is_by_change {
+            shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        }
         shown.truncate(MOST_ROWS);
     }
     let columns =
@@ -85,6 +87,8 @@ fn size(row: &DiffRow) -> f64 {
 fn shown_side(side: &Side) -> String {
     match side {
         Side::Absent => ABSENT.to_owned(),
+        // A count is one.
+        Side::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => fixed(*number, 0),
         Side::Number(number) => significant(*number),
         Side::Text(text) => text.clone(),
     }

@@ -34,7 +34,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
             events.iter().map(|event| Point::of(&named, event, limit_us)).collect();
         let known: Vec<String> = named.report.histograms.iter().map(|own| own.event.clone()).collect();
         (
-            awr_page::Summary::of(&named),
+            awr_page::Summary::of(&named, points.clone()),
             points,
             if points_are_absent(&asked, &named) { known } else { Vec::new() },
         )
@@ -76,7 +76,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
     }
     if let Some(path) = matches.get_one::<PathBuf>("html") {
         let summaries =
-            read.kept.iter().map(|(summary, points, _)| (summary.clone(), points.clone())).collect();
+            read.kept.iter().map(|(summary, ..)| summary.clone()).collect();
         let page = awr_page::page(summaries, &events);
         output::write_whole(path, &page).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))

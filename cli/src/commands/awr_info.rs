@@ -3,6 +3,7 @@
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::trend::log_file_sync_us;
 use slob_report::format::{ABSENT, significant};
 use slob_report::{csv_cell, pipe_cell};
 
@@ -29,10 +30,13 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
             let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             (csv(&heads, &read.kept), read.exit_code())
         }
-        form => {
+        Form::Table => {
+            let read = Files::read(paths, |named| Seen::of(&named))?;
+            (table(&read.kept), read.exit_code())
+        }
+        Form::Pipes => {
             let read = Files::read(paths, |named| Row::of(&named))?;
-            let text = if form == Form::Table { table(&read.kept) } else { pipes(&read.kept) };
-            (text, read.exit_code())
+            (pipes(&read.kept), read.exit_code())
         }
     };
     // What could be read is shown, whatever is wrong with the rest.
@@ -43,7 +47,7 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
 fn json_of(named: &Named) -> Result<Json, String> {
     let report = serde_json::to_value(&named.report)
         .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
-    Ok(json!({ "file": named.file, "sessions": named.sessions(), "report": report }))
+    Ok(json!({ "file": named.label_of_file(), "sessions": named.sessions(), "report": report }))
 }
 
 fn plain(cell: Option<&Value>) -> String {
@@ -66,16 +70,51 @@ fn csv(heads: &[&str], rows: &[Vec<Option<Value>>]) -> String {
     })
 }
 
-/// For eyes: numbers rounded to what people compare.
-fn table(rows: &[Row]) -> String {
-    let column = |head: Head| match head.is_text() {
-        true => Column::left(head.text()),
-        false => Column::right(head.text()),
+/// A report for eyes: what it is of and when, then the figures that people compare.
+struct Seen {
+    row: Row,
+    database: String,
+    begin: String,
+    log_file_sync_us: Option<f64>,
+}
+
+impl Seen {
+    fn of(named: &Named) -> Self {
+        let report = &named.report;
+        let begin = report.interval.begin.as_ref().and_then(|snapshot| snapshot.time);
+        let absent = || ABSENT.to_owned();
+        Self {
+            row: Row::of(named),
+            database: report.database.name.clone().unwrap_or_else(absent),
+            begin: begin.map_or_else(absent, |begin| begin.strftime("%Y-%m-%d %H:%M").to_string()),
+            log_file_sync_us: log_file_sync_us(report),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let cell = |cell: Option<Value>| match cell {
+            Some(Value::Number(number)) => significant(number),
+            Some(Value::Text(text)) => text,
+            None => ABSENT.to_owned(),
+        };
+        let own = Head::ALL.iter().map(|head| cell(self.row.cell(*head)));
+        let mut cells: Vec<String> = own.collect();
+        let sync = cell(self.log_file_sync_us.map(Value::Number));
+        cells.insert(cells.len() - 1, sync);
+        cells.splice(1..1, [self.database.clone(), self.begin.clone()]);
+        cells
+    }
+}
+
+/// DB time by the second is known as AAS.
+fn table(rows: &[Seen]) -> String {
+    let column = |head: &Head| match head {
+        Head::DbTime => Column::right("AAS"),
+        head if head.is_text() => Column::left(head.text()),
+        head => Column::right(head.text()),
     };
-    let cell = |cell: Option<Value>| match cell {
-        Some(Value::Number(number)) => significant(number),
-        Some(Value::Text(text)) => text,
-        None => ABSENT.to_owned(),
-    };
-    terminal_table::table(Head::ALL.map(column), rows.iter().map(|row| row.cells().map(cell).collect()))
+    let mut columns: Vec<Column> = Head::ALL.iter().map(column).collect();
+    columns.insert(columns.len() - 1, Column::right("LFS_LAT"));
+    columns.splice(1..1, [Column::left("DATABASE"), Column::left("BEGIN")]);
+    terminal_table::table(columns, rows.iter().map(Seen::cells))
 }

@@ -103,6 +103,8 @@ pub struct Warning {
     pub weight: Weight,
     /// What it is.
     pub text: String,
+    /// Whether it says what words mean, rather than what is wrong with this report.
+    pub is_general: bool,
 }
 
 impl Doubts {

@@ -84,12 +84,18 @@ impl Named {
     /// The file's name; `FILE#2` is the second report of a file, and `(1st)` and `(2nd)` are the periods of a comparison.
     #[must_use]
     pub fn label(&self) -> String {
-        let place = part_of_file(&self.file, self.nth);
+        let place = self.label_of_file();
         match self.report.period {
             None => place,
             Some(Period::First) => format!("{place} (1st)"),
             Some(Period::Second) => format!("{place} (2nd)"),
         }
+    }
+
+    /// The file's name; `FILE#2` is the second report of a file.
+    #[must_use]
+    pub fn label_of_file(&self) -> String {
+        part_of_file(&self.file, self.nth)
     }
 
     /// Sessions from the file's name: the number after its last dot, where the name is one that scripts around SLOB

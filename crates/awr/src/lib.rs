@@ -29,6 +29,7 @@ pub mod series;
 mod split;
 mod table;
 mod text;
+pub mod trend;
 
 use std::fmt;
 use std::io::Read;

@@ -35,7 +35,7 @@ pub(super) fn warnings(named: &Named) -> Vec<Warning> {
 }
 
 fn warning(weight: Weight, text: impl Into<String>) -> Warning {
-    Warning { weight, text: text.into() }
+    Warning { weight, text: text.into(), is_general: false }
 }
 
 /// Rates are divided by the interval, idle or not.
@@ -128,7 +128,7 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
             rate(requests),
             blocks / requests
         );
-        warning(Weight::Note, text)
+        Warning { is_general: true, ..warning(Weight::Note, text) }
     })
 }
 
