@@ -11,8 +11,8 @@ use slob_awr::info::{is_pipes, read_pipes};
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_record::{Record, SeriesWanted};
 use slob_report::analysis::{
-    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables, stem,
-    variants_of,
+    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
+    stem, variants_of,
 };
 use slob_report::html::analysis_page;
 use slob_report::info::{self, Row, Value};

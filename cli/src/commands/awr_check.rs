@@ -20,7 +20,8 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
         let all = matches.get_flag("verbose");
         output::print(&read.kept.iter().map(|doubts| text(doubts, all)).collect::<String>())?;
         // What a word means is the same for all of them.
-        if let Some(general) = read.kept.iter().flat_map(|doubts| &doubts.warnings).find(|one| one.is_general) {
+        if let Some(general) = read.kept.iter().flat_map(|doubts| &doubts.warnings).find(|one| one.is_general)
+        {
             output::print(&format!("{}: {}.\n", general.weight.word(), general.text))?;
         }
     }
@@ -34,8 +35,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
 /// A line where there is nothing to doubt; else what differs, or all of it.
 fn text(check: &Doubts, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, summary(check));
-    let shown: Vec<&Pair> =
-        check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
+    let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
     let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
     if !shown.is_empty() {
         text.push_str(&indented(&table(&shown)));

@@ -75,8 +75,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         )?;
     }
     if let Some(path) = matches.get_one::<PathBuf>("html") {
-        let summaries =
-            read.kept.iter().map(|(summary, ..)| summary.clone()).collect();
+        let summaries = read.kept.iter().map(|(summary, ..)| summary.clone()).collect();
         let page = awr_page::page(summaries, &events);
         output::write_whole(path, &page).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
@@ -103,7 +102,8 @@ fn text(event: &str, points: &[Point], limit_us: f64) -> String {
     };
     edges.retain(|edge| points.iter().filter_map(|point| share(point, *edge)).any(|share| share.value > 0.0));
     let over = Column::right(format!("over {}", duration(limit_us)));
-    let heads = [Column::left("Report"), Column::left("Begin"), Column::right("Waits"), Column::right("Mean"), over];
+    let heads =
+        [Column::left("Report"), Column::left("Begin"), Column::right("Waits"), Column::right("Mean"), over];
     let start = |edge: &f64| if *edge == 0.0 { "from 0".to_owned() } else { duration(*edge) };
     let starts = edges.iter().map(|edge| Column::right(start(edge)));
     let row = |point: &Point| {

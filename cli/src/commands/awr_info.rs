@@ -10,8 +10,8 @@ use slob_report::{csv_cell, pipe_cell};
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::terminal_table::{self, Column};
 use crate::tables::Form;
+use crate::terminal_table::{self, Column};
 
 pub(crate) fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.get_many("files").unwrap_or_default();

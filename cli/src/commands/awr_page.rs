@@ -8,8 +8,8 @@ use clap::ArgMatches;
 use jiff::civil::DateTime;
 use slob_awr::info::{Head, Named, Value};
 use slob_awr::series::{EVENTS, Point};
-use slob_report::format::{ABSENT, significant};
 use slob_awr::trend::{Subject, Trend, subject_words};
+use slob_report::format::{ABSENT, significant};
 use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
 
 use super::awr_files::Files;
@@ -38,7 +38,10 @@ const PAGE: &str = "awr.html";
 pub(crate) fn awr_page(matches: &ArgMatches) -> Outcome {
     let paths: Vec<&PathBuf> = matches.get_many("files").unwrap_or_default().collect();
     let (page, code) = page_of(paths)?;
-    output::write_page(&page, matches.get_one::<PathBuf>("output").map_or(Path::new(PAGE), PathBuf::as_path))?;
+    output::write_page(
+        &page,
+        matches.get_one::<PathBuf>("output").map_or(Path::new(PAGE), PathBuf::as_path),
+    )?;
     Ok(code)
 }
 
@@ -66,7 +69,10 @@ pub(super) fn page(reports: Vec<Summary>, events: &[&str]) -> String {
     let groups: Vec<SeriesGroup> = groups.into_values().map(|reports| group(reports, events)).collect();
     let (title, lead) = match &groups[..] {
         [only] => (only.title.clone(), output::plural(count, "report")),
-        _ => ("Reports over time".to_owned(), format!("{count} reports of {} databases or instances", groups.len())),
+        _ => (
+            "Reports over time".to_owned(),
+            format!("{count} reports of {} databases or instances", groups.len()),
+        ),
     };
     series_page(&SeriesPage { title, lead, source: "AWR and Statspack reports".into(), groups })
 }

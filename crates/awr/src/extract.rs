@@ -127,6 +127,9 @@ pub(crate) fn empty(kind: Kind, format: Format) -> Report {
 pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
     let mut report = empty(kind, format);
     report.sections = sections(document);
+    report.notes.extend(document.cut_tables.iter().map(|title| {
+        format!("the table '{title}' is larger than any that Oracle writes: only its beginning was read")
+    }));
     header::fill(&mut report, document);
     for table in &document.tables {
         let title = table.title.to_lowercase();

@@ -18,11 +18,12 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
     let tail = RefCell::new(String::new());
     let mut reader = Reader::default();
     {
-        let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
-            reader.line = line.get();
-            reader.take(&event, &wanted);
-            None
-        });
+        let mut emitter =
+            CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+                reader.line = line.get();
+                reader.take(&event, &wanted);
+                None
+            });
         // The contents of style and script are no tags.
         emitter.naively_switch_states(true);
         let bytes = IoReader::new(Bytes::new(report, &line, &tail));
@@ -30,7 +31,7 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
         // Nothing is emitted: this runs to the end.
         tokenizer.by_ref().for_each(drop);
     }
-    reader.close_table(&wanted);
+    reader.close_table();
     let tail = tail.into_inner().to_ascii_lowercase();
     let ends = ["end of report", "</html>", "</body>"];
     reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
@@ -66,8 +67,9 @@ struct Silent {
 
 /// A table that is being read.
 struct Open {
-    grid: Grid,
-    summary: String,
+    title: String,
+    /// None of a table that nobody wants.
+    grid: Option<Grid>,
 }
 
 impl Reader {
@@ -85,7 +87,7 @@ impl Reader {
             }
             CallbackEvent::AttributeValue { value } => self.attribute_value(value),
             CallbackEvent::CloseStartTag { .. } => self.start_tag(wanted),
-            CallbackEvent::EndTag { name } => self.end_tag(&lower(name), wanted),
+            CallbackEvent::EndTag { name } => self.end_tag(&lower(name)),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             _ => {}
         }
@@ -106,10 +108,11 @@ impl Reader {
         let line = self.line;
         match self.tag.as_str() {
             "table" => {
-                self.close_table(wanted);
+                self.close_table();
                 self.end_block(false);
-                let summary = std::mem::take(&mut self.summary);
-                self.table = Some(Open { grid: Grid::default(), summary });
+                let title = self.title(wanted);
+                let grid = title.as_ref().map(|_| Grid::default());
+                self.table = Some(Open { title: title.unwrap_or_default(), grid });
             }
             "tr" => self.with_grid(|grid| grid.row(line)),
             "td" | "th" => {
@@ -127,9 +130,9 @@ impl Reader {
         }
     }
 
-    fn end_tag(&mut self, name: &str, wanted: &impl Fn(&str) -> bool) {
+    fn end_tag(&mut self, name: &str) {
         match name {
-            "table" => self.close_table(wanted),
+            "table" => self.close_table(),
             "tr" => self.with_grid(Grid::end_row),
             "td" | "th" => self.with_grid(Grid::end_cell),
             "ul" | "li" => self.silent.list = false,
@@ -142,14 +145,14 @@ impl Reader {
     }
 
     fn with_grid(&mut self, change: impl FnOnce(&mut Grid)) {
-        if let Some(open) = &mut self.table {
-            change(&mut open.grid);
+        if let Some(grid) = self.table.as_mut().and_then(|open| open.grid.as_mut()) {
+            change(grid);
         }
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(open) = &mut self.table {
-            open.grid.text(text);
+        if self.table.is_some() {
+            self.with_grid(|grid| grid.text(text));
         } else if !(self.silent.list || self.silent.link || self.silent.code) && self.block.len() < 1000 {
             self.block.push_str(text);
         }
@@ -173,18 +176,23 @@ impl Reader {
         self.caption = title;
     }
 
-    fn close_table(&mut self, wanted: &impl Fn(&str) -> bool) {
-        let Some(open) = self.table.take() else { return };
-        let summary = open.summary.split(". ").next().unwrap_or_default().trim().to_owned();
-        let candidates = [self.caption.as_str(), self.heading.as_str(), summary.as_str()];
+    /// What the table that begins is about; `None` if nobody wants it.
+    fn title(&mut self, wanted: &impl Fn(&str) -> bool) -> Option<String> {
+        let summary = std::mem::take(&mut self.summary);
+        let summary = summary.split(". ").next().unwrap_or_default().trim();
+        let candidates = [self.caption.as_str(), self.heading.as_str(), summary];
         let title = candidates.into_iter().find(|title| wanted(title)).map(str::to_owned);
         // What the database and its host are is in tables without a title of their own.
         let is_header = self.document.sections.len() <= 1;
-        if title.is_none() && !is_header {
-            return;
+        title.or_else(|| is_header.then(String::new))
+    }
+
+    fn close_table(&mut self) {
+        let Some(Open { title, grid: Some(grid) }) = self.table.take() else { return };
+        if grid.is_cut {
+            self.document.cut_tables.push(title.clone());
         }
-        let title = title.unwrap_or_default();
-        let table = open.grid.table(&title);
+        let table = grid.table(&title);
         for row in &table.rows {
             self.document.pairs.extend(pairs(&title, &row.cells));
         }

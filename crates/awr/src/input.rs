@@ -34,7 +34,9 @@ fn unpacked<'a>(mut input: Box<dyn Read + 'a>, layers: usize) -> io::Result<Box<
         return unpacked(Box::new(MultiBzDecoder::new(whole)), layers - 1);
     }
     Ok(match order {
-        Some(order) => Box::new(BufReader::new(Wide { input: whole, order, ready: Vec::new(), at: 0, odd: None })),
+        Some(order) => {
+            Box::new(BufReader::new(Wide { input: whole, order, ready: Vec::new(), at: 0, odd: None }))
+        }
         None => Box::new(BufReader::with_capacity(64 * 1024, whole)),
     })
 }

@@ -127,7 +127,9 @@ impl ReadError {
     pub fn line(&self) -> usize {
         match self {
             Self::NoReport { line, .. } | Self::Refused { line, .. } => *line,
-            Self::NoFigures { line, .. } | Self::CutShort { line, .. } | Self::Unreadable { line, .. } => *line,
+            Self::NoFigures { line, .. } | Self::CutShort { line, .. } | Self::Unreadable { line, .. } => {
+                *line
+            }
         }
     }
 

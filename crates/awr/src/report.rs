@@ -2,12 +2,18 @@
 //!
 //! What a report does not have is absent: an empty list or `None`, never 0.
 
+mod io;
+mod work;
+
 use jiff::civil::DateTime;
 use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
+
+pub use io::{FileIo, IoLine, IoProfileLine};
+pub use work::{AshEvent, BufferPoolAdvice, PgaAdvice, Segment, SqlStatement};
 
 /// One period of one instance, PDB or cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -88,77 +94,6 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// What a reader must know: faults of the report itself, and what could not be read.
     pub notes: Vec<String>,
-}
-
-/// A SQL statement: totals of the interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct SqlStatement {
-    pub id: String,
-    pub module: Option<String>,
-    /// The pluggable database.
-    pub container: Option<String>,
-    pub elapsed_s: Option<Figure>,
-    pub cpu_s: Option<Figure>,
-    pub io_wait_s: Option<Figure>,
-    /// Blocks.
-    pub gets: Option<Figure>,
-    /// Blocks.
-    pub reads: Option<Figure>,
-    pub executions: Option<Figure>,
-    pub rows: Option<Figure>,
-    /// Hashes of the plans that samples of ASH saw.
-    pub plans: Vec<String>,
-    /// Its text, as far as the report prints it.
-    pub text: String,
-}
-
-/// A segment and what was done to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Segment {
-    pub statistic: String,
-    pub owner: Option<String>,
-    pub tablespace: Option<String>,
-    pub object: String,
-    pub subobject: Option<String>,
-    pub kind: Option<String>,
-    pub value: Option<Figure>,
-    pub percent: Option<Figure>,
-}
-
-/// A size of a buffer pool and its reads.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct BufferPoolAdvice {
-    pub pool: String,
-    pub size_mb: Figure,
-    pub size_factor: Option<Figure>,
-    pub read_factor: Option<Figure>,
-    pub thousand_reads: Option<Figure>,
-}
-
-/// A target of the PGA and what it does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct PgaAdvice {
-    pub target_mb: Figure,
-    pub size_factor: Option<Figure>,
-    pub extra_mb: Option<Figure>,
-    pub cache_hit_percent: Option<Figure>,
-    pub overallocations: Option<Figure>,
-}
-
-/// An event by the samples of ASH.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct AshEvent {
-    pub event: String,
-    pub class: Option<String>,
-    pub session_type: Option<String>,
-    /// Share of DB time.
-    pub percent: Option<Figure>,
-    pub average_active_sessions: Option<Figure>,
 }
 
 /// A table as it is printed.
@@ -399,62 +334,6 @@ pub struct ThreadActivity {
     pub name: String,
     pub total: Option<Figure>,
     pub per_hour: Option<Figure>,
-}
-
-/// I/O of a function or a type of file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct IoLine {
-    /// The function or type of file; text cuts it.
-    pub name: String,
-    /// Bytes read.
-    pub read_bytes: Option<Figure>,
-    /// Read requests per second.
-    pub reads_per_s: Option<Figure>,
-    /// Bytes read per second.
-    pub read_bytes_per_s: Option<Figure>,
-    /// Bytes written.
-    pub written_bytes: Option<Figure>,
-    /// Write requests per second.
-    pub writes_per_s: Option<Figure>,
-    /// Bytes written per second.
-    pub written_bytes_per_s: Option<Figure>,
-    /// Waits.
-    pub waits: Option<Figure>,
-    /// Mean wait in microseconds.
-    pub average_us: Option<Figure>,
-    /// Mean service time of small reads in microseconds.
-    pub small_read_us: Option<Figure>,
-    /// Mean service time of large reads in microseconds.
-    pub large_read_us: Option<Figure>,
-}
-
-/// A line of the I/O profile, per second.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct IoProfileLine {
-    pub name: String,
-    pub both: Option<Figure>,
-    pub read: Option<Figure>,
-    pub written: Option<Figure>,
-}
-
-/// I/O of a tablespace or a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct FileIo {
-    pub tablespace: String,
-    pub file: Option<String>,
-    pub reads: Option<Figure>,
-    pub reads_per_s: Option<Figure>,
-    pub read_us: Option<Figure>,
-    pub blocks_per_read: Option<Figure>,
-    pub writes: Option<Figure>,
-    /// What stands below `1-bk Rds/s`: in 11.2.0.4 and 12.1 that is the writes of tablespaces.
-    #[serde(skip)]
-    pub(crate) one_block_rate: Option<Figure>,
-    pub writes_per_s: Option<Figure>,
-    pub buffer_waits: Option<Figure>,
-    pub buffer_wait_us: Option<Figure>,
 }
 
 /// The size of a cache in bytes.

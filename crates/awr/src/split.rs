@@ -126,7 +126,15 @@ pub(crate) struct OneReport<'r, 'a> {
 
 impl<'r, 'a> OneReport<'r, 'a> {
     pub(crate) fn new(pieces: &'r mut Pieces<'a>, format: Format) -> Self {
-        Self { pieces, format, has_title: false, is_over: false, indent: String::new(), last_line: 0, next_at: None }
+        Self {
+            pieces,
+            format,
+            has_title: false,
+            is_over: false,
+            indent: String::new(),
+            last_line: 0,
+            next_at: None,
+        }
     }
 
     pub(crate) fn next(&mut self) -> Option<Piece> {
@@ -135,7 +143,8 @@ impl<'r, 'a> OneReport<'r, 'a> {
         }
         let mut piece = self.pieces.next()?;
         let is_title = begins_report(&piece.text);
-        let is_page = begins_page(&piece.text) && (self.format == Format::Html || !piece.text.starts_with(' '));
+        let is_page =
+            begins_page(&piece.text) && (self.format == Format::Html || !piece.text.starts_with(' '));
         if self.has_title && (is_title || is_page) {
             self.is_over = true;
             self.next_at = Some(piece.line);
@@ -152,7 +161,8 @@ impl<'r, 'a> OneReport<'r, 'a> {
             if !self.indent.is_empty() {
                 let rest = piece.text.strip_prefix(&self.indent);
                 let is_blank = self.indent.starts_with(piece.text.trim_end());
-                piece.text = rest.map(str::to_owned).unwrap_or(if is_blank { String::new() } else { piece.text });
+                piece.text =
+                    rest.map(str::to_owned).unwrap_or(if is_blank { String::new() } else { piece.text });
             }
         }
         if !piece.text.trim().is_empty() {
@@ -225,7 +235,9 @@ fn begins_report(line: &str) -> bool {
     if !matches!(first, Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
         return false;
     }
-    let Some(at) = line.find("WORKLOAD REPOSITORY ").or_else(|| line.find("STATSPACK ")) else { return false };
+    let Some(at) = line.find("WORKLOAD REPOSITORY ").or_else(|| line.find("STATSPACK ")) else {
+        return false;
+    };
     let mut is_tag = false;
     let before_is_blank = line[..at].chars().all(|symbol| {
         is_tag = (is_tag && symbol != '>') || symbol == '<';

@@ -13,6 +13,8 @@ pub(crate) struct Document {
     pub(crate) sections: Vec<(String, usize)>,
     /// `DB name/instance` as page heads have it.
     pub(crate) db_inst: Option<(String, String)>,
+    /// Tables that are too large to be read to their end.
+    pub(crate) cut_tables: Vec<String>,
     /// Elapsed and DB time of each period in seconds, as the titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
     /// Whether the report's own end was found.
@@ -40,7 +42,8 @@ impl Document {
             minutes.get(cut..).is_some_and(|end| end.starts_with(','))
         });
         if has_comma {
-            let cells = self.tables.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells);
+            let cells =
+                self.tables.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells);
             let values = self.pairs.iter_mut().flat_map(|pair| &mut pair.values);
             cells.chain(values).for_each(exchange_points);
         }
@@ -57,7 +60,8 @@ impl Document {
             let times = title.split("Elapsed time:").skip(1).map(|text| {
                 Some([seconds(&format!("Elapsed time:{text}"), "Elapsed time:")?, seconds(text, "DB time:")?])
             });
-            self.periods = times.collect::<Option<Vec<_>>>().filter(|times| times.len() == 2).unwrap_or_default();
+            self.periods =
+                times.collect::<Option<Vec<_>>>().filter(|times| times.len() == 2).unwrap_or_default();
         }
     }
 }
@@ -65,11 +69,14 @@ impl Document {
 /// Exchanges points and commas of a number; what is none stays.
 fn exchange_points(text: &mut String) {
     let number = text.trim_start_matches('-');
-    let end = number.find(|symbol: char| !(symbol.is_ascii_digit() || matches!(symbol, '.' | ','))).unwrap_or(number.len());
+    let end = number
+        .find(|symbol: char| !(symbol.is_ascii_digit() || matches!(symbol, '.' | ',')))
+        .unwrap_or(number.len());
     let (whole, decimals) = number[..end].split_once(',').unwrap_or((&number[..end], "0"));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = whole.split('.');
-    let first_is_short = groups.next().is_some_and(|first| is_digits(first) && (first.len() <= 3 || !whole.contains('.')));
+    let first_is_short =
+        groups.next().is_some_and(|first| is_digits(first) && (first.len() <= 3 || !whole.contains('.')));
     let are_threes = groups.all(|group| group.len() == 3 && is_digits(group));
     if first_is_short && are_threes && is_digits(decimals) && end > 0 {
         let exchange = |symbol: char| match symbol {
@@ -186,7 +193,10 @@ pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<s
 fn is_value(text: &str) -> bool {
     let text = text.trim();
     let begins_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
-    begins_number(text) || text.starts_with('#') || text == "N/A" || text.strip_prefix('-').is_some_and(begins_number)
+    begins_number(text)
+        || text.starts_with('#')
+        || text == "N/A"
+        || text.strip_prefix('-').is_some_and(begins_number)
 }
 
 #[cfg(test)]

@@ -8,13 +8,17 @@ mod ruler;
 mod section;
 
 use crate::kind::Kind;
-use crate::table::{Document, pairs};
 use crate::split::Piece;
+use crate::table::{Document, pairs};
 use lines::{Line, Lines};
 
 /// Reads a text report. Sections for which `wanted` is false are named, but not kept: of a report only the section that is
 /// read is in memory.
-pub(crate) fn read(pieces: impl FnMut() -> Option<Piece>, kind: Kind, wanted: impl Fn(&str) -> bool) -> Document {
+pub(crate) fn read(
+    pieces: impl FnMut() -> Option<Piece>,
+    kind: Kind,
+    wanted: impl Fn(&str) -> bool,
+) -> Document {
     let mut lines = Lines::new(pieces);
     let mut reader = Reader { is_wanted: true, ..Reader::default() };
     let mut end = End::default();

@@ -145,12 +145,17 @@ fn waits_per_second_of_a_comparison_are_as_printed() {
 #[test]
 fn the_first_pluggable_database_of_a_list_is_not_the_container() {
     let with = |names: &[&str]| {
-        let rows: String = names.iter().map(|name| format!("     2080817258 {name:<15} 10-Feb-24 11:37\n")).collect();
+        let rows: String =
+            names.iter().map(|name| format!("     2080817258 {name:<15} 10-Feb-24 11:37\n")).collect();
         let list = format!(
             "Container DB Id  Container Name       Open Time\n--------------- --------------- ---------------\n{rows}\n\
              Host Name        Platform"
         );
-        changed("awr_12201.txt", &[("12.2.0.1.0 NO  NO", "12.2.0.1.0 NO"), ("Host Name        Platform", &list)]).database
+        changed(
+            "awr_12201.txt",
+            &[("12.2.0.1.0 NO  NO", "12.2.0.1.0 NO"), ("Host Name        Platform", &list)],
+        )
+        .database
     };
     let several = with(&["PDB1", "PDB2"]);
     assert_eq!((several.container.as_deref(), several.is_cdb), (Some("CDB$ROOT"), Some(true)));
@@ -184,16 +189,22 @@ fn an_idle_event_is_not_the_top_wait() {
 #[test]
 fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
     let line = "Logical read (blocks):           5,000.0          2,500.0";
-    let own = changed("awr_12201.txt", &[
-        (line, "Logical read (blocks):         406,407.8          1,996.3"),
-        ("01-Mar-24 10:00:00", "01-Mar-24 10:00"),
-        ("10.00 (mins)", "10.01 (mins)"),
-    ]);
+    let own = changed(
+        "awr_12201.txt",
+        &[
+            (line, "Logical read (blocks):         406,407.8          1,996.3"),
+            ("01-Mar-24 10:00:00", "01-Mar-24 10:00"),
+            ("10.00 (mins)", "10.01 (mins)"),
+        ],
+    );
     assert_eq!(Row::of(&Named::new("x", own)).figure(Head::LogicalReads), Some(406_407.8));
     // Where the print says less, the quotient is taken.
     let own = report("awr_12201.txt");
     let few = own.statistic("physical write IO requests").and_then(|line| line.total);
-    assert_eq!(own.statistic_per_s("physical write IO requests").map(|rate| rate.value), few.map(|few| few.value / 600.0));
+    assert_eq!(
+        own.statistic_per_s("physical write IO requests").map(|rate| rate.value),
+        few.map(|few| few.value / 600.0)
+    );
 }
 
 #[test]
@@ -218,7 +229,9 @@ fn decimal_commas_are_decimals() {
         };
         let line = |line: &str| -> String {
             let words = line.split(' ');
-            let words = words.map(|word| if is_number(word) { word.chars().map(exchange).collect() } else { word.to_owned() });
+            let words = words.map(|word| {
+                if is_number(word) { word.chars().map(exchange).collect() } else { word.to_owned() }
+            });
             words.collect::<Vec<_>>().join(" ") + "\n"
         };
         text.lines().map(line).collect()
@@ -233,7 +246,11 @@ fn decimal_commas_are_decimals() {
 fn an_indented_text_is_read_and_one_that_was_wrapped_is_refused() {
     for indent in ["> ", "        ", "| "] {
         let mail: String = text("awr_12201.txt").lines().map(|line| format!("{indent}{line}\n")).collect();
-        assert_eq!(read(mail.as_bytes()).unwrap()[0].load_profile, report("awr_12201.txt").load_profile, "{indent}");
+        assert_eq!(
+            read(mail.as_bytes()).unwrap()[0].load_profile,
+            report("awr_12201.txt").load_profile,
+            "{indent}"
+        );
     }
     let wrapped = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -275,7 +292,10 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
     assert_eq!(own.top_sql.len(), 1, "{:?}", own.top_sql);
     let sql = &own.top_sql[0];
     assert_eq!((sql.id.as_str(), sql.module.as_deref()), ("82ud5h0qcg0bf", Some("a module")));
-    assert_eq!((value(sql.elapsed_s), value(sql.reads), value(sql.executions)), (1863.0, 123_456.0, 124_882.0));
+    assert_eq!(
+        (value(sql.elapsed_s), value(sql.reads), value(sql.executions)),
+        (1863.0, 123_456.0, 124_882.0)
+    );
     assert_eq!(sql.text, "select * from  t where a = 1 and b = 2");
     // And in a comparison by their SQL Id.
     let tables = diff(&report("awr_12201.txt"), &own);
@@ -292,7 +312,9 @@ fn a_comparison_leads_with_what_costs_and_leaves_idle_waits_out() {
     let tables = diff(&own, &own);
     let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
     assert_eq!(titles[2], "Wait Events and CPU: time");
-    assert!(tables.iter().flat_map(|table| &table.rows).all(|row| !row.name.starts_with("SQL*Net message from")));
+    assert!(
+        tables.iter().flat_map(|table| &table.rows).all(|row| !row.name.starts_with("SQL*Net message from"))
+    );
     assert!(tables[2].rows.iter().any(|row| row.name == "DB CPU"));
 }
 

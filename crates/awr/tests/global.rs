@@ -10,7 +10,8 @@ use slob_awr::{Report, ShareOf, read};
 /// A table: rows of headings, each a list of texts with the columns that they span, and rows of cells.
 fn table(title: &str, heads: &[&[(&str, u32)]], rows: &[&[&str]]) -> String {
     let head = |row: &&[(&str, u32)]| {
-        let cells: String = row.iter().map(|(text, span)| format!("<th colspan=\"{span}\">{text}</th>")).collect();
+        let cells: String =
+            row.iter().map(|(text, span)| format!("<th colspan=\"{span}\">{text}</th>")).collect();
         format!("<tr>{cells}</tr>\n")
     };
     let row = |row: &&[&str]| {
@@ -104,33 +105,104 @@ fn of_one_instance() -> String {
         table(
             "Database Instances Included In Report",
             &[&plain(&instances)],
-            &[&["1", "test1", "box1", "01-Mar-24 07:15", "01-Mar-24 10:00", "01-Mar-24 10:20", "12.2.0.1.0", "20.00", "1,200.00"]],
+            &[&[
+                "1",
+                "test1",
+                "box1",
+                "01-Mar-24 07:15",
+                "01-Mar-24 10:00",
+                "01-Mar-24 10:20",
+                "12.2.0.1.0",
+                "20.00",
+                "1,200.00",
+            ]],
         ),
-        table("Time Model", &[&plain(&["I#", "DB time (s)", "DB CPU (s)", "bg time (s)", "bg CPU (s)"])], &[
-            &["1", "72,000.50", "480.00", "60.00", "48.00"],
-        ]),
-        table("Foreground Wait Classes", &[&plain(&["I#", "User I/O(s)", "Sys I/O(s)", "DB CPU (s)", "DB time"])], &[
-            &["1", "24,000.25", "0.06", "480.00", "72,000.50"],
-        ]),
-        table("Top Timed Events", &WAITS.map(|row| row), &[
-            &["*", "User I/O", "direct path read", "6,000,000", "0.00", "24,000.00", "4.00ms", "33.33"],
-            &["", "", "DB CPU", "", "", "480.00", "", "0.67"],
-            &["1", "User I/O", "direct path read", "6,000,000", "0.00", "24,000.00", "4.00ms", "33.33"],
-        ]),
-        table("Top Timed Background Events", &WAITS.map(|row| row), &[
-            &["*", "System I/O", "log file parallel write", "1,000", "0.00", "0.60", "600.00us", "1.00"],
-        ]),
-        table("System Statistics - Per Second", &[&plain(&RATES)], &[&["1", "60,000.25", "50,000.50", "6.19"]]),
-        table("System Statistics (Global)", &[&plain(&activity)], &[
-            &["physical read IO requests", "7,200,000", "6,000.00", "1.00"],
-            &["physical read total IO requests", "7,224,000", "6,020.00", "1.00"],
-            &["physical read total bytes", "629,145,600,000", "524,288,000.00", "1.00"],
-        ]),
-        table("IOStat by Function", &io_heads.map(|row| row), &[
-            &["*", "Total", "7,226,400", "6,022.00", "6,020.00", "2.00", "600,060", "500.05", "500.00", "0.05", "700", "400.00us"],
-            &["", "Direct Reads", "7,200,000", "6,000.00", "6,000.00", "0.00", "600,000", "500.00", "500.00", "0.00", "600", ""],
-            &["1", "Total", "7,226,400", "6,022.00", "6,020.00", "2.00", "600,060", "500.05", "500.00", "0.05", "700", "400.00us"],
-        ]),
+        table(
+            "Time Model",
+            &[&plain(&["I#", "DB time (s)", "DB CPU (s)", "bg time (s)", "bg CPU (s)"])],
+            &[&["1", "72,000.50", "480.00", "60.00", "48.00"]],
+        ),
+        table(
+            "Foreground Wait Classes",
+            &[&plain(&["I#", "User I/O(s)", "Sys I/O(s)", "DB CPU (s)", "DB time"])],
+            &[&["1", "24,000.25", "0.06", "480.00", "72,000.50"]],
+        ),
+        table(
+            "Top Timed Events",
+            &WAITS.map(|row| row),
+            &[
+                &["*", "User I/O", "direct path read", "6,000,000", "0.00", "24,000.00", "4.00ms", "33.33"],
+                &["", "", "DB CPU", "", "", "480.00", "", "0.67"],
+                &["1", "User I/O", "direct path read", "6,000,000", "0.00", "24,000.00", "4.00ms", "33.33"],
+            ],
+        ),
+        table(
+            "Top Timed Background Events",
+            &WAITS.map(|row| row),
+            &[&["*", "System I/O", "log file parallel write", "1,000", "0.00", "0.60", "600.00us", "1.00"]],
+        ),
+        table(
+            "System Statistics - Per Second",
+            &[&plain(&RATES)],
+            &[&["1", "60,000.25", "50,000.50", "6.19"]],
+        ),
+        table(
+            "System Statistics (Global)",
+            &[&plain(&activity)],
+            &[
+                &["physical read IO requests", "7,200,000", "6,000.00", "1.00"],
+                &["physical read total IO requests", "7,224,000", "6,020.00", "1.00"],
+                &["physical read total bytes", "629,145,600,000", "524,288,000.00", "1.00"],
+            ],
+        ),
+        table(
+            "IOStat by Function",
+            &io_heads.map(|row| row),
+            &[
+                &[
+                    "*",
+                    "Total",
+                    "7,226,400",
+                    "6,022.00",
+                    "6,020.00",
+                    "2.00",
+                    "600,060",
+                    "500.05",
+                    "500.00",
+                    "0.05",
+                    "700",
+                    "400.00us",
+                ],
+                &[
+                    "",
+                    "Direct Reads",
+                    "7,200,000",
+                    "6,000.00",
+                    "6,000.00",
+                    "0.00",
+                    "600,000",
+                    "500.00",
+                    "500.00",
+                    "0.00",
+                    "600",
+                    "",
+                ],
+                &[
+                    "1",
+                    "Total",
+                    "7,226,400",
+                    "6,022.00",
+                    "6,020.00",
+                    "2.00",
+                    "600,060",
+                    "500.05",
+                    "500.00",
+                    "0.05",
+                    "700",
+                    "400.00us",
+                ],
+            ],
+        ),
     ])
 }
 
@@ -223,19 +295,34 @@ fn io_in_columns_is_that_of_all_instances() {
         ],
     ];
     let rows: [&[&str]; 3] = [
-        &["1", "1.00", "0.50", "0.50", "2.00", "1.50", "0.50", "10.00", "5.00", "5.00", "20.00", "15.00", "5.00"],
-        &["2", "3.00", "1.00", "2.00", "1.00", "0.25", "0.75", "30.00", "9.00", "21.00", "8.00", "2.00", "6.00"],
-        &["Sum", "4.00", "1.50", "2.50", "3.00", "1.75", "1.25", "40.00", "14.00", "26.00", "28.00", "17.00", "11.00"],
+        &[
+            "1", "1.00", "0.50", "0.50", "2.00", "1.50", "0.50", "10.00", "5.00", "5.00", "20.00", "15.00",
+            "5.00",
+        ],
+        &[
+            "2", "3.00", "1.00", "2.00", "1.00", "0.25", "0.75", "30.00", "9.00", "21.00", "8.00", "2.00",
+            "6.00",
+        ],
+        &[
+            "Sum", "4.00", "1.50", "2.50", "3.00", "1.75", "1.25", "40.00", "14.00", "26.00", "28.00",
+            "17.00", "11.00",
+        ],
     ];
     let with = |rows: &[&[&str]]| {
         let io = table("IOStat by Function (per Second)", &heads.map(|row| row), rows);
-        report(&of_one_instance().replace("<h3 class=\"awr\">IOStat by Function</h3>", &(io + "<h3>Else</h3>")))
+        report(
+            &of_one_instance().replace("<h3 class=\"awr\">IOStat by Function</h3>", &(io + "<h3>Else</h3>")),
+        )
     };
     let own = with(&rows);
-    let line = |own: &Report, name: &str| own.io_by_function.iter().find(|line| line.name == name).unwrap().clone();
+    let line =
+        |own: &Report, name: &str| own.io_by_function.iter().find(|line| line.name == name).unwrap().clone();
     let total = line(&own, "TOTAL:");
     assert_eq!((value(total.reads_per_s), value(total.writes_per_s)), (40.0, 28.0));
-    assert_eq!((value(total.read_bytes_per_s), value(total.written_bytes_per_s)), (4.0 * 1_048_576.0, 3.0 * 1_048_576.0));
+    assert_eq!(
+        (value(total.read_bytes_per_s), value(total.written_bytes_per_s)),
+        (4.0 * 1_048_576.0, 3.0 * 1_048_576.0)
+    );
     let direct = line(&own, "Direct Reads");
     assert_eq!((value(direct.reads_per_s), direct.writes_per_s), (26.0, None));
     assert_eq!(value(line(&own, "DBWR").writes_per_s), 17.0);
@@ -264,11 +351,46 @@ fn hosts_of_a_cluster_are_added_up_once_each() {
             ("Memory (M)", 1),
         ],
     ];
-    let os = table("OS Statistics By Instance", &heads.map(|row| row), &[
-        &["1", "8", "4", "1", "1.00", "2.00", "20.00", "5.00", "75.00", "2,400.00", "7,200.00", "9,600.00", "16,384.00"],
-        &["2", "16", "8", "2", "3.00", "4.00", "50.00", "10.00", "40.00", "11,520.00", "7,680.00", "19,200.00", "32,768.00"],
-    ]);
-    let own = report(&of_one_instance().replace("<h3 class=\"awr\">Time Model</h3>", &(os + "<h3 class=\"awr\">Time Model</h3>")));
+    let os = table(
+        "OS Statistics By Instance",
+        &heads.map(|row| row),
+        &[
+            &[
+                "1",
+                "8",
+                "4",
+                "1",
+                "1.00",
+                "2.00",
+                "20.00",
+                "5.00",
+                "75.00",
+                "2,400.00",
+                "7,200.00",
+                "9,600.00",
+                "16,384.00",
+            ],
+            &[
+                "2",
+                "16",
+                "8",
+                "2",
+                "3.00",
+                "4.00",
+                "50.00",
+                "10.00",
+                "40.00",
+                "11,520.00",
+                "7,680.00",
+                "19,200.00",
+                "32,768.00",
+            ],
+        ],
+    );
+    let own = report(
+        &of_one_instance()
+            .replace("<h3 class=\"awr\">Time Model</h3>", &(os + "<h3 class=\"awr\">Time Model</h3>")),
+    );
     assert_eq!((own.host.cpus, own.host.cores, own.host.memory_gb), (Some(24.0), Some(12.0), Some(48.0)));
     assert_eq!((own.os("BUSY_TIME"), own.os("IDLE_TIME")), (Some(1_392_000.0), Some(1_488_000.0)));
     let cpu = own.host_cpu.unwrap();

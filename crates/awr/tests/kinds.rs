@@ -123,8 +123,7 @@ fn two_peaks_behind_one_mean() {
 fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
     let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
     let words = |text: &str| {
-        let named =
-            slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
+        let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
         let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
         let check = Doubts::of(&named);
         let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();

@@ -210,7 +210,11 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
     let check = slob_awr::doubts::Doubts::of(&lie);
     assert!(
         check.is_contradictory()
-            && check.pairs.iter().filter(|pair| pair.verdict == slob_awr::doubts::Verdict::Contradict).count()
+            && check
+                .pairs
+                .iter()
+                .filter(|pair| pair.verdict == slob_awr::doubts::Verdict::Contradict)
+                .count()
                 >= 2
     );
 }

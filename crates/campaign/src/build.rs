@@ -8,8 +8,8 @@ use slob_spec::{Length, RunSpec, Settings, Table, Warning};
 
 use crate::error::{PlanError, PlanErrors};
 use crate::hook::Moment;
-use crate::rounds;
 use crate::plan::{Model, Pairs, Plan, Sessions, Variant};
+use crate::rounds;
 use crate::schedule::{ModelEntry, SCHEDULE_VERSION, Schedule, Step, VariantEntry};
 use crate::store::WARM_UP_FOLDER;
 

@@ -17,7 +17,9 @@ fn pairs<'a>(both: &'a Both<'_>) -> Vec<(&'a str, [Option<&'a SqlStatement>; 2])
     let sides = [by_id(both.first), by_id(both.second)];
     let mut seen = std::collections::BTreeSet::new();
     let ids = both.first.top_sql.iter().chain(&both.second.top_sql).map(|sql| sql.id.as_str());
-    ids.filter(|id| seen.insert(*id)).map(|id| (id, [0, 1].map(|side| sides[side].get(id).copied()))).collect()
+    ids.filter(|id| seen.insert(*id))
+        .map(|id| (id, [0, 1].map(|side| sides[side].get(id).copied())))
+        .collect()
 }
 
 /// The id, and how the text begins.
@@ -75,7 +77,8 @@ pub(super) fn segments(both: &Both<'_>, title: &'static str, statistic: &str) ->
     let by_name = |report: &Report| -> BTreeMap<String, f64> {
         let own = report.segments.iter().filter(|segment| segment.statistic.eq_ignore_ascii_case(statistic));
         let named = own.filter_map(|segment| {
-            let parts = [segment.owner.as_deref(), Some(segment.object.as_str()), segment.subobject.as_deref()];
+            let parts =
+                [segment.owner.as_deref(), Some(segment.object.as_str()), segment.subobject.as_deref()];
             let name: Vec<&str> = parts.into_iter().flatten().collect();
             Some((name.join("."), per_second(segment.value, report)?))
         });

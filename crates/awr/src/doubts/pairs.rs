@@ -32,7 +32,8 @@ impl Sides {
         let [first, second] = self.figures;
         let (first, second) = first.zip(second)?;
         let (difference_percent, verdict) = verdict(first, second);
-        let is_known = verdict > Verdict::Agree && self.explains.is_some_and(|fits| fits(first.value, second.value));
+        let is_known =
+            verdict > Verdict::Agree && self.explains.is_some_and(|fits| fits(first.value, second.value));
         let verdict = if is_known { Verdict::Explained } else { verdict };
         Some(Pair {
             what: self.what,

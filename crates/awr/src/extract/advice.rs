@@ -85,7 +85,8 @@ pub(super) fn events(report: &mut Report, table: &Table) {
         return;
     }
     let class = table.column(|head| head.ends_with("class"));
-    let (session, active) = (at(&["sessiontype"]), at(&["avgactivesessions", "avgactivesess", "avgactive", "sessions"]));
+    let (session, active) =
+        (at(&["sessiontype"]), at(&["avgactivesessions", "avgactivesess", "avgactive", "sessions"]));
     for row in table.rows.iter().filter(|row| !row.name().is_empty()) {
         let words = |column| row.text(column).map(str::to_owned);
         report.ash_events.push(AshEvent {

@@ -131,7 +131,8 @@ fn summary(report: &mut Report, table: &Table) {
     };
     report.interval.elapsed_s = minutes("elapsedtime");
     report.interval.db_time_s = minutes("dbtime");
-    let id = |name: &'static str| at(&move |head| head == name).and_then(|id| id.replace(',', "").parse().ok());
+    let id =
+        |name: &'static str| at(&move |head| head == name).and_then(|id| id.replace(',', "").parse().ok());
     let snapshot = |id| Snapshot { id, time: None, sessions: None, cursors_per_session: None };
     report.interval.begin = Some(snapshot(id("begin")));
     report.interval.end = Some(snapshot(id("end")));

@@ -87,7 +87,8 @@ pub(super) fn plans(report: &mut Report, table: &Table) {
     };
     for row in &table.rows {
         let Some(name) = row.text(Some(id)).filter(|name| is_id(name)) else { continue };
-        let Some(plan) = row.text(Some(plan)).filter(|plan| plan.bytes().all(|byte| byte.is_ascii_digit())) else {
+        let Some(plan) = row.text(Some(plan)).filter(|plan| plan.bytes().all(|byte| byte.is_ascii_digit()))
+        else {
             continue;
         };
         let at = place(&mut report.top_sql, name);

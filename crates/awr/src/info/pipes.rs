@@ -44,7 +44,9 @@ pub enum PipesError {
 #[must_use]
 pub fn is_pipes(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty());
-    first.is_some_and(|line| line.trim_start().strip_prefix(Head::File.text()).is_some_and(|rest| rest.starts_with('|')))
+    first.is_some_and(|line| {
+        line.trim_start().strip_prefix(Head::File.text()).is_some_and(|rest| rest.starts_with('|'))
+    })
 }
 
 /// Reads the rows. Heads may come again within the text, as when several files were put together; cells that are empty

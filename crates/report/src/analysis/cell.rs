@@ -39,7 +39,8 @@ const LATENCIES: [&str; 2] = ["operation_mean_us", "single_read_mean_us"];
 impl Cell {
     /// Of the figure that is the sum of these.
     pub(super) fn of(runs: &[&Run], parts: &[&str], confidence: f64) -> Self {
-        let value = |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
+        let value =
+            |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(value).collect();
         let interval = mean_interval(&values, confidence);
         let latencies = LATENCIES.iter().map(|name| known(runs, name)).find(|values| !values.is_empty());

@@ -193,7 +193,13 @@ fn line_chart(source: &str, group: &SeriesGroup, chart: &LineChart, id: String) 
         true => Err(Absent("the reports do not say".into())),
         false => Ok(drawing(group, y, traces)),
     };
-    Chart { id: id.into(), title: chart.title.clone(), about: chart.about.clone(), source: source.to_owned(), body }
+    Chart {
+        id: id.into(),
+        title: chart.title.clone(),
+        about: chart.about.clone(),
+        source: source.to_owned(),
+        body,
+    }
 }
 
 fn heat_chart(source: &str, page: &SeriesGroup, map: &HeatMap, id: String) -> Chart {
@@ -201,7 +207,13 @@ fn heat_chart(source: &str, page: &SeriesGroup, map: &HeatMap, id: String) -> Ch
         let y = Axis::log("wait", Unit::Seconds);
         Drawing { height_px: 400, ..drawing(page, y, vec![Trace::Heat(heat)]) }
     });
-    Chart { id: id.into(), title: map.title.clone(), about: map.about.clone(), source: source.to_owned(), body }
+    Chart {
+        id: id.into(),
+        title: map.title.clone(),
+        about: map.about.clone(),
+        source: source.to_owned(),
+        body,
+    }
 }
 
 /// Rows are powers of two; a bucket that spans several is spread evenly over them. Between intervals that do not follow

@@ -47,9 +47,9 @@ pub(crate) fn awr_column_name(head: Head) -> &'static str {
 
 /// The columns of `awr_info`, in its order.
 pub fn awr_columns() -> impl Iterator<Item = AwrColumn> {
-    Head::ALL
-        .into_iter()
-        .filter_map(|head| Some(AwrColumn { head: head.text(), column: super::column(awr_column_name(head))? }))
+    Head::ALL.into_iter().filter_map(|head| {
+        Some(AwrColumn { head: head.text(), column: super::column(awr_column_name(head))? })
+    })
 }
 
 /// Its megabytes are 2^20 bytes.

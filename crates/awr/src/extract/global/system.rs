@@ -169,7 +169,8 @@ fn host_cpu(table: &Table, rows: &[&Row]) -> Option<HostCpu> {
     let all = at(&["total"]);
     let share = |names: &[&str]| {
         let column = at(names);
-        let parts = rows.iter().map(|row| Some((cell(row, column)?, cell(row, all).map_or(1.0, |all| all.value))));
+        let parts =
+            rows.iter().map(|row| Some((cell(row, column)?, cell(row, all).map_or(1.0, |all| all.value))));
         let parts: Vec<(Figure, f64)> = parts.collect::<Option<_>>()?;
         let weights: f64 = parts.iter().map(|(_, weight)| weight).sum();
         let value = parts.iter().map(|(share, weight)| share.value * weight).sum::<f64>() / weights;
@@ -202,9 +203,10 @@ pub(super) fn time_model(report: &mut Report, table: &Table, title: &str) {
     ];
     let is_share = title.contains('%') || table.heads.iter().any(|head| head.group.contains('%'));
     for (start, name) in NAMES {
-        let column = table.heads.iter().position(|head| {
-            head.name.starts_with(start) && !(is_share && head.group.contains("bg"))
-        });
+        let column = table
+            .heads
+            .iter()
+            .position(|head| head.name.starts_with(start) && !(is_share && head.group.contains("bg")));
         let Some(figure) = of_all(table, column) else { continue };
         match report.time_model.iter_mut().find(|known| known.name == name) {
             Some(known) if is_share => known.percent_of_db_time = Some(figure),
