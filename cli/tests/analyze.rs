@@ -91,3 +91,14 @@ fn reports_whose_names_tell_no_sessions_are_not_an_empty_table() {
     let some = folder.slob(["analyze", "some.txt"]).success().stdout;
     assert!(some.contains("1 of 2 runs are left out"), "{some}");
 }
+
+#[test]
+fn one_run_a_cell_says_so_instead_of_an_empty_table() {
+    let folder = Folder::new();
+    let head = "FILE|SESSIONS|ELAPSED|PREADS|PWRITES|REDO_MBS|TOP WAIT|\n";
+    folder.write("some.txt", &format!("{head}xfs.txt.4|4|60|100|0|0||\nraw.txt.4|4|60|110|0|0||\n"));
+    let text = folder.slob(["analyze", "some.txt"]).success().stdout;
+    assert!(text.contains("There is a single run a cell"), "{text}");
+    assert!(!text.contains("SLOB.R's mean: of the runs"), "{text}");
+    assert!(text.contains("110"), "{text}");
+}

@@ -31,7 +31,7 @@ pub(crate) fn read(
     }
     reader.end_section();
     reader.document.last_line = lines.last_line;
-    reader.document.is_complete = end.is_complete(kind);
+    reader.document.is_complete = end.is_complete();
     reader.document
 }
 
@@ -85,8 +85,8 @@ impl Reader {
 struct End {
     /// Lines since it was said.
     said: Option<usize>,
-    last_is_rule: bool,
-    last_section: bool,
+    /// Whether the section is one that is the last where there is no other end.
+    is_last_section: bool,
 }
 
 /// What may follow the end: a prompt, a signature.
@@ -94,21 +94,20 @@ const LINES_AFTER_END: usize = 200;
 
 impl End {
     fn take(&mut self, text: &str, kind: Kind) {
+        let may_lack = may_lack_end(kind);
+        if may_lack && let Some((title, _)) = headed(text) {
+            self.is_last_section = title.contains("Multi-Valued Parameters");
+        }
+        let is_rule = || may_lack && self.is_last_section && ruler::is_terminator(text);
         self.said = match self.said {
-            _ if text.trim_start().starts_with("End of Report") => Some(0),
+            _ if text.trim_start().starts_with("End of Report") || is_rule() => Some(0),
             Some(lines) if lines < LINES_AFTER_END => Some(lines + 1),
             _ => None,
         };
-        if may_lack_end(kind) && !text.is_empty() {
-            self.last_is_rule = ruler::is_terminator(text);
-            if let Some((title, _)) = headed(text) {
-                self.last_section = title.contains("Multi-Valued Parameters");
-            }
-        }
     }
 
-    fn is_complete(&self, kind: Kind) -> bool {
-        self.said.is_some() || (may_lack_end(kind) && self.last_is_rule && self.last_section)
+    fn is_complete(&self) -> bool {
+        self.said.is_some()
     }
 }
 

@@ -128,7 +128,9 @@ fn a_report_that_ends_where_another_begins_says_where() {
     let mut reports = Reports::of(both.as_bytes()).unwrap();
     let error = reports.next().unwrap().unwrap_err();
     assert!(error.to_string().contains("another report begins in line 102"), "{error}");
-    assert_eq!(reports.next().unwrap().unwrap(), read(first.as_bytes()).unwrap());
+    let [second] = &reports.next().unwrap().unwrap()[..] else { panic!("not one report") };
+    let alone = &read(first.as_bytes()).unwrap()[0];
+    assert_eq!((&second.load_profile, &second.activity), (&alone.load_profile, &alone.activity));
     assert!(reports.next().is_none());
 }
 
@@ -188,11 +190,11 @@ fn an_idle_event_is_not_the_top_wait() {
 /// 11.2 prints the elapsed time in hundredths of a minute: what is divided by it is known no better.
 #[test]
 fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
-    let line = "Logical read (blocks):           5,000.0          2,500.0";
+    let line = "Logical read (blocks):           5,000.0";
     let own = changed(
         "awr_12201.txt",
         &[
-            (line, "Logical read (blocks):         406,407.8          1,996.3"),
+            (line, "Logical read (blocks):         406,407.8"),
             ("01-Mar-24 10:00:00", "01-Mar-24 10:00"),
             ("10.00 (mins)", "10.01 (mins)"),
         ],
@@ -254,7 +256,7 @@ fn an_indented_text_is_read_and_one_that_was_wrapped_is_refused() {
     }
     let wrapped = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        words.chunks(3).map(|words| words.join(" ") + "\n").collect::<String>()
+        words.chunks(4).map(|words| words.join(" ") + "\n").collect::<String>()
     };
     let wrapped: String = text("awr_12201.txt").lines().map(wrapped).collect();
     let error = read(wrapped.as_bytes()).unwrap_err();

@@ -64,7 +64,8 @@ pub(super) fn fill(report: &mut Report, table: &Table) {
 
 /// A line below a statement in a text: its module, or a piece of it.
 fn continued(sql: &mut SqlStatement, row: &Row) {
-    let line = row.name();
+    // Text breaks statements anywhere, and blanks at the break belong to them.
+    let line = row.cells.first().map_or("", String::as_str);
     match line.strip_prefix("Module: ") {
         Some(module) if sql.text.is_empty() => sql.module = Some(module.trim().to_owned()),
         _ => sql.text.push_str(line),
