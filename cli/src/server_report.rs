@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use slob_awr::{Rates, Report};
+use slob_measure::Counter;
 use slob_record::{Record, ReportedPair};
 
 /// Puts the figures of the report that lies in the run's folder beside the record's own. A report that can't be read is a note.
@@ -32,7 +33,7 @@ pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
 fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
     let Some(window) = record.window else { return Vec::new() };
     let rate = |total: Option<f64>| total.map(|total| total / window.seconds);
-    let counted = |name: &str| rate(record.counters.get(name).map(|count| *count as f64));
+    let counted = |counter| rate(record.counters.get(counter).map(|count| count as f64));
     let busy = |us: u64| us as f64 / 1e6;
     let db_time = record.sessions.iter().map(|session| busy(session.busy_us)).sum();
     let rates = Rates::of(report);
@@ -41,13 +42,17 @@ fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
     };
     [
         pair("DB time, s/s", rate(Some(db_time)), rates.db_time_s),
-        pair("Logical reads/s", counted("logical_reads"), rates.logical_reads),
-        pair("Physical reads/s (blocks)", counted("physical_reads"), rates.physical_reads),
-        pair("Physical read requests/s", counted("physical_read_requests"), rates.physical_read_requests),
-        pair("Physical read bytes/s", counted("physical_read_bytes"), rates.physical_read_bytes),
-        pair("Physical writes/s (blocks)", counted("physical_writes"), rates.physical_writes),
-        pair("Redo bytes/s", counted("redo_bytes"), rates.redo_bytes),
-        pair("Commits/s", counted("commits"), rates.commits),
+        pair("Logical reads/s", counted(Counter::LogicalReads), rates.logical_reads),
+        pair("Physical reads/s (blocks)", counted(Counter::PhysicalReads), rates.physical_reads),
+        pair(
+            "Physical read requests/s",
+            counted(Counter::PhysicalReadRequests),
+            rates.physical_read_requests,
+        ),
+        pair("Physical read bytes/s", counted(Counter::PhysicalReadBytes), rates.physical_read_bytes),
+        pair("Physical writes/s (blocks)", counted(Counter::PhysicalWrites), rates.physical_writes),
+        pair("Redo bytes/s", counted(Counter::RedoBytes), rates.redo_bytes),
+        pair("Commits/s", counted(Counter::Commits), rates.commits),
         pair("Mean wait for one block, us", mean_us(record, &SINGLE_BLOCK), rates.single_block_read_us),
         pair("Mean wait for the log, us", mean_us(record, &["log file sync"]), rates.log_file_sync_us),
     ]
@@ -70,7 +75,8 @@ fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slob_record::{Event, ServerReportRecord, Window};
+    use slob_measure::{Counters, WaitEvent};
+    use slob_record::{ServerReportRecord, Window};
 
     const RUN: &str = include_str!("../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
     const AWR: &str = include_str!("../../crates/awr/tests/fixtures/awr_12201.txt");
@@ -79,9 +85,12 @@ mod tests {
     fn record() -> Record {
         let mut record: Record = serde_json::from_str(RUN).unwrap();
         record.window = Some(Window { begin_s: 0.0, seconds: 500.0 });
-        let counted = [("logical_reads", 2_500_000), ("physical_reads", 500_000), ("redo_bytes", 60_000_000)];
-        record.counters = counted.map(|(name, value)| (name.to_owned(), value)).into();
-        let wait = |name: &str, waits, time_us| Event {
+        record.counters = Counters::from([
+            (Counter::LogicalReads, 2_500_000),
+            (Counter::PhysicalReads, 500_000),
+            (Counter::RedoBytes, 60_000_000),
+        ]);
+        let wait = |name: &str, waits, time_us| WaitEvent {
             name: name.into(),
             class: String::new(),
             waits: Some(waits),

@@ -108,13 +108,13 @@ impl<T: Send> Records<T> {
 }
 
 /// A table for eyes: words keep left, numbers right and have separators; nothing where there are no rows.
-pub(crate) fn table(heads: &[String], columns: &[&Column], rows: &[Cells]) -> String {
+pub(crate) fn table(heads: &[String], columns: &[Column], rows: &[Cells]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let column = |(head, column): (&String, &&Column)| match column.is_text() {
-        true => terminal_table::Column::left(head),
-        false => terminal_table::Column::right(head),
+    let column = |(head, column): (&String, &Column)| match column {
+        Column::Fact(_) => terminal_table::Column::left(head),
+        Column::Figure(_) => terminal_table::Column::right(head),
     };
     let cell = |value: &Option<Value>| value.as_ref().map_or_else(|| ABSENT.to_owned(), shown);
     let rows = rows.iter().map(|row| row.iter().map(cell).collect());

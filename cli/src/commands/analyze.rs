@@ -10,12 +10,13 @@ use clap::ArgMatches;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_record::{Record, SeriesWanted};
+use slob_report::Figures;
 use slob_report::analysis::{
     Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
     stem, variants_of,
 };
 use slob_report::html::analysis_page;
-use slob_report::info::{self, Row, Value};
+use slob_report::info::{self, Value};
 
 use super::awr_files::{self, Files};
 use crate::failure::{Failure, Outcome};
@@ -117,7 +118,8 @@ impl Inputs {
         let keep = |record: Record| {
             let mut run = run_of(&record)?;
             if let Some(column) = column {
-                run.label = column.value(&Row::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
+                run.label =
+                    column.value(&Figures::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
             }
             Some(run)
         };

@@ -77,6 +77,13 @@ impl<'a> Pieces<'a> {
             Ok(text) => text.to_owned(),
             Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
         };
+        // A page that has no line end of its own stands before the next one in a line.
+        if let Some(end) = page_end(&text)
+            && !text[end..].trim().is_empty()
+        {
+            self.held.push_back(Piece { line, text: text[end..].to_owned(), ends });
+            return Some(Piece { line, text: text[..end].to_owned(), ends: false });
+        }
         Some(Piece { line, text, ends })
     }
 
@@ -151,7 +158,9 @@ impl<'r, 'a> OneReport<'r, 'a> {
             self.pieces.held.push_front(piece);
             return None;
         }
-        self.has_title |= is_title;
+        // A page may be written without line ends.
+        self.has_title |=
+            is_title || (!self.has_title && self.format == Format::Html && kind::has_mark(&piece.text));
         if self.format == Format::Text {
             if is_title {
                 let end = piece.text.find(|symbol: char| symbol.is_ascii_alphabetic()).unwrap_or(0);
@@ -244,6 +253,13 @@ fn begins_report(line: &str) -> bool {
         is_tag || matches!(symbol, '>' | '|') || symbol.is_whitespace() || symbol.is_control()
     });
     before_is_blank && kind::kind_of(&line[at..]).is_some_and(|(kind, ..)| kind.is_read())
+}
+
+/// Where a page ends within a line.
+fn page_end(line: &str) -> Option<usize> {
+    const ENDS: [&str; 2] = ["</html>", "</HTML>"];
+    let has_tags = line.trim_start().starts_with('<');
+    has_tags.then(|| ENDS.iter().find_map(|end| Some(line.find(end)? + end.len())))?
 }
 
 /// Whether an HTML page begins.

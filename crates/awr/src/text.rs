@@ -73,6 +73,10 @@ impl Reader {
             return;
         }
         self.document.tables.extend(section::tables(&self.title, &body));
+        // Statements are full of colons, and have no labels.
+        if self.title.starts_with("SQL ordered by") || self.title.starts_with("Top SQL") {
+            return;
+        }
         for line in &body {
             self.document.pairs.extend(line_pairs(&self.title, &line.text));
         }

@@ -121,6 +121,16 @@ fn several_reports_in_one_file_are_each_read_by_itself() {
 }
 
 #[test]
+fn pages_without_line_ends_are_told_apart() {
+    let page = text("awr_11203.html").trim_end().to_owned();
+    let names: Vec<String> =
+        rows(format!("{page}{page}").as_bytes()).into_iter().map(|row| row.file).collect();
+    assert_eq!(names, ["file", "file#2"]);
+    let flat = page.replace('\n', " ");
+    assert_eq!(rows(format!("{flat}{flat}").as_bytes()).len(), 2);
+}
+
+#[test]
 fn a_report_that_ends_where_another_begins_says_where() {
     let first = text("awr_12201.txt");
     let cut: String = first.lines().take(100).map(|line| format!("{line}\n")).collect();

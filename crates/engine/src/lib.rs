@@ -9,42 +9,34 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
-mod canceller;
 mod client_loop;
 mod contract;
-mod counters;
 mod error;
 mod load;
-mod loop_place;
 pub mod null;
 mod outcome;
 mod patience;
-mod sampler;
 mod server;
-mod server_clock;
 mod server_report;
 mod snapshot;
 pub mod suite;
 mod unfinished;
 
 pub use alarm::Alarm;
-pub use canceller::{Canceller, Interrupt};
 pub use client_loop::{Perform, execute_each};
 pub use contract::{
     Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,
     ScriptOfRun, ScriptOfServer, Scripts, Session, SessionPlan,
 };
-pub use counters::{Counter, Counters};
 pub use error::{EngineError, ErrorKind};
 pub use load::{
     Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
-pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};
-pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use server::{Capabilities, Server, Setting};
-pub use server_clock::ServerClock;
 pub use server_report::{Artefact, ServerReport, ServersWords};
-pub use snapshot::{Figures, LatencyKind, Seen, Snapshot, WaitEvent, WaitTotal};
+pub use snapshot::{Seen, Snapshot};
+// What an engine measures, so that it needs this room alone.
+pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
 pub use unfinished::{Unfinished, wait_for_unfinished};

@@ -1,6 +1,7 @@
-//! The host's CPU time by mode.
+//! CPU time: of the whole host by mode, of processes by user and system.
 
 use serde::{Deserialize, Serialize};
+use slob_stats::Merge;
 
 use crate::HostError;
 use crate::roots::{Roots, read_text};
@@ -96,6 +97,54 @@ impl CpuTimes {
     }
 }
 
+/// Of two intervals: the times of both.
+impl Merge for CpuTimes {
+    fn merge(&mut self, later: &Self) {
+        self.user_s += later.user_s;
+        self.nice_s += later.nice_s;
+        self.system_s += later.system_s;
+        self.idle_s += later.idle_s;
+        self.iowait_s += later.iowait_s;
+        self.irq_s += later.irq_s;
+        self.softirq_s += later.softirq_s;
+        self.steal_s += later.steal_s;
+    }
+}
+
+/// CPU time of one or several processes with all their threads, in seconds: cumulative, or of an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuSplit {
+    /// In their own code.
+    pub user_s: f64,
+    /// In the kernel on their behalf.
+    pub system_s: f64,
+}
+
+impl CpuSplit {
+    /// User and system time together: exact, unlike the split.
+    #[must_use]
+    pub fn total_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+
+    /// The CPU time that one process used between `earlier` and `self`. The split is the kernel's estimate and can go back by
+    /// a tick; such a part counts as 0 and the other one takes the exact rest.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let total_s = (self.total_s() - earlier.total_s()).max(0.0);
+        let system_s = (self.system_s - earlier.system_s).clamp(0.0, total_s);
+        Self { user_s: total_s - system_s, system_s }
+    }
+}
+
+/// Of two intervals or two processes: the time of both.
+impl Merge for CpuSplit {
+    fn merge(&mut self, other: &Self) {
+        self.user_s += other.user_s;
+        self.system_s += other.system_s;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +190,13 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(50));
         let interval = CpuTimes::read().unwrap().since(&earlier);
         assert!(interval.total_s() > 0.0, "{interval:?}");
+    }
+
+    #[test]
+    fn an_interval_survives_a_split_that_goes_back() {
+        let earlier = CpuSplit { user_s: 1.0, system_s: 2.0 };
+        let interval = CpuSplit { user_s: 1.5, system_s: 1.99 }.since(&earlier);
+        assert_eq!(interval.system_s, 0.0);
+        assert!((interval.user_s - 0.49).abs() < 1e-9);
     }
 }

@@ -1,7 +1,7 @@
 //! OpenSLOB: host counters, the device behind a path, the device probe. Linux only.
 //!
 //! - [`HostInfo`]: what this host is.
-//! - [`CpuTimes`], [`process_cpu`] and their neighbours: who used the CPU.
+//! - [`CpuTimes`], [`CpuSplit`], [`process_cpu`] and their neighbours: who used the CPU.
 //! - [`Device`]: the block devices that carry a path, and their counters.
 //! - [`free_space`] and [`supports_direct_io`]: what a folder can take.
 //! - [`Probe`]: what the device itself can do, through the same file system, without a database.
@@ -24,8 +24,8 @@ mod roots;
 mod scratch;
 mod space;
 
-pub use cpu::CpuTimes;
-pub use device::{BlockId, Device, DeviceCounters, Disk};
+pub use cpu::{CpuSplit, CpuTimes};
+pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use direct_io::{DirectIo, supports_direct_io};
 pub use error::HostError;
 pub use info::HostInfo;
@@ -33,7 +33,7 @@ pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };
 pub use process::{
-    ProcessCpu, ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu,
-    process_name, self_io, thread_cpu_now,
+    ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu, process_name,
+    self_io, thread_cpu_now,
 };
 pub use space::{FreeSpace, free_space};

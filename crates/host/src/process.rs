@@ -5,31 +5,7 @@ use std::time::Duration;
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 
-use crate::{HostError, clock};
-
-/// Cumulative CPU time of one process with all its threads, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProcessCpu {
-    /// In its own code.
-    pub user_s: f64,
-    /// In the kernel on its behalf.
-    pub system_s: f64,
-}
-
-impl ProcessCpu {
-    /// User and system time together: exact, unlike the split.
-    pub fn total_s(&self) -> f64 {
-        self.user_s + self.system_s
-    }
-
-    /// The CPU time used between `earlier` and `self`. The split is the kernel's estimate and can go back by a tick;
-    /// such a part counts as 0 and the other one takes the exact rest.
-    pub fn since(&self, earlier: &Self) -> Self {
-        let total_s = (self.total_s() - earlier.total_s()).max(0.0);
-        let system_s = (self.system_s - earlier.system_s).clamp(0.0, total_s);
-        Self { user_s: total_s - system_s, system_s }
-    }
-}
+use crate::{CpuSplit, HostError, clock};
 
 /// CPU time of a process. Children are not included: see [`descendants`].
 ///
@@ -38,26 +14,26 @@ impl ProcessCpu {
 ///
 /// # Errors
 /// The process does not exist, or ended just now.
-pub fn process_cpu(pid: u32) -> Result<ProcessCpu, HostError> {
+pub fn process_cpu(pid: u32) -> Result<CpuSplit, HostError> {
     let total = clock::process_cpu(pid)?;
     let stat = open(pid)?.stat().map_err(|e| proc_error(pid, e))?;
     Ok(split(total, stat.utime, stat.stime))
 }
 
-fn split(total: Duration, user_ticks: u64, system_ticks: u64) -> ProcessCpu {
+fn split(total: Duration, user_ticks: u64, system_ticks: u64) -> CpuSplit {
     let total_s = total.as_secs_f64();
     let ticks = user_ticks + system_ticks;
     let system_s = if ticks == 0 { 0.0 } else { total_s * system_ticks as f64 / ticks as f64 };
-    ProcessCpu { user_s: total_s - system_s, system_s }
+    CpuSplit { user_s: total_s - system_s, system_s }
 }
 
 /// CPU time of this process.
 ///
 /// # Errors
 /// getrusage failed, which no kernel is known to do.
-pub fn own_cpu() -> Result<ProcessCpu, HostError> {
+pub fn own_cpu() -> Result<CpuSplit, HostError> {
     let (user, system) = clock::own_cpu()?;
-    Ok(ProcessCpu { user_s: user.as_secs_f64(), system_s: system.as_secs_f64() })
+    Ok(CpuSplit { user_s: user.as_secs_f64(), system_s: system.as_secs_f64() })
 }
 
 /// CPU time of the calling thread so far, to the nanosecond.
@@ -247,15 +223,7 @@ mod tests {
         let cpu = split(Duration::from_nanos(1_234_567_891), 30, 90);
         assert!((cpu.total_s() - 1.234_567_891).abs() < 1e-12);
         assert!((cpu.system_s / cpu.user_s - 3.0).abs() < 1e-9);
-        assert_eq!(split(Duration::from_millis(3), 0, 0), ProcessCpu { user_s: 0.003, system_s: 0.0 });
-    }
-
-    #[test]
-    fn an_interval_survives_a_split_that_goes_back() {
-        let earlier = ProcessCpu { user_s: 1.0, system_s: 2.0 };
-        let interval = ProcessCpu { user_s: 1.5, system_s: 1.99 }.since(&earlier);
-        assert_eq!(interval.system_s, 0.0);
-        assert!((interval.user_s - 0.49).abs() < 1e-9);
+        assert_eq!(split(Duration::from_millis(3), 0, 0), CpuSplit { user_s: 0.003, system_s: 0.0 });
     }
 
     #[test]

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
+use slob_measure::{Counters, Latencies, OpKind, WaitEvent};
 use slob_stats::{Histogram, Series};
 
 use crate::course::{LossRecord, Mark, UntilSteady};
-use crate::interval::{CpuSplit, Interval};
+use crate::interval::Interval;
 use crate::probes::SavedProbe;
 use crate::server_report::ServerReportRecord;
-use crate::waits::{Event, WaitTotal};
+use crate::workload::WorkloadRecord;
 
 /// One run, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,16 +63,13 @@ pub struct Record {
     pub until_steady: Option<UntilSteady>,
     /// Every session.
     pub sessions: Vec<SessionRecord>,
-    /// What the database counted within the window; names carry the unit where it is not a count.
-    pub counters: BTreeMap<String, u64>,
-    /// Latencies that the database measured within the window, by name.
-    pub latencies: BTreeMap<String, Histogram>,
-    /// Of those that the database sorts into a few wide buckets, so that each value is the upper bound of one: how many
-    /// there were and how long they took altogether, exactly. The histograms of others are of the values themselves.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub coarse_latencies: BTreeMap<String, WaitTotal>,
+    /// What the database counted within the window.
+    pub counters: Counters,
+    /// Latencies that the database measured within the window.
+    #[serde(flatten)]
+    pub latencies: Latencies,
     /// Wait events within the window.
-    pub events: Vec<Event>,
+    pub events: Vec<WaitEvent>,
     /// The server's own report of the window, if one was asked for and made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_report: Option<ServerReportRecord>,
@@ -156,57 +154,6 @@ pub struct ConfigEntry {
     pub origin: String,
 }
 
-/// What the sessions did, resolved to blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadRecord {
-    /// Schemas used.
-    pub schemas: u32,
-    /// Sessions of each.
-    pub threads_per_schema: u32,
-    /// Active data set of each schema, in blocks.
-    pub scale_blocks: u64,
-    /// Blocks of a SELECT.
-    pub work_unit: u16,
-    /// Blocks of an UPDATE.
-    pub update_work_unit: u16,
-    /// Percent of operations that are UPDATEs.
-    pub update_pct: u8,
-    /// Percent of the others that are scans.
-    pub scan_pct: u8,
-    /// LITE or HEAVY.
-    pub redo_stress: String,
-    /// Seconds of the planned window; absent with WORK_LOOP.
-    pub run_time_s: Option<f64>,
-    /// Operations per session, with WORK_LOOP.
-    pub work_loop: Option<u64>,
-    /// Seconds before the window.
-    pub warmup_s: f64,
-    /// The seed of the plan.
-    pub seed: u64,
-    /// The number that makes this run's updates differ from other runs'.
-    pub nonce: u64,
-    /// The hot spot in words, if there is one.
-    pub hot_spot: Option<String>,
-    /// Every how many operations one goes to schema 1.
-    pub hot_schema_every: Option<u32>,
-    /// Think time in words, if there is any.
-    pub think_time: Option<String>,
-    /// In an open loop, the operations per second that are to start, of all sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_per_s: Option<u32>,
-    /// In an open loop, how they arrive: steady or poisson.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<String>,
-}
-
-impl WorkloadRecord {
-    /// Sessions altogether.
-    #[must_use]
-    pub fn sessions(&self) -> u32 {
-        self.schemas.saturating_mul(self.threads_per_schema)
-    }
-}
-
 /// The data of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadRecord {
@@ -242,33 +189,6 @@ pub struct Window {
     pub begin_s: f64,
     /// Seconds from snapshot A to snapshot B: what every rate is divided by.
     pub seconds: f64,
-}
-
-/// The kinds of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpKind {
-    /// Counting over a range of the main table.
-    Select,
-    /// Changing a range of the main table, with its commit.
-    Update,
-    /// Counting over the scan table.
-    Scan,
-}
-
-impl OpKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Select, Self::Update, Self::Scan];
-
-    /// Its name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Select => "SELECT",
-            Self::Update => "UPDATE",
-            Self::Scan => "SCAN",
-        }
-    }
 }
 
 /// Operations of one kind that ended within the window.
@@ -336,7 +256,7 @@ pub struct EndpointRecord {
     pub operations: BTreeMap<OpKind, KindRecord>,
     /// What its server counted; absent when it was not to be reached at an edge of the window, or was restarted, or
     /// is the server of an earlier endpoint.
-    pub counters: Option<BTreeMap<String, u64>>,
+    pub counters: Option<Counters>,
     /// The earlier endpoint that leads to the same server, and has its counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_with: Option<String>,

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use slob_measure::OpKind;
+
 use crate::error::RecordError;
-use crate::model::OpKind;
 
 /// The file in a run's directory that holds every operation, if they were kept.
 pub const OPERATIONS_FILE: &str = "operations.csv";

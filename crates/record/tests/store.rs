@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
+use slob_measure::OpCounts;
 use slob_record::{
-    OpCounts, RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, WorkloadRecord,
-    find_run, find_runs, list_runs, read_record,
+    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, WorkloadRecord, find_run,
+    find_runs, list_runs, read_record,
 };
 use slob_stats::Series;
 
@@ -38,7 +39,6 @@ fn record(id: &str) -> Record {
         sessions: Vec::new(),
         counters: Default::default(),
         latencies: Default::default(),
-        coarse_latencies: Default::default(),
         endpoints: Vec::new(),
         events: Vec::new(),
         server_report: None,

@@ -1,46 +1,29 @@
-//! What a record's database counted, by name.
+//! What a record's database counted.
 
 use std::collections::BTreeMap;
 
 use crate::sums::total;
-use slob_record::{OpKind, Record};
+use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_record::Record;
 use slob_stats::Histogram;
 
-pub(crate) const LOGICAL_READS: &str = "logical_reads";
-pub(crate) const PHYSICAL_READS: &str = "physical_reads";
-pub(crate) const PHYSICAL_READ_REQUESTS: &str = "physical_read_requests";
-pub(crate) const PHYSICAL_READ_BYTES: &str = "physical_read_bytes";
-pub(crate) const PHYSICAL_READ_TIME_NS: &str = "physical_read_time_ns";
-pub(crate) const PHYSICAL_WRITES: &str = "physical_writes";
-pub(crate) const REDO_BYTES: &str = "redo_bytes";
-pub(crate) const REDO_WRITES: &str = "redo_writes";
-pub(crate) const REDO_SYNCS: &str = "redo_syncs";
-pub(crate) const COMMITS: &str = "commits";
-pub(crate) const CHECKPOINTS: &str = "checkpoints";
-
-/// Name of the latency of one physical read.
-pub(crate) const PHYSICAL_READ: &str = "physical_read";
-/// Name of the latency of one physical write.
-pub(crate) const PHYSICAL_WRITE: &str = "physical_write";
-/// Name of the latency of one forced write of the log.
-pub(crate) const REDO_SYNC: &str = "redo_sync";
-
 /// A counter of the window; `None` if the database does not count it or there is no window.
-pub(crate) fn counter(record: &Record, name: &str) -> Option<u64> {
+pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
-    record.counters.get(name).copied()
+    record.counters.get(counter)
 }
 
 /// A latency of the window; `None` if the database does not measure it, or there was none.
-pub(crate) fn latency<'a>(record: &'a Record, name: &str) -> Option<&'a Histogram> {
+pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
     record.window?;
-    record.latencies.get(name).filter(|histogram| !histogram.is_empty())
+    record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
 }
 
 /// Bytes that the database read physically: as counted, or else its blocks times their size.
 pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
-    let by_blocks = || counter(record, PHYSICAL_READS)?.checked_mul(u64::from(record.server.block_bytes));
-    counter(record, PHYSICAL_READ_BYTES).or_else(by_blocks)
+    let by_blocks =
+        || counter(record, Counter::PhysicalReads)?.checked_mul(u64::from(record.server.block_bytes));
+    counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)
 }
 
 /// What the kernel fetched from storage for this process in the window, in bytes, where the database is embedded in
@@ -58,7 +41,7 @@ pub(crate) fn operations(record: &Record) -> Option<BTreeMap<OpKind, u64>> {
 
 /// Transactions of the window: the database's count, or else the UPDATEs, each of which ends with a commit.
 pub(crate) fn commits(record: &Record) -> Option<u64> {
-    counter(record, COMMITS).or_else(|| operations(record)?.get(&OpKind::Update).copied())
+    counter(record, Counter::Commits).or_else(|| operations(record)?.get(&OpKind::Update).copied())
 }
 
 /// Time within operations, summed over the sessions, in seconds.

@@ -4,8 +4,13 @@ mod parts;
 
 use std::collections::BTreeMap;
 
+use slob_host::{CpuSplit, DeviceUse};
+use slob_measure::{
+    Counter, Counters, Latencies, Latency, LatencyKind, OpCounts, OpKind, WaitEvent, WaitTotal,
+};
 use slob_record::{
-    CpuSplit, DbCpu, DeviceUse, Event, Interval, OpCounts, OpKind, Record, Status, Verification, Window,
+    DbCpu, EndpointRecord, Interval, LossRecord, Mark, Record, ReportedPair, ServerReportRecord, Status,
+    Verification, Window,
 };
 use slob_stats::Series;
 
@@ -37,13 +42,12 @@ pub(crate) fn direct_read_run() -> Record {
         marks: Vec::new(),
         until_steady: None,
         sessions: parts::sessions(&reads, 64),
-        counters: parts::counters(&[
-            ("logical_reads", 5_184_000),
-            ("physical_reads", physical_reads),
-            ("physical_writes", 0),
+        counters: Counters::from([
+            (Counter::LogicalReads, 5_184_000),
+            (Counter::PhysicalReads, physical_reads),
+            (Counter::PhysicalWrites, 0),
         ]),
-        coarse_latencies: BTreeMap::new(),
-        latencies: BTreeMap::from([("physical_read".into(), spread(physical_reads, 138_000))]),
+        latencies: [(LatencyKind::PhysicalRead, spread(physical_reads, 138_000))].into(),
         endpoints: Vec::new(),
         events: Vec::new(),
         server_report: None,
@@ -82,13 +86,13 @@ pub(crate) fn page_cache_run() -> Record {
     let reads = spread(461_550, 478_000);
     record.operations = BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]);
     record.sessions = parts::sessions(&reads, 64);
-    record.counters = parts::counters(&[
-        ("logical_reads", 30_600_000),
-        ("physical_reads", 29_538_360),
-        ("physical_read_time_ns", 140_000_000_000),
+    record.counters = Counters::from([
+        (Counter::LogicalReads, 30_600_000),
+        (Counter::PhysicalReads, 29_538_360),
+        (Counter::PhysicalReadTimeNs, 140_000_000_000),
     ]);
-    record.latencies.clear();
-    let event = |name: &str, class: &str, waits, time_us| Event {
+    record.latencies = Latencies::default();
+    let event = |name: &str, class: &str, waits, time_us| WaitEvent {
         name: name.into(),
         class: class.into(),
         waits,
@@ -136,19 +140,19 @@ pub(crate) fn update_run() -> Record {
         session.selects -= session.updates;
     }
     let physical_reads = 936_300;
-    record.counters = parts::counters(&[
-        ("logical_reads", 4_200_000),
-        ("physical_reads", physical_reads),
-        ("physical_writes", 455_000),
-        ("redo_bytes", 3_801_600_000),
-        ("redo_writes", 464_000),
-        ("redo_syncs", 7_540),
-        ("commits", 7_200),
-        ("checkpoints", 110),
+    record.counters = Counters::from([
+        (Counter::LogicalReads, 4_200_000),
+        (Counter::PhysicalReads, physical_reads),
+        (Counter::PhysicalWrites, 455_000),
+        (Counter::RedoBytes, 3_801_600_000),
+        (Counter::RedoWrites, 464_000),
+        (Counter::RedoSyncs, 7_540),
+        (Counter::Commits, 7_200),
+        (Counter::Checkpoints, 110),
     ]);
-    record.latencies = BTreeMap::from([
-        ("physical_read".into(), spread(physical_reads, 138_000)),
-        ("redo_sync".into(), spread(7_540, 1_900_000)),
+    record.latencies = Latencies::from([
+        (LatencyKind::PhysicalRead, spread(physical_reads, 138_000)),
+        (LatencyKind::RedoSync, spread(7_540, 1_900_000)),
     ]);
     record.client_io = Some(parts::process_io(physical_reads * BLOCK_BYTES));
     record.probe = None;
@@ -157,10 +161,48 @@ pub(crate) fn update_run() -> Record {
     with_device_read_share(&mut record, 1.001);
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     let counters = device.counters.as_mut().unwrap();
-    (counters.writes, counters.write_bytes, counters.write_time_ms) = (471_000, 7_530_000_000, 188_000);
+    let used = &mut counters.used;
+    (used.writes, used.write_bytes, used.write_time_ms) = (471_000, 7_530_000_000, 188_000);
     with_intervals(&mut record, 72, |second| Interval {
         redo_bytes: Some(63_000_000 + second * 1_000),
         ..interval(238 + (second * 7) % 5)
+    });
+    record
+}
+
+/// A run of which there is something to say in every section of its report.
+pub(crate) fn eventful_run() -> Record {
+    let mut record = update_run();
+    record.probe = direct_read_run().probe;
+    record.server.advice = page_cache_run().server.advice;
+    record.latencies.set(LatencyKind::PhysicalWrite, spread(455_000, 400_000));
+    let events = page_cache_run().events;
+    record.events =
+        [events.clone(), events.into_iter().map(|event| WaitEvent { background: true, ..event }).collect()]
+            .concat();
+    record.marks = vec![Mark { at_s: 30.25, text: "rebalance".into() }];
+    record.losses = vec![LossRecord {
+        session: 1,
+        endpoint: 0,
+        at_s: 20.5,
+        error: "the server went away".into(),
+        back_s: Some(21.0),
+        back_endpoint: Some(0),
+        refused: None,
+    }];
+    record.endpoints = vec![EndpointRecord {
+        endpoint: "db1:5000".into(),
+        sessions: 4,
+        operations: record.operations.clone(),
+        counters: Some(record.counters.clone()),
+        shares_with: None,
+    }];
+    record.server_report = Some(ServerReportRecord {
+        kind: "awr".into(),
+        snapshots: [41, 42],
+        files: vec!["awr.txt".into()],
+        seconds: Some(61.5),
+        pairs: vec![ReportedPair { what: "Logical reads/s".into(), ours: 86_400.0, reported: 86_000.0 }],
     });
     record
 }
@@ -176,8 +218,8 @@ pub(crate) fn failed_run() -> Record {
     record.window = None;
     record.operations.clear();
     record.sessions.clear();
-    record.counters.clear();
-    record.latencies.clear();
+    record.counters = Counters::default();
+    record.latencies = Latencies::default();
     (record.db_cpu, record.client_cpu, record.client_io) = (None, None, None);
     record.client_peak_memory_bytes = None;
     (record.host, record.probe, record.verification, record.load) = (None, None, None, None);
@@ -238,13 +280,24 @@ pub(crate) fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
 
 /// Makes the device have read that share of the database's physical reads.
 pub(crate) fn with_device_read_share(record: &mut Record, share: f64) {
-    let reads = (record.counters["physical_reads"] as f64 * share).round();
+    let reads = (record.counters.get(Counter::PhysicalReads).unwrap() as f64 * share).round();
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
-    let counters = device.counters.as_mut().unwrap();
-    counters.reads = reads as u64;
-    counters.read_bytes = counters.reads * BLOCK_BYTES;
-    counters.read_time_ms = (reads * 0.141) as u64;
-    counters.weighted_ms = counters.read_time_ms + counters.write_time_ms;
+    let used = &mut device.counters.as_mut().unwrap().used;
+    used.reads = reads as u64;
+    used.read_bytes = used.reads * BLOCK_BYTES;
+    used.read_time_ms = (reads * 0.141) as u64;
+    used.weighted_ms = used.read_time_ms + used.write_time_ms;
+}
+
+/// Takes a counter away, as of a database that does not have it.
+pub(crate) fn uncounted(record: &mut Record, counter: Counter) {
+    record.counters = record.counters.iter().filter(|(other, _)| *other != counter).collect();
+}
+
+/// Makes a latency one that the database sorts into wide buckets, beside what it counted exactly.
+pub(crate) fn with_exact(record: &mut Record, kind: LatencyKind, exact: WaitTotal) {
+    let histogram = record.latencies.get(kind).unwrap().histogram.clone();
+    record.latencies.set(kind, Latency { histogram, exact: Some(exact) });
 }
 
 /// Makes the host's CPUs that busy.
@@ -261,7 +314,7 @@ pub(crate) fn with_host_busy(record: &mut Record, percent: f64) {
 pub(crate) fn with_utilisation(record: &mut Record, percent: Option<f64>) {
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     match (percent, device.counters.as_mut()) {
-        (Some(percent), Some(counters)) => counters.busy_ms = (WINDOW_S * 10.0 * percent).round() as u64,
+        (Some(percent), Some(counters)) => counters.used.busy_ms = (WINDOW_S * 10.0 * percent).round() as u64,
         _ => device.counters = None,
     }
 }

@@ -2,10 +2,11 @@
 
 mod list;
 
+use slob_measure::{Counter, LatencyKind};
 use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
 
 use crate::counters::{counter, latency};
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::count;
 use crate::sums::total;
 use crate::verdicts::{Rule, counter_pairs};
@@ -90,20 +91,39 @@ fn has_window(record: &Record) -> Option<Recheck> {
 
 /// A database within this program counts the same reads and writes in several ways.
 fn embedded_counters(record: &Record) -> Vec<Recheck> {
-    let known = |name: &str| counter(record, name);
-    let timed = |name: &str| latency(record, name).map(slob_stats::Histogram::count);
-    let bytes =
-        |name: &str| known(name).map(|blocks| blocks.saturating_mul(record.server.block_bytes.into()));
+    let known = |name| counter(record, name);
+    let timed = |kind| latency(record, kind).map(slob_stats::Histogram::count);
+    let bytes = |blocks| known(blocks).map(|blocks| blocks.saturating_mul(record.server.block_bytes.into()));
     let pairs = [
-        ("physical reads", known("physical_reads"), "those that were timed", timed("physical_read")),
-        ("physical writes", known("physical_writes"), "those that were timed", timed("physical_write")),
-        ("syncs of the log", known("redo_syncs"), "those that were timed", timed("redo_sync")),
-        ("bytes of physical reads", known("physical_read_bytes"), "blocks of them", bytes("physical_reads")),
+        (
+            "physical reads",
+            known(Counter::PhysicalReads),
+            "those that were timed",
+            timed(LatencyKind::PhysicalRead),
+        ),
+        (
+            "physical writes",
+            known(Counter::PhysicalWrites),
+            "those that were timed",
+            timed(LatencyKind::PhysicalWrite),
+        ),
+        (
+            "syncs of the log",
+            known(Counter::RedoSyncs),
+            "those that were timed",
+            timed(LatencyKind::RedoSync),
+        ),
+        (
+            "bytes of physical reads",
+            known(Counter::PhysicalReadBytes),
+            "blocks of them",
+            bytes(Counter::PhysicalReads),
+        ),
         (
             "bytes of physical writes",
-            known("physical_write_bytes"),
+            known(Counter::PhysicalWriteBytes),
             "blocks of them",
-            bytes("physical_writes"),
+            bytes(Counter::PhysicalWrites),
         ),
     ];
     let there = pairs.into_iter().filter_map(|(left, a, right, b)| Some(nearly_equal(left, a?, right, b?)));
@@ -116,9 +136,9 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
     let rows = total(record.operations.values().map(|kind| kind.rows));
     let totals: [(&str, Option<u64>, Of); 4] = [
         ("rows", Some(rows), |interval| Some(interval.rows)),
-        ("logical reads", counter(record, "logical_reads"), |interval| interval.logical_reads),
-        ("physical reads", counter(record, "physical_reads"), |interval| interval.physical_reads),
-        ("bytes of redo", counter(record, "redo_bytes"), |interval| interval.redo_bytes),
+        ("logical reads", counter(record, Counter::LogicalReads), |interval| interval.logical_reads),
+        ("physical reads", counter(record, Counter::PhysicalReads), |interval| interval.physical_reads),
+        ("bytes of redo", counter(record, Counter::RedoBytes), |interval| interval.redo_bytes),
     ];
     let check = |(name, counted, of): (&str, Option<u64>, Of)| {
         let counted = counted?;
@@ -149,7 +169,7 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
 /// Little's law at its plainest: sessions can't have been busy for longer than there was time, but for the operation that
 /// each was at when the window began.
 fn time_within_window(record: &Record) -> Option<Recheck> {
-    let window_s = Figures::of(record).window_s?;
+    let window_s = figure::WINDOW_S.of(&Figures::of(record))?;
     let sessions = record.sessions.len() as f64;
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();

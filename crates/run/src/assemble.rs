@@ -9,15 +9,15 @@ use jiff::Timestamp;
 use slob_host::{Device, HostInfo};
 use slob_method::{Arrivals, PlanSeed, Workload};
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record, SavedProbe,
-    SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status, Verification,
-    Window, WorkloadRecord,
+    DbCpu, DeviceRecord, HostRecord, HotSpotRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record,
+    SavedProbe, SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status,
+    ThinkTimeRecord, Verification, Window, WorkloadRecord,
 };
 use slob_spec::{Length, RunSpec};
 
 use crate::RunError;
 use crate::check::{Prepared, arrivals_of, warmup_of};
-use crate::counted::{coarse_latencies, counters, endpoints, events, latencies, uncounted};
+use crate::counted::{endpoints, uncounted};
 use crate::growing::GrowingSeries;
 use crate::losses::Loss;
 use crate::runner::RunContext;
@@ -90,7 +90,8 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let edges = parts.begin.as_ref().zip(parts.end.as_ref());
     let window = window(&parts);
     let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
-    let figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+    let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+    figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
     let endpoints = endpoints(&context.engine.endpoints(), &parts, snapshots);
     let conflicts = conflicts(&parts);
     let mut notes = notes(&parts, &conflicts);
@@ -119,10 +120,9 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         marks: parts.marks.0.clone(),
         until_steady: parts.settling.as_ref().map(Settling::settled),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
-        counters: counters(&figures),
-        latencies: latencies(&figures),
-        coarse_latencies: coarse_latencies(&figures),
-        events: events(&figures),
+        counters: figures.counters,
+        latencies: figures.latencies,
+        events: figures.events,
         endpoints,
         db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
@@ -237,36 +237,20 @@ pub(crate) fn workload_record(spec: &RunSpec, workload: &Workload, seed: PlanSee
         warmup_s: warmup_of(spec).as_secs_f64(),
         seed: seed.seed,
         nonce: seed.nonce,
-        hot_spot: hot_spot.map(|hot| {
-            let last = hot.first + hot.blocks - 1;
-            format!("blocks {} to {last} on {}", hot.first, every_nth(hot.every))
+        hot_spot: hot_spot.map(|hot| HotSpotRecord {
+            first_block: hot.first,
+            blocks: hot.blocks,
+            every: hot.every.get(),
         }),
         rate_per_s: arrivals.map(|arrivals| arrivals.per_second.get()),
         arrivals: arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
         hot_schema_every: workload.hot_schema_every.map(NonZeroU32::get),
-        think_time: think.map(|think| {
-            let seconds = |us: u32| f64::from(us) / 1e6;
-            format!(
-                "{} to {} s after {}",
-                seconds(think.min_us),
-                seconds(think.max_us),
-                every_nth(think.every)
-            )
+        think_time: think.map(|think| ThinkTimeRecord {
+            every: think.every.get(),
+            min_us: think.min_us,
+            max_us: think.max_us,
         }),
     }
-}
-
-/// 'every operation', 'every 2nd operation', 'every 11th operation'.
-fn every_nth(every: NonZeroU32) -> String {
-    let n = every.get();
-    let ending = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    if n == 1 { "every operation".into() } else { format!("every {n}{ending} operation") }
 }
 
 fn load(prepared: &Prepared) -> Option<LoadRecord> {
@@ -304,9 +288,9 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 schema: prepared.homes[end.session as usize].get(),
                 endpoint: several.then_some(end.endpoint as u32),
                 before_window: Some(end.totals.before_window),
-                selects: end.totals.selects,
-                updates: end.totals.updates,
-                scans: end.totals.scans,
+                selects: end.totals.operations.selects,
+                updates: end.totals.operations.updates,
+                scans: end.totals.operations.scans,
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuTimes, Device, DeviceCounters, ProcessCpu, ProcessIo};
-use slob_record::{CpuSplit, DeviceUse, Interval};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, ProcessIo};
+use slob_record::Interval;
+use slob_stats::Merge;
 
 /// How long the database may take to answer before a sample goes without its figures: a server that is not heard of any
 /// more must not hold up the run's timeline.
@@ -45,8 +46,8 @@ pub(crate) struct Sample {
     pub(crate) snapshot_error: Option<String>,
     pub(crate) host_cpu: Option<CpuTimes>,
     /// Of each process of the server.
-    pub(crate) db_cpu: Option<BTreeMap<u32, ProcessCpu>>,
-    pub(crate) client_cpu: Option<ProcessCpu>,
+    pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
+    pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
     pub(crate) device: Option<DeviceCounters>,
 }
@@ -119,15 +120,11 @@ impl Sampler {
     }
 
     /// The CPU of the server's processes. One that has just ended can't be read; it is left out.
-    fn db_cpu(&self) -> Option<BTreeMap<u32, ProcessCpu>> {
+    fn db_cpu(&self) -> Option<BTreeMap<u32, CpuSplit>> {
         let pids = self.ask(|engine| engine.processes()).ok()??;
         let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
         Some(pids.into_iter().filter_map(cpu).collect())
     }
-}
-
-fn split(cpu: &ProcessCpu) -> CpuSplit {
-    CpuSplit { user_s: cpu.user_s, system_s: cpu.system_s }
 }
 
 impl Sample {
@@ -137,16 +134,14 @@ impl Sample {
         let (later, earlier) = (self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?);
         let mut sum = CpuSplit::default();
         for (pid, cpu) in later {
-            let used = earlier.get(pid).map_or_else(|| split(cpu), |before| split(&cpu.since(before)));
-            sum.user_s += used.user_s;
-            sum.system_s += used.system_s;
+            sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
         }
         Some(sum)
     }
 
     /// CPU time of this program since an earlier sample.
     pub(crate) fn client_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
-        Some(split(&self.client_cpu.as_ref()?.since(earlier.client_cpu.as_ref()?)))
+        Some(self.client_cpu?.since(&earlier.client_cpu?))
     }
 
     /// What the device did between two samples.
@@ -166,21 +161,8 @@ impl Sample {
             sampled_s: Some((self.taken - earlier.taken).as_secs_f64()),
             host_cpu: self.host_cpu.zip(earlier.host_cpu).map(|(later, earlier)| later.since(&earlier)),
             db_cpu: self.db_cpu_since(earlier),
-            device: self.device_since(earlier).map(device_use),
+            device: self.device_since(earlier).map(|counters| counters.used),
             ..Interval::default()
         }
-    }
-}
-
-fn device_use(counters: DeviceCounters) -> DeviceUse {
-    DeviceUse {
-        reads: counters.reads,
-        read_bytes: counters.read_bytes,
-        read_time_ms: counters.read_time_ms,
-        writes: counters.writes,
-        write_bytes: counters.write_bytes,
-        write_time_ms: counters.write_time_ms,
-        busy_ms: counters.busy_ms,
-        weighted_ms: counters.weighted_ms,
     }
 }

@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
+use slob_measure::{OpCounts, OpKind};
 use slob_method::{Action, Batch, Op};
-use slob_record::{Interval, KeptOperation, KindRecord, OpKind};
+use slob_record::{Interval, KeptOperation, KindRecord};
 use slob_stats::Merge;
 
 const SHARDS: usize = 16;
@@ -98,9 +99,8 @@ pub(crate) struct Place {
 pub(crate) struct SessionTotals {
     /// Operations that ended before the window.
     pub(crate) before_window: u64,
-    pub(crate) selects: u64,
-    pub(crate) updates: u64,
-    pub(crate) scans: u64,
+    /// Operations that ended within it, and their figures.
+    pub(crate) operations: OpCounts,
     pub(crate) rows: u64,
     pub(crate) busy_ns: u64,
     pub(crate) max_ns: Option<u64>,
@@ -287,11 +287,7 @@ impl Shard {
 
     fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
         let interval = self.seconds.entry(second).or_default();
-        match kind {
-            OpKind::Select => interval.ops.selects += 1,
-            OpKind::Update => interval.ops.updates += 1,
-            OpKind::Scan => interval.ops.scans += 1,
-        }
+        interval.ops.count(kind);
         interval.rows += done.rows;
         interval.latency.record(done.duration_ns);
         response_ns.into_iter().for_each(|ns| interval.response.record(ns));
@@ -312,11 +308,7 @@ impl SessionTotals {
     }
 
     fn add(&mut self, kind: OpKind, done: &OpOutcome) {
-        match kind {
-            OpKind::Select => self.selects += 1,
-            OpKind::Update => self.updates += 1,
-            OpKind::Scan => self.scans += 1,
-        }
+        self.operations.count(kind);
         self.rows += done.rows;
         self.busy_ns += done.duration_ns;
         self.max_ns = self.max_ns.max(Some(done.duration_ns));
@@ -345,7 +337,7 @@ mod tests {
         let mut totals = SessionTotals::default();
         tally.add(Place { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
-        assert_eq!((totals.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
+        assert_eq!((totals.operations.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
         assert_eq!(totals.before_window, 1);
         assert_eq!(tally.window()[&OpKind::Select].operations, 2);
         assert_eq!(tally.window_of_endpoint(1), tally.window());

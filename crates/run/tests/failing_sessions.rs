@@ -11,8 +11,9 @@ use slob_engine::{
     Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, OpOutcome, OpenSpec, Outcome, Purpose,
     SchemaState, Server, Session, SessionPlan, Slice, Snapshot, null,
 };
+use slob_measure::OpKind;
 use slob_method::{Batch, RowView, SchemaNo, Table};
-use slob_record::{OpKind, Record, Status};
+use slob_record::{Record, Status};
 use slob_run::{RunContext, RunError, RunEvent, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, Table as Parameters};
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use slob_engine::{Engine, OpenSpec, Purpose, null};
-use slob_record::{OpKind, Record, Status, read_record};
+use slob_measure::{Counter, OpKind};
+use slob_record::{Record, Status, read_record};
 use slob_run::{RunContext, RunError, RunErrorKind, RunEvent, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, Table};
 
@@ -90,7 +91,7 @@ fn a_work_loop_is_carried_out_to_the_last_operation() {
     }
     assert_eq!(record.operations[&OpKind::Update].operations, 6 * 730);
     assert_eq!(record.operations[&OpKind::Update].latency.count(), 6 * 730);
-    assert_eq!(record.counters["commits"], 6 * 730);
+    assert_eq!(record.counters.get(Counter::Commits), Some(6 * 730));
     let in_series: u64 = record.series.points().filter_map(|point| Some(point.value?.ops.total())).sum();
     assert_eq!(in_series, 6000);
 }
@@ -105,7 +106,7 @@ fn a_window_is_as_long_as_asked_for_and_the_warm_up_is_not_in_it() {
     assert!(measured < whole, "{measured} operations in the window, {whole} in all");
     // What the operations say and what the engine counted are two ways to the same figure.
     let rows = record.operations[&OpKind::Select].rows;
-    let counted = record.counters["rows_read"];
+    let counted = record.counters.get(Counter::RowsRead).unwrap();
     assert!(rows.abs_diff(counted) * 20 <= rows, "{rows} rows seen, {counted} counted");
     let sum: u64 = record.sessions.iter().map(|session| session.selects).sum();
     assert_eq!(sum, measured);

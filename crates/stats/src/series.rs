@@ -21,6 +21,24 @@ impl Merge for u64 {
     }
 }
 
+/// An amount, such as seconds: the sum of both.
+impl Merge for f64 {
+    fn merge(&mut self, later: &Self) {
+        *self += later;
+    }
+}
+
+/// What is known on both sides together, or what is known on one.
+impl<T: Merge + Clone> Merge for Option<T> {
+    fn merge(&mut self, later: &Self) {
+        match (self.as_mut(), later) {
+            (Some(value), Some(later)) => value.merge(later),
+            (None, Some(later)) => *self = Some(later.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
 impl Merge for Histogram {
     fn merge(&mut self, later: &Self) {
         Histogram::merge(self, later);

@@ -159,7 +159,7 @@ impl Engine for SqliteEngine {
             (LatencyKind::PhysicalWrite, io.page_writes.ns),
             (LatencyKind::RedoSync, io.log_syncs.ns),
         ];
-        Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events, ..Figures::default() }))
+        Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events }))
     }
 
     fn read_rows(

@@ -38,10 +38,9 @@ pub(super) fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
             && !text.starts_with("->")
             && let Some(open) = tables.last_mut()
         {
-            let cells = cells(text, &open.columns);
-            let is_statement = !is_sql || cells.iter().any(|cell| crate::extract::is_id(cell));
             // The text of a statement knows no columns.
-            let cells = if is_statement { cells } else { vec![line.text.clone()] };
+            let has_columns = !is_sql || text.split(' ').any(crate::extract::is_id);
+            let cells = if has_columns { cells(text, &open.columns) } else { vec![line.text.clone()] };
             open.table.rows.push(Row { line: line.number, cells });
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use counters::DeviceCounters;
+pub use counters::{DeviceCounters, DeviceUse};
 pub use disk::Disk;
 
 use crate::HostError;
@@ -105,7 +105,7 @@ impl Device {
         if self.disks.iter().all(|disk| disk.id == *top) {
             return None;
         }
-        let read = |disk: &Disk| disk.id.counters_in(roots).ok().map(|counters| counters.read_bytes);
+        let read = |disk: &Disk| disk.id.counters_in(roots).ok().map(|counters| counters.used.read_bytes);
         self.disks.iter().map(read).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
     }
 
@@ -138,7 +138,7 @@ mod tests {
         file.write_all(&vec![0xa5; 4 << 20]).unwrap();
         file.sync_all().unwrap();
         let interval = device.counters().unwrap().unwrap().since(&before).unwrap();
-        assert!(interval.write_bytes >= 4 << 20 && interval.writes >= 1, "{interval:?}");
+        assert!(interval.used.write_bytes >= 4 << 20 && interval.used.writes >= 1, "{interval:?}");
         assert_eq!(device.disk_counters().unwrap().len(), device.disks.len());
     }
 

@@ -1,16 +1,17 @@
 //! The figure that a table shows.
 
 use crate::analysis::Run;
+use crate::figure::{self, Figure};
 use crate::info;
 
-pub(super) const READS: &str = "physical_reads_per_s";
-pub(super) const WRITES: &str = "physical_writes_per_s";
+pub(super) const READS: &str = figure::PHYSICAL_READS_PER_S.name;
+pub(super) const WRITES: &str = figure::PHYSICAL_WRITES_PER_S.name;
 pub(super) const READ_REQUESTS: &str = "physical_read_requests_per_s";
 pub(super) const WRITE_REQUESTS: &str = "physical_write_requests_per_s";
 /// Reads as `awr_info` has them: every run knows these, but not whether they are blocks or requests.
 pub(super) const PREADS: &str = "PREADS";
 pub(super) const PWRITES: &str = "PWRITES";
-/// Bytes, as in SLOB.R; the columns of `slob info` have megabytes.
+/// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
 pub(super) const REDO: &str = "redo_bytes_per_s";
 
 /// The figure that a table shows.
@@ -24,8 +25,8 @@ pub enum Metric {
     Writes,
     /// Physical reads and writes per second.
     ReadWrite,
-    /// A column of `slob info`.
-    Column(&'static info::Column),
+    /// A figure of `slob info`.
+    Figure(&'static Figure),
 }
 
 /// There is no metric of that name.
@@ -80,7 +81,7 @@ impl Counted {
 }
 
 impl Metric {
-    /// By its name: `reads`, `redo`, `writes`, `read-write`, or a column of `slob info` that holds numbers.
+    /// By its name: `reads`, `redo`, `writes`, `read-write`, or a figure of `slob info`.
     ///
     /// # Errors
     /// If there is none of that name, with those like it.
@@ -90,7 +91,7 @@ impl Metric {
             "redo" => Ok(Self::Redo),
             "writes" => Ok(Self::Writes),
             "read-write" => Ok(Self::ReadWrite),
-            _ => info::column(name).filter(|column| !column.is_text()).map(Self::Column).ok_or_else(|| {
+            _ => figure::named(name).map(Self::Figure).ok_or_else(|| {
                 let near = info::near_columns(name).join(", ");
                 let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
                 UnknownMetric { name: name.to_owned(), near }
@@ -106,16 +107,16 @@ impl Metric {
             Self::Redo => "bytes of redo per second".to_owned(),
             Self::Writes => format!("physical writes per second ({counted})"),
             Self::ReadWrite => format!("physical reads and writes per second ({counted})"),
-            Self::Column(column) if column.unit.is_empty() => column.name.to_owned(),
-            Self::Column(column) => format!("{} ({})", column.name, column.unit),
+            Self::Figure(figure) if figure.unit.is_empty() => figure.name.to_owned(),
+            Self::Figure(figure) => format!("{} ({})", figure.name, figure.unit),
         }
     }
 
     /// The words for more and for less of it.
     pub(super) fn words_of_change(&self) -> [&'static str; 2] {
         match self {
-            Self::Column(column) if column.unit == "us" || column.unit == "s" => ["longer", "shorter"],
-            Self::Column(column) if !column.unit.contains('/') => ["higher", "lower"],
+            Self::Figure(figure) if figure.unit == "us" || figure.unit == "s" => ["longer", "shorter"],
+            Self::Figure(figure) if !figure.unit.contains('/') => ["higher", "lower"],
             _ => ["faster", "slower"],
         }
     }
@@ -128,7 +129,7 @@ impl Metric {
             Self::Redo => vec![REDO],
             Self::Writes => vec![writes],
             Self::ReadWrite => vec![reads, writes],
-            Self::Column(column) => vec![column.name],
+            Self::Figure(figure) => vec![figure.name],
         }
     }
 }

@@ -8,19 +8,19 @@ use slob_awr::info::{Head, Named, Row};
 use super::Run;
 use super::metric::{PREADS, PWRITES, READ_REQUESTS, READS, REDO, WRITE_REQUESTS, WRITES};
 use super::model::Volume;
-use crate::info::awr_column_name;
+use crate::info::{AWR_COLUMNS, Column};
 
 /// The run of a row, by SLOB.R's rules, with its FILE as the label. Whether its PREADS are blocks or requests the row does
 /// not say.
 #[must_use]
 pub fn run_of_row(row: &Row) -> Run {
-    let named = |head: Head| match head {
+    let name = |head: Head, column: Column| match head {
         Head::Reads => PREADS,
         Head::Writes => PWRITES,
-        head => awr_column_name(head),
+        _ => column.name(),
     };
-    let known = |head: Head| Some((named(head).to_owned(), row.figure(head)?));
-    let mut figures: BTreeMap<String, f64> = Head::ALL.into_iter().filter_map(known).collect();
+    let known = |(head, column): (Head, Column)| Some((name(head, column).to_owned(), row.figure(head)?));
+    let mut figures: BTreeMap<String, f64> = AWR_COLUMNS.into_iter().filter_map(known).collect();
     if let Some(mib) = row.figure(Head::RedoMib) {
         figures.insert(REDO.to_owned(), mib * 1_048_576.0);
     }

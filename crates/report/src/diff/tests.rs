@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture;
-use crate::text::WIDTH;
+use crate::page::WIDTH;
+use slob_measure::{Counter, LatencyKind};
 
 /// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
 fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
@@ -10,9 +11,8 @@ fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
     let select = record.operations.values_mut().next().unwrap();
     (select.operations, select.rows) = (operations, operations * 64);
     select.latency = fixture::spread(operations, latency_ns);
-    for value in record.counters.values_mut() {
-        *value = (*value as f64 * rate) as u64;
-    }
+    let counters = record.counters.iter().map(|(counter, value)| (counter, (value as f64 * rate) as u64));
+    record.counters = counters.collect();
     record
 }
 
@@ -58,8 +58,8 @@ fn groups_within_noise() {
 fn equal_bounds_of_buckets_are_not_no_noise() {
     let coarse = |mut runs: Vec<Record>| {
         for record in &mut runs {
-            let total = slob_record::WaitTotal { waits: 1000, time_us: 140_000 };
-            record.coarse_latencies.insert("physical_read".into(), total);
+            let total = slob_measure::WaitTotal { waits: 1000, time_us: 140_000 };
+            fixture::with_exact(record, LatencyKind::PhysicalRead, total);
         }
         runs
     };
@@ -86,7 +86,7 @@ fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
 #[test]
 fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
     let mut second = group("b", &[1.01, 0.99]);
-    second[0].counters.remove("physical_reads");
+    fixture::uncounted(&mut second[0], Counter::PhysicalReads);
     let diff = Diff::of(&group("a", &[1.0, 1.03]), &second, 0.95).unwrap();
     let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
     assert!(reads.second.is_some() && reads.comparison.is_none());
@@ -110,7 +110,8 @@ fn no_line_is_wider_than_the_page() {
     let mut second = group("b", &[1.01, 0.99, 1.5, 0.5, 2.0]);
     for record in &mut second {
         record.server.settings[0].value = "x".repeat(200);
-        record.counters.values_mut().for_each(|value| *value = value.saturating_mul(1_000));
+        let counters = record.counters.iter().map(|(counter, value)| (counter, value.saturating_mul(1_000)));
+        record.counters = counters.collect();
     }
     for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![fixture::failed_run()], &second)] {
         let text = Diff::of(first, second, 0.95).unwrap().text();

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use slob_record::{KeptOperation, KindRecord, OpKind, Record};
+use slob_measure::OpKind;
+use slob_record::{KeptOperation, KindRecord, Record};
 use slob_stats::{Histogram, nearest_rank};
 
 use crate::sums::total;

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use slob_record::{KeptOperation, OpKind};
+use slob_measure::{Counter, OpKind};
+use slob_record::KeptOperation;
 use slob_stats::Histogram;
 
 use super::*;
@@ -65,7 +66,8 @@ fn a_run_that_failed_before_its_window_has_nothing_that_disagrees() {
 #[test]
 fn a_counter_that_was_changed_shows_in_what_else_counted_it() {
     let mut record = fixture::direct_read_run();
-    *record.counters.get_mut("physical_reads").unwrap() *= 2;
+    let reads = record.counters.get(Counter::PhysicalReads).unwrap();
+    record.counters.set(Counter::PhysicalReads, 2 * reads);
     let told = disagreements(&record).join("\n");
     assert!(told.contains("physical reads") && told.contains("timed"), "{told}");
     let mut record = fixture::direct_read_run();

@@ -2,16 +2,16 @@
 
 mod pair;
 
-use slob_record::{OpKind, Record};
+use slob_measure::{Counter, OpKind};
+use slob_record::Record;
 
 use self::pair::Pair;
 pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{
-    COMMITS, LOGICAL_READS, PHYSICAL_READS, counter, db_time_s, operations, physical_read_bytes,
-};
-use crate::figures::{Figures, all_operations};
+use crate::counters::{counter, db_time_s, operations, physical_read_bytes};
+use crate::figure::Figures;
 use crate::format::percent;
+use crate::latencies::all_operations;
 use crate::sums::total;
 use crate::window::operations_within_and_touching;
 
@@ -20,8 +20,9 @@ const DEVICE_BYTES: &str = "bytes read by the device";
 /// Above this difference the device's further reads are pointed out.
 const OTHERS_READS_PERCENT: f64 = 5.0;
 
-pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
-    if figures.window_s.is_none() {
+pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+    let record = figures.record;
+    if !figures.is_measured() {
         return Verdict::unknown(Question::Accounted, NO_WINDOW);
     }
     let (independent, own) = (independent_pairs(record), own_pairs(record));
@@ -97,17 +98,18 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
     let edge_blocks = sessions * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
     let rows = total(record.operations.values().map(|kind| kind.rows));
-    let logical = counter(record, LOGICAL_READS).map(|logical| {
+    let logical = counter(record, Counter::LogicalReads).map(|logical| {
         // Pages of indexes, and the second visit that a change takes, come on top of the rows.
         Pair::new(Rule::AtLeast, ("logical reads", logical), ("rows of operations", rows), edge_blocks)
     });
     let updates = operations(record).and_then(|kinds| kinds.get(&OpKind::Update).copied());
-    let commits =
-        counter(record, COMMITS).zip(updates.filter(|updates| *updates > 0)).map(|(commits, updates)| {
+    let commits = counter(record, Counter::Commits).zip(updates.filter(|updates| *updates > 0)).map(
+        |(commits, updates)| {
             // Servers count transactions that only read, and other sessions', as commits too.
             let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
             Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), sessions)
-        });
+        },
+    );
     [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
 }
 
@@ -124,7 +126,8 @@ fn largest_operation(record: &Record) -> f64 {
 /// the device are others' reads, less is a cache between. Where the page cache takes part they may differ by any
 /// amount: then they are shown and not judged here but by the first verdict.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
-    let Some(bytes) = physical_read_bytes(record).filter(|_| counter(record, PHYSICAL_READS) != Some(0))
+    let Some(bytes) =
+        physical_read_bytes(record).filter(|_| counter(record, Counter::PhysicalReads) != Some(0))
     else {
         return Vec::new();
     };
@@ -139,7 +142,7 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         // from others', but its own counters leave none out.
         let others_known = !record.server.embedded || process.as_ref().is_some_and(Pair::agrees);
         let strict = if others_known { Rule::AtLeast } else { Rule::Equal };
-        let read = (DEVICE_BYTES, counters.read_bytes);
+        let read = (DEVICE_BYTES, counters.used.read_bytes);
         Pair::new(rule(strict), read, ("bytes of physical reads", bytes), edge_bytes)
     });
     process.into_iter().chain(device).collect()

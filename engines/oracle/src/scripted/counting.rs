@@ -32,8 +32,8 @@ fn a_snapshot_is_put_together_from_the_views() {
     assert_eq!(figures.counters.get(Counter::RedoBytes), Some(4096));
     assert_eq!(figures.counters.get(Counter::PhysicalReadTimeNs), Some(900_000));
     assert_eq!(figures.counters.get(Counter::Commits), None, "the script does not say");
-    assert_eq!(figures.latencies[&LatencyKind::PhysicalRead].count(), 7);
-    assert_eq!(figures.coarse[&LatencyKind::PhysicalRead].time_us, 900);
+    let reads = figures.latencies.get(LatencyKind::PhysicalRead).unwrap();
+    assert_eq!((reads.histogram.count(), reads.exact.unwrap().time_us), (7, 900));
     assert_eq!(figures.events.len(), 4);
     assert_eq!(figures.events.iter().filter(|event| event.background).count(), 2);
     script.fails("SELECT 1 AS instance_number, name, SUM(value)", 942);

@@ -1,11 +1,12 @@
 //! Cumulative distribution of latencies, with the tail spread out.
 
-use slob_record::{OpKind, Record};
+use slob_measure::{LatencyKind, OpKind};
+use slob_record::Record;
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
-use crate::counters::{PHYSICAL_READ, REDO_SYNC, latency};
-use crate::figures::percentile_us;
+use crate::counters::latency;
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::latencies::percentile_us;
 
 /// Points for each tenfold of what is left above: the scale is that of HdrHistogram's percentile plots.
 const POINTS_PER_DECADE: u32 = 24;
@@ -39,10 +40,13 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
     let operations = kinds.iter().filter_map(|(kind, name, colour)| {
         Some((*name, *colour, Stroke::Solid, &record.operations.get(kind)?.latency))
     });
-    let measured = [(PHYSICAL_READ, "physical read", Colour::Device), (REDO_SYNC, "redo sync", Colour::Redo)];
+    let measured = [
+        (LatencyKind::PhysicalRead, "physical read", Colour::Device),
+        (LatencyKind::RedoSync, "redo sync", Colour::Redo),
+    ];
     let measured = measured
         .iter()
-        .filter_map(|(key, name, colour)| Some((*name, *colour, Stroke::Dotted, latency(record, key)?)));
+        .filter_map(|(key, name, colour)| Some((*name, *colour, Stroke::Dotted, latency(record, *key)?)));
     let all: Vec<_> =
         operations.chain(measured).filter(|(_, _, _, histogram)| !histogram.is_empty()).collect();
     let most = all.iter().map(|(_, _, _, histogram)| histogram.count()).max().unwrap_or(0);

@@ -2,8 +2,8 @@
 
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 use super::timeline::{Timeline, has_any};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 
 /// Operations per second by kind, with the log that they wrote.
 pub(super) fn chart(record: &Record) -> Chart {
@@ -20,7 +20,7 @@ pub(super) fn chart(record: &Record) -> Chart {
 
 fn drawing(record: &Record) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
-    let kind = |of: fn(&slob_record::OpCounts) -> u64| time.per_second(|interval| of(&interval.ops) as f64);
+    let kind = |of: fn(&slob_measure::OpCounts) -> u64| time.per_second(|interval| of(&interval.ops) as f64);
     let kinds = [
         ("SELECT", Colour::Reads, kind(|ops| ops.selects)),
         ("UPDATE", Colour::Updates, kind(|ops| ops.updates)),

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use slob_measure::LatencyKind;
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use super::heat_map::{low_edge_ns, rows};
-use crate::counters::{PHYSICAL_READ, latency};
-use crate::figures::is_coarse;
+use crate::counters::latency;
 use crate::format::{count, duration_us, percent};
+use crate::html::plot::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::latencies::is_coarse;
 
 /// How many physical reads took how long.
 pub(super) fn chart(record: &Record) -> Chart {
-    let (about, source) = if is_coarse(record, PHYSICAL_READ) {
+    let (about, source) = if is_coarse(record, LatencyKind::PhysicalRead) {
         (
             "Physical reads of the window by the upper bound of the bucket that the database sorts each into.",
             "the database's own histogram of its waits",
@@ -37,7 +38,7 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
     if record.window.is_none() {
         return super::absent("the run ended before its measured window");
     }
-    let Some(histogram) = latency(record, PHYSICAL_READ) else {
+    let Some(histogram) = latency(record, LatencyKind::PhysicalRead) else {
         return super::absent("this database does not measure its single reads, or there were none");
     };
     let bars = Bars {
@@ -73,13 +74,14 @@ fn bars(histogram: &Histogram) -> Vec<Bar> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use slob_measure::Counter;
 
     #[test]
     fn bars_hold_all_reads_and_touch() {
         let record = fixture::direct_read_run();
-        let bars = bars(&record.latencies["physical_read"]);
+        let bars = bars(&record.latencies.get(LatencyKind::PhysicalRead).unwrap().histogram);
         let sum: f64 = bars.iter().map(|bar| bar.length).sum();
-        assert_eq!(sum, record.counters["physical_reads"] as f64);
+        assert_eq!(sum, record.counters.get(Counter::PhysicalReads).unwrap() as f64);
         let (first, second) = (&bars[0], &bars[1]);
         assert!((first.at + first.width / 2.0 - (second.at - second.width / 2.0)).abs() < 1e-12);
     }

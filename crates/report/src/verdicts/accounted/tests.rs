@@ -1,8 +1,9 @@
 use super::*;
 use crate::fixture::{self, with_device_read_share};
+use slob_measure::Counters;
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 #[test]
@@ -16,8 +17,8 @@ fn a_sound_run_is_accounted_for() {
 #[test]
 fn a_pair_that_disagrees_is_named_with_its_numbers() {
     let mut record = fixture::update_run();
-    let commits = record.counters[COMMITS];
-    record.counters.insert(COMMITS.into(), commits / 2);
+    let commits = record.counters.get(Counter::Commits).unwrap();
+    record.counters.set(Counter::Commits, commits / 2);
     let verdict = verdict(&record);
     assert_eq!(verdict.answer, Answer::Doubt);
     assert!(verdict.sentence.contains("commits of the database"), "{verdict:?}");
@@ -27,8 +28,8 @@ fn a_pair_that_disagrees_is_named_with_its_numbers() {
 #[test]
 fn servers_may_count_more_commits_than_updates() {
     let mut record = fixture::update_run();
-    let commits = record.counters[COMMITS];
-    record.counters.insert(COMMITS.into(), commits * 2);
+    let commits = record.counters.get(Counter::Commits).unwrap();
+    record.counters.set(Counter::Commits, commits * 2);
     assert_eq!(verdict(&record).answer, Answer::Doubt);
     record.server.embedded = false;
     assert_eq!(verdict(&record).answer, Answer::Good);
@@ -38,7 +39,7 @@ fn servers_may_count_more_commits_than_updates() {
 fn fewer_logical_reads_than_rows_can_not_be() {
     let mut record = fixture::direct_read_run();
     let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
-    record.counters.insert(LOGICAL_READS.into(), rows / 2);
+    record.counters.set(Counter::LogicalReads, rows / 2);
     let verdict = verdict(&record);
     assert!(verdict.sentence.contains("logical reads"), "{verdict:?}");
     assert_eq!(verdict.answer, Answer::Doubt);
@@ -92,7 +93,7 @@ fn lost_operations_of_a_session_are_seen() {
 #[test]
 fn without_the_databases_counters_there_is_nothing_independent() {
     let mut record = fixture::direct_read_run();
-    record.counters.clear();
+    record.counters = Counters::default();
     assert_eq!(verdict(&record).answer, Answer::Unknown);
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
 }
@@ -102,7 +103,8 @@ fn a_scan_at_each_edge_of_a_window_is_no_disagreement() {
     let mut record = fixture::direct_read_run();
     with_device_read_share(&mut record, 0.98);
     record.workload.scan_pct = 10;
-    let blocks = record.counters["physical_reads"] / u64::from(record.workload.sessions()) / 20;
+    let blocks =
+        record.counters.get(Counter::PhysicalReads).unwrap() / u64::from(record.workload.sessions()) / 20;
     record.load.as_mut().unwrap().scan_blocks = blocks;
     assert_eq!(verdict(&record).answer, Answer::Good, "{:?}", verdict(&record));
     record.workload.scan_pct = 0;

@@ -1,9 +1,10 @@
 use super::*;
 use crate::fixture::{self, with_device_read_share};
 use rstest::rstest;
+use slob_measure::{Latencies, LatencyKind, WaitTotal};
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 /// Of a server whose reads go through the page cache.
@@ -76,7 +77,7 @@ fn a_loop_device_through_the_page_cache_is_never_good() {
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     device.device.cached_below = true;
     device.device.top.as_mut().unwrap().name = "loop0".into();
-    let all = device.counters.unwrap().read_bytes;
+    let all = device.counters.unwrap().used.read_bytes;
     let cases = [
         (None, Answer::Doubt, "loop0 reads the file behind it through the page cache"),
         (Some(1.0), Answer::Doubt, "need not have come from a disk"),
@@ -99,19 +100,22 @@ fn disks_that_read_less_than_the_device_on_top_are_seen_without_a_loop_device() 
     let mut record = fixture::direct_read_run();
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     let counters = device.counters.as_mut().unwrap();
-    counters.disk_read_bytes = Some(counters.read_bytes / 4);
+    counters.disk_read_bytes = Some(counters.used.read_bytes / 4);
     let found = verdict(&record);
     assert_eq!(found.answer, Answer::Bad);
     assert!(found.sentence.contains("a cache between it and the disks"), "{found:?}");
     let figures = Figures::of(&record);
-    let (all, own) = (figures.device.reads_per_s.unwrap(), figures.device.database_reads_per_s.unwrap());
+    let (all, own) = (
+        figure::DEVICE_READS_PER_S.of(&figures).unwrap(),
+        figure::DATABASE_READS_PER_S.of(&figures).unwrap(),
+    );
     assert!((own - all / 4.0).abs() < 1.0, "{own} of {all}");
 }
 
 /// Updates of data that fit into the buffer cache.
 fn cached_updates() -> Record {
     let mut record = fixture::update_run();
-    record.counters.insert(PHYSICAL_READS.into(), 1000);
+    record.counters.set(Counter::PhysicalReads, 1000);
     record.client_io.as_mut().unwrap().read_bytes = 1000 * u64::from(record.server.block_bytes);
     record
 }
@@ -126,24 +130,24 @@ fn a_run_that_writes_is_no_cached_test() {
     assert!(found.sentence.contains("99.98 % hit the buffer cache"), "{found:?}");
     record.client_io.as_mut().unwrap().read_bytes = 0;
     assert_eq!(verdict(&record).answer, Answer::Doubt);
-    record.counters.insert(PHYSICAL_READS.into(), 0);
+    record.counters.set(Counter::PhysicalReads, 0);
     assert_eq!(verdict(&record).answer, Answer::Good);
 }
 
 #[test]
 fn either_redo_or_time_makes_a_load_of_writes() {
     let mut record = cached_updates();
-    record.counters.insert("redo_bytes".into(), 59_000_000);
-    record.latencies.clear();
+    record.counters.set(Counter::RedoBytes, 59_000_000);
+    record.latencies = Latencies::default();
     assert!(is_cached_test(&record, &Figures::of(&record)));
-    record.counters.insert("redo_bytes".into(), 61_000_000);
+    record.counters.set(Counter::RedoBytes, 61_000_000);
     assert!(!is_cached_test(&record, &Figures::of(&record)));
-    record.counters.remove("redo_bytes");
+    fixture::uncounted(&mut record, Counter::RedoBytes);
     assert!(is_cached_test(&record, &Figures::of(&record)));
-    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+    let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     let mut with_share = |share: f64| {
         let each_ns = (share * db_time_ns / 1.08 / 10_000.0) as u64;
-        record.latencies.insert("physical_write".into(), fixture::spread(10_000, each_ns));
+        record.latencies.set(LatencyKind::PhysicalWrite, fixture::spread(10_000, each_ns));
         is_cached_test(&record, &Figures::of(&record))
     };
     assert!(with_share(0.08) && !with_share(0.12));
@@ -154,18 +158,17 @@ fn either_redo_or_time_makes_a_load_of_writes() {
 fn what_a_servers_own_processes_write_is_no_part_of_db_time() {
     let mut record = cached_updates();
     record.server.embedded = false;
-    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
-    record.latencies.clear();
-    record
-        .latencies
-        .insert("physical_write".into(), fixture::spread(10_000, (1.4 * db_time_ns / 10_800.0) as u64));
+    let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
+    record.latencies = Latencies::default();
+    let writes_alone = fixture::spread(10_000, (1.4 * db_time_ns / 10_800.0) as u64);
+    record.latencies.set(LatencyKind::PhysicalWrite, writes_alone);
     let said = |record: &Record| writes(record, &Figures::of(record)).unwrap();
     assert_eq!(said(&record), "63.4 MB/s of redo");
     let mut syncs = slob_stats::Histogram::new();
     syncs.record_n(1_024_000, 1000);
-    record.latencies.insert("redo_sync".into(), syncs);
+    record.latencies.set(LatencyKind::RedoSync, syncs);
     let time_us = (0.25 * db_time_ns / 1e3) as u64;
-    record.coarse_latencies.insert("redo_sync".into(), slob_record::WaitTotal { waits: 1000, time_us });
+    fixture::with_exact(&mut record, LatencyKind::RedoSync, WaitTotal { waits: 1000, time_us });
     assert_eq!(said(&record), "63.4 MB/s of redo, 25.0 % of DB time for redo syncs");
 }
 
@@ -187,22 +190,22 @@ fn without_a_device_the_process_is_asked_if_the_database_is_in_it() {
 #[test]
 fn a_cached_test_is_a_good_one() {
     let mut record = buffered(0.1);
-    record.counters.insert(PHYSICAL_READS.into(), 1000);
-    record.counters.insert(LOGICAL_READS.into(), 1_000_000);
+    record.counters.set(Counter::PhysicalReads, 1000);
+    record.counters.set(Counter::LogicalReads, 1_000_000);
     let hits = verdict(&record);
     assert_eq!(hits.answer, Answer::Good);
     assert!(hits.sentence.contains("99.9 % of 1,000,000 block visits"), "{hits:?}");
-    record.counters.insert(PHYSICAL_READS.into(), 0);
-    record.counters.remove(LOGICAL_READS);
+    record.counters.set(Counter::PhysicalReads, 0);
+    fixture::uncounted(&mut record, Counter::LogicalReads);
     assert_eq!(verdict(&record).answer, Answer::Good);
-    record.counters.insert(LOGICAL_READS.into(), 0);
+    record.counters.set(Counter::LogicalReads, 0);
     assert_eq!(verdict(&record).answer, Answer::Unknown);
 }
 
 #[test]
 fn what_is_not_counted_is_not_judged() {
     let mut record = fixture::direct_read_run();
-    record.counters.remove(PHYSICAL_READS);
+    fixture::uncounted(&mut record, Counter::PhysicalReads);
     assert!(verdict(&record).sentence.contains("does not count"));
     assert_eq!(verdict(&record).answer, Answer::Unknown);
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);

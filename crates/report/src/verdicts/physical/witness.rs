@@ -29,7 +29,7 @@ impl Witness {
         let counters = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters);
         let places = [
             (Place::Process, own_read_bytes(record)),
-            (Place::Device, counters.map(|counters| counters.read_bytes)),
+            (Place::Device, counters.map(|counters| counters.used.read_bytes)),
             (Place::Disks, counters.and_then(|counters| counters.disk_read_bytes)),
         ];
         let known = |(place, bytes): (Place, Option<u64>)| Some(Self { place, read_bytes: bytes? });
