@@ -8,9 +8,9 @@ use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
 use crate::RunError;
-use crate::check::check_block_size;
 use crate::loader_slices::Slicing;
 use crate::loader_space::check_space;
+use crate::prepare::check_block_size;
 use crate::random::fresh_seed;
 
 /// A load that can begin.
