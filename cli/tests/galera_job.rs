@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-#[path = "../../engines/mysql/tests/server/mod.rs"]
-mod server;
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -14,7 +12,7 @@ use common::counting::ended;
 use common::{Called, Folder, SLOB};
 use mysql::prelude::Queryable;
 use serde_json::Value;
-use server::galera::Galera;
+use slob_testing::mariadb::Galera;
 
 const NODES: usize = 3;
 /// Of the cluster; each node has a third of them.

@@ -2,8 +2,6 @@
 //! the reads is true, and what goes wrong ends clearly.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 mod common;
 
 use std::process::{Child, Command, Stdio};
@@ -11,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Version};
 use common::counting::{MIXES, assert_planned, count, ended};
 use common::{Called, Folder, SLOB, skip_without_a_device};
 use rstest::rstest;
 use serde_json::Value;
+use slob_testing::postgres::{Cluster, Version};
 
 /// A server, the address of a plain role's database on it, and a folder for runs.
 struct Bench {

@@ -2,8 +2,6 @@
 //! that the next `slob setup` goes on.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 mod common;
 
 use std::fs;
@@ -13,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Version};
 use common::{Called, Folder, SLOB};
 use rstest::rstest;
 use slob_engine::{OpenSpec, Purpose};
 use slob_run::{LoadEvent, LoadObserver, RunErrorKind, load, plan_load};
 use slob_spec::{LoadSpec, Settings, Table};
+use slob_testing::postgres::{Cluster, Version};
 
 fn start(version: Version) -> Option<(Cluster, String)> {
     let cluster = Cluster::start_or_skip(version, &[])?;

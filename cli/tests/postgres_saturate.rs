@@ -1,15 +1,13 @@
 //! `slob saturate` on a real PostgreSQL server, started here: the knee, and what a full sweep says of it.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 mod common;
 #[path = "common/sweep.rs"]
 mod sweep;
 
-use cluster::{Cluster, Version};
 use common::Folder;
 use serde_json::Value;
+use slob_testing::postgres::{Cluster, Version};
 use sweep::sweep;
 
 /// Reads from the server's own cache, so that the CPUs are the limit. Other work on the machine moves the knee while it is

@@ -1,14 +1,12 @@
 //! `slob selftest`: what it says is what it did, it leaves nothing behind, and it touches no load of the user's.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 mod common;
 
 use std::fs;
 
-use cluster::{Cluster, Version};
 use common::{Called, Folder};
+use slob_testing::postgres::{Cluster, Version};
 
 /// A report of a test that passed.
 fn assert_passed(called: &Called, target: &str) {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
 use crate::random::Random;
 use crate::times;
+use slob_testing::postgres::{Cluster, Version};
 
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
     Command::new(SLOB)

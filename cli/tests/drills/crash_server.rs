@@ -4,12 +4,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
 use crate::family::kill_family;
 use crate::random::Random;
-use crate::server::MariaDb;
 use crate::times;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 /// How long the program may go on after its server was killed.
 const PATIENCE: Duration = Duration::from_secs(45);

@@ -8,11 +8,11 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::cluster::{Cluster, Version};
 use crate::common::Folder;
 use crate::random::Random;
-use crate::server::MariaDb;
 use crate::times;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 /// Flips all bits of a byte, or some, and never none.
 fn flip(path: &Path, at: u64, random: &mut Random) {

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder, SLOB};
 use crate::family::{children, kill_family, pid};
 use crate::random::Random;
-use crate::server::MariaDb;
 use crate::times;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 const JOURNAL: &str = "updates.log";
 /// Two sessions on one schema, whose updates cross.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder, SLOB};
 use crate::times;
+use slob_testing::postgres::{Cluster, Version};
 
 #[test]
 fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {

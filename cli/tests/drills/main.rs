@@ -3,8 +3,6 @@
 //! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
@@ -17,8 +15,6 @@ mod limits;
 mod network;
 mod random;
 mod secrets;
-#[path = "../../../engines/mysql/tests/server/mod.rs"]
-mod server;
 mod space;
 mod truth;
 mod wire;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
-use crate::server::MariaDb;
 use crate::wire::{Network, Weather, Wire};
 use crate::{is_full, times};
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A peer that is gone is noticed after half a minute: see the connectors of both engines.

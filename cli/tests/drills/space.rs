@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
 use crate::family::kill_family;
 use crate::wire::{Weather, Wire};
+use slob_testing::postgres::{Cluster, Version};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);
