@@ -1,6 +1,6 @@
 //! What a row contains: computed, never remembered, so that any row can be checked at any time.
 
-use crate::plan::SchemaNo;
+use crate::schema_no::SchemaNo;
 use crate::rng::{self, Rng};
 use crate::stamp::{Stamp, hex16};
 

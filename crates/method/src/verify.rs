@@ -1,7 +1,7 @@
 //! Checking a row that was read back.
 
 use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Table, UpdateText};
-use crate::plan::SchemaNo;
+use crate::schema_no::SchemaNo;
 use crate::scatter::Scatter;
 use crate::stamp::Stamp;
 

@@ -77,12 +77,6 @@ impl LoadPlan {
         let slices = self.work.iter().flat_map(|work| &work.slices);
         slices.map(rows_of).max().unwrap_or(0) * u64::from(self.block_bytes)
     }
-
-    /// Whether everything is there already.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.work.is_empty()
-    }
 }
 
 pub(crate) fn rows_of(slice: &Slice) -> u64 {
