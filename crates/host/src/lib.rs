@@ -3,10 +3,12 @@
 //! - [`HostInfo`]: what this host is.
 //! - [`CpuTimes`], [`CpuSplit`], [`process_cpu`] and their neighbours: who used the CPU.
 //! - [`Device`]: the block devices that carry a path, and their counters.
+//! - [`room_for_threads`]: what this process may still have.
 //! - [`free_space`] and [`supports_direct_io`]: what a folder can take.
 //! - [`Probe`]: what the device itself can do, through the same file system, without a database.
 //!
-//! Everything here only reads the host, except [`supports_direct_io`] and [`Probe`]: both write to a scratch file
+//! Everything here only reads the host, except [`room_for_threads`], which may raise the soft limit of open files, and
+//! [`supports_direct_io`] and [`Probe`]: both write to a scratch file
 //! that never has a name for longer than its creation takes, so that nothing stays behind.
 
 #![deny(unsafe_code)]
@@ -20,6 +22,7 @@ mod error;
 mod info;
 mod probe;
 mod process;
+mod room;
 mod roots;
 mod scratch;
 mod space;
@@ -36,4 +39,5 @@ pub use process::{
     ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu, process_name,
     self_io, thread_cpu_now,
 };
+pub use room::{TooFew, room_for_threads};
 pub use space::{FreeSpace, free_space};
