@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgGroup, Command, value_parser};
+use slob_spec::MAX_SESSIONS;
 
 use super::{LOAD_ONLY, is_results_dir, switch, with_params};
 
@@ -96,7 +97,7 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
                 .long("max-sessions")
                 .value_name("N")
                 .default_value("256")
-                .value_parser(value_parser!(u32).range(1..=4096))
+                .value_parser(value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))
                 .help("The most sessions to try"),
         )
         .arg(

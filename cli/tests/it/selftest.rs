@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::{Called, Folder};
+use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
 
 /// A report of a test that passed.
@@ -80,7 +81,16 @@ fn a_plain_role_of_a_server_passes_and_no_password_is_shown() {
     for text in [&called.stdout, &called.stderr, &file] {
         assert!(!text.contains("S3CRET"), "{text}");
     }
-    assert!(called.stdout.contains("PostgreSQL 15"), "{}", called.stdout);
+    assert!(called.stdout.contains("PostgreSQL "), "{}", called.stdout);
     assert_eq!(called.code, 0, "{}", called.stdout);
+    assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
+}
+
+#[test]
+fn a_plain_account_of_a_server_passes() {
+    let Some(server) = MariaDb::start_or_skip(&[]) else { return };
+    let target = server.plain_target();
+    let called = Folder::new().slob(["selftest", "--target", &target]);
+    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
     assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
 }

@@ -3,11 +3,12 @@
 //! - [`HostInfo`]: what this host is.
 //! - [`CpuTimes`], [`CpuSplit`], [`process_cpu`] and their neighbours: who used the CPU.
 //! - [`Device`]: the block devices that carry a path, and their counters.
+//! - [`room_for_threads`]: what this process may still have.
 //! - [`free_space`]: what a folder can take.
 //! - [`Probe`]: what the device itself can do, through the same file system, without a database.
 //!
-//! Everything here only reads the host, except [`Probe`]: it writes to a scratch file that never has a name for longer than
-//! its creation takes, so that nothing stays behind.
+//! Everything here only reads the host, except [`room_for_threads`], which may raise the soft limit of open files, and
+//! [`Probe`]: it writes to a scratch file that never has a name for longer than its creation takes, so that nothing stays behind.
 
 #![deny(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod error;
 mod info;
 mod probe;
 mod process;
+mod room;
 mod roots;
 mod scratch;
 mod space;
@@ -31,4 +33,5 @@ pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };
 pub use process::{ProcessIo, own_cpu, peak_memory_bytes, process_cpu, self_io};
+pub use room::{TooFew, room_for_threads};
 pub use space::{FreeSpace, free_space};

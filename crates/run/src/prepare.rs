@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use slob_engine::{Engine, SchemaState, Server};
+use slob_host::TooFew;
 use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
 use slob_spec::{Length, RunSpec};
 
@@ -49,13 +50,25 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     } else {
         Vec::new()
     };
-    let homes = homes_of(spec, schema_count).collect();
+    let homes: Vec<SchemaNo> = homes_of(spec, schema_count).collect();
+    check_room(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
     let warmup = warmup_of(spec);
     let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
     let arrivals = arrivals_of(spec);
     Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
+}
+
+/// A thread for each session, and a connection where the database is not part of this program.
+fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
+    let connections = u64::from(!server.capabilities.embedded);
+    slob_host::room_for_threads(sessions, connections).map_err(|TooFew { limit, most, remedy }| {
+        RunError::usage(format!(
+            "{sessions} sessions do not fit on this machine: {limit}; {remedy}, or run with at most {most} sessions (fewer \
+             schemas or threads)"
+        ))
+    })
 }
 
 /// BLOCK_SZ can't change what an engine's blocks are.

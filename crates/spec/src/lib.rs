@@ -49,7 +49,7 @@ pub use param::{Group, Param};
 pub use render::{init_text, markdown, to_conf_text};
 pub use settings::{Entry, Resolved, Settings};
 pub use spec::{Checked, LoadSpec, RunSpec};
-pub use table::Table;
+pub use table::{MAX_SESSIONS, Table};
 pub use types::{
     ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate,
     RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target, ThinkTime, UntilSteady, WorkUnit,

@@ -11,3 +11,12 @@ mod process;
 mod start;
 pub mod tries;
 pub mod work;
+
+use std::path::{Path, PathBuf};
+
+/// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.
+fn test_servers(name: &str) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_workspace = |folder: &&Path| folder.join("Cargo.lock").is_file();
+    package.ancestors().find(is_workspace).unwrap_or(package).join("target/test-servers").join(name)
+}

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use slob_engine::{EngineError, OpenSpec};
-use slob_server::{Complete, Links, LoopPlace, Servers};
+use slob_server::{Complete, Links, LoopPlace, Servers, reach_any};
 
 use crate::connect::Connector;
 use crate::connections::links;
@@ -24,10 +24,12 @@ impl Databases {
     /// Connects to all endpoints of a target.
     ///
     /// # Errors
-    /// If one can't be reached, or the server is too old.
+    /// If one can't be reached, or the server is too old or keeps no pages.
     pub(crate) fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
-        let links = links(Connector::from_target(&spec.target)?);
-        let product = links.look(Product::ask)?;
+        let connector = Connector::from_target(&spec.target)?;
+        // Before anything is set: what is no server of ours may not know the settings either.
+        let product = Product::ask(&mut reach_any(&connector)?)?;
+        let links = links(connector);
         Ok(Self {
             servers: Servers::watch(links)?,
             product,

@@ -15,6 +15,7 @@ mod catalog;
 mod connect;
 mod connections;
 mod counters;
+mod data_reads;
 mod databases;
 mod engine;
 mod error;

@@ -6,6 +6,10 @@ use slob_engine::{EngineError, ErrorKind};
 
 use crate::error::failed;
 
+/// Why TiDB is refused: it takes the protocol and the tables, and has nothing of InnoDB.
+const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what was read: \
+                        nothing that this method says of blocks would be true; docs/distributed.md tells what was tried";
+
 /// The makers and the version of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Product {
@@ -24,12 +28,16 @@ impl Product {
     /// Asks a server.
     ///
     /// # Errors
-    /// If it can't be asked, or is too old.
+    /// If it can't be asked, is too old, or speaks the protocol and is something else.
     pub(crate) fn ask(conn: &mut Conn) -> Result<Self, EngineError> {
         let step = "asking for the server's version";
         let version: Option<String> =
             conn.query_first("SELECT VERSION()").map_err(|error| failed(step, &error))?;
         let version = version.unwrap_or_default();
+        if version.contains("TiDB") {
+            let message = format!("the server is {version}, which keeps rows in a log-structured merge tree");
+            return Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(NO_PAGES));
+        }
         let product = Self { is_mariadb: version.contains("MariaDB"), version };
         let (oldest, text) = if product.is_mariadb { ((10, 6), "10.6") } else { ((8, 0), "8.0") };
         if product.number() < oldest {

@@ -11,6 +11,7 @@ use crate::catalog;
 use crate::error::failed;
 use crate::product::Product;
 
+const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
 /// In the order in which they should be read. Those that a server lacks are left out.
 const NAMES: &[&str] = &[
     "innodb_buffer_pool_size",
@@ -18,6 +19,7 @@ const NAMES: &[&str] = &[
     "large_pages",
     "innodb_page_size",
     "innodb_flush_method",
+    "innodb_dedicated_server",
     "innodb_data_file_buffering",
     "innodb_log_file_buffering",
     "innodb_use_native_aio",
@@ -27,13 +29,20 @@ const NAMES: &[&str] = &[
     "innodb_io_capacity_max",
     "innodb_flush_neighbors",
     "innodb_doublewrite",
+    "innodb_doublewrite_files",
+    "innodb_doublewrite_pages",
+    "innodb_doublewrite_dir",
     "innodb_flush_log_at_trx_commit",
     "sync_binlog",
     "log_bin",
     "binlog_format",
+    "binlog_group_commit_sync_delay",
+    "binlog_transaction_compression",
     "innodb_log_file_size",
     "innodb_redo_log_capacity",
+    REDO_ENABLED,
     "innodb_log_buffer_size",
+    "innodb_log_writer_threads",
     "innodb_max_dirty_pages_pct",
     "innodb_max_dirty_pages_pct_lwm",
     "innodb_lru_scan_depth",
@@ -52,12 +61,21 @@ const NAMES: &[&str] = &[
     "max_connections",
     "wsrep_on",
     "wsrep_cluster_name",
+    "group_replication_group_name",
+    "group_replication_single_primary_mode",
+    "group_replication_consistency",
+    "group_replication_flow_control_mode",
 ];
 
 fn ask(conn: &mut Conn) -> Result<Found, mysql::Error> {
     let list: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", list.join(", "));
-    Ok(Found::in_order(conn.query::<(String, String), _>(sql)?, NAMES))
+    let mut found: Vec<(String, String)> = conn.query(sql)?;
+    // MySQL's log is switched off by a statement, and only its status tells.
+    found.extend(
+        conn.query_first::<(String, String), _>(format!("SHOW GLOBAL STATUS LIKE '{REDO_ENABLED}'"))?,
+    );
+    Ok(Found::in_order(found, NAMES))
 }
 
 /// Both products read around the page cache where the method says so; later MariaDB has a switch of its own.
@@ -141,6 +159,21 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "innodb_doublewrite",
         "OFF",
         "innodb_doublewrite is off: there are fewer writes than a server that survives torn pages must make.",
+    ),
+    (
+        "innodb_doublewrite",
+        "DETECT_ONLY",
+        "innodb_doublewrite is DETECT_ONLY: there are fewer writes than a server that survives torn pages must make.",
+    ),
+    (
+        REDO_ENABLED,
+        "OFF",
+        "The redo log is disabled: commits wait for nothing, and a crash loses the data (ALTER INSTANCE ENABLE INNODB REDO_LOG).",
+    ),
+    (
+        "innodb_dedicated_server",
+        "ON",
+        "innodb_dedicated_server is ON: the sizes of the buffer pool and of the redo log follow from this machine's memory. Set them to compare machines.",
     ),
     (
         "innodb_use_native_aio",

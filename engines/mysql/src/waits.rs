@@ -5,10 +5,10 @@ use mysql::prelude::Queryable;
 use slob_engine::WaitEvent;
 
 /// Waits of the sessions of our account alone; those of threads in the background are nobody's time. The waits for tables
-/// are made up of the others.
+/// are made up of the others. What is counted without a clock (sockets of MySQL, as it is shipped) has no time to show.
 const QUERY: &str = "SELECT EVENT_NAME, COUNT_STAR, CAST(SUM_TIMER_WAIT DIV 1000000 AS UNSIGNED)
     FROM performance_schema.events_waits_summary_by_user_by_event_name
-    WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) AND COUNT_STAR > 0
+    WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) AND SUM_TIMER_WAIT > 0
       AND EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE 'wait/io/table/%'";
 
 /// The waits since the server counts them; `None` if it does not, or the role may not see them.

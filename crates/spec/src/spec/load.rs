@@ -17,7 +17,7 @@ use crate::types::{Size, Target};
 pub struct LoadSpec {
     /// The database.
     pub target: Target,
-    /// Schemas to make: 1 to 4096.
+    /// Schemas to make: 1 to 65,535.
     pub schemas: NonZeroU32,
     /// Size of each schema's main table.
     pub scale: Size,

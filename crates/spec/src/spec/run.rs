@@ -26,9 +26,9 @@ use crate::warning::Warning;
 pub struct RunSpec {
     /// The database.
     pub target: Target,
-    /// Schemas in use: 1 to 4096.
+    /// Schemas in use: 1 to 65,535.
     pub schemas: NonZeroU32,
-    /// Sessions on each schema; at most 4096 on all of them.
+    /// Sessions on each schema; at most 65,535 on all of them.
     pub threads_per_schema: NonZeroU32,
     /// Share of the operations that are UPDATEs.
     pub update_pct: Percent,
@@ -128,7 +128,7 @@ impl RunSpec {
         Ok(Checked { spec, warnings })
     }
 
-    /// All sessions: schemas times threads, at most 4096.
+    /// All sessions: schemas times threads, at most 65,535.
     #[must_use]
     pub fn sessions(&self) -> u32 {
         self.schemas.get().saturating_mul(self.threads_per_schema.get())

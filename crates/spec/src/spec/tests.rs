@@ -99,7 +99,7 @@ fn the_pattern_is_taken_over() {
 }
 
 #[rstest]
-#[case(&[("SCHEMAS", "65"), ("THREADS_PER_SCHEMA", "64")], "makes 4160 sessions, but at most 4096")]
+#[case(&[("SCHEMAS", "1024"), ("THREADS_PER_SCHEMA", "64")], "makes 65536 sessions, but at most 65535")]
 #[case(&[("SCALE", "32")], "WORK_UNIT=64 is more blocks than SCALE=32 has, which is 32 blocks")]
 #[case(&[("SCALE", "64"), ("UPDATE_WORK_UNIT", "65")], "UPDATE_WORK_UNIT=65 is more blocks than SCALE=64")]
 #[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "0")], "HOTSPOT_MB=0 leaves it no room")]
@@ -115,7 +115,7 @@ fn refuses_contradictions(#[case] flags: &[(&str, &str)], #[case] message: &str)
 }
 
 #[rstest]
-#[case(&[("SCHEMAS", "64"), ("THREADS_PER_SCHEMA", "64")])]
+#[case(&[("SCHEMAS", "8"), ("THREADS_PER_SCHEMA", "4096")])]
 #[case(&[("SCALE", "64")])]
 #[case(&[("SCALE", "64"), ("UPDATE_WORK_UNIT", "65"), ("UPDATE_PCT", "0")])]
 #[case(&[("DO_HOTSPOT", "TRUE"), ("HOTSPOT_MB", "64")])]
@@ -130,7 +130,7 @@ fn accepts_what_just_fits(#[case] flags: &[(&str, &str)]) {
 #[test]
 fn reports_all_contradictions_together() {
     let errors = run(&[
-        ("SCHEMAS", "4096"),
+        ("SCHEMAS", "65535"),
         ("THREADS_PER_SCHEMA", "2"),
         ("SCALE", "16"),
         ("DO_HOTSPOT", "TRUE"),

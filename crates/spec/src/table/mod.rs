@@ -15,8 +15,9 @@ use crate::param::{Group, Param};
 
 /// The size of a block unless `BLOCK_SZ` says otherwise, in bytes.
 pub(crate) const DEFAULT_BLOCK_BYTES: u32 = 8192;
-/// The most schemas, threads per schema, and sessions in all.
-pub(crate) const MAX_SESSIONS: u64 = 4096;
+/// The most schemas, threads per schema, and sessions in all: as many as there are numbers for schemas. Machines and servers
+/// have lower limits of their own, which are looked at before a run.
+pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 
 /// How alike two keys must be, 0 to 1, for one to be suggested in place of the other.
 const SUGGESTION_LIKENESS: f64 = 0.65;

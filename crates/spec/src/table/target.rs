@@ -31,7 +31,7 @@ pub(super) fn params(default_target: &'static str) -> [Param; 4] {
             "THREADS_PER_SCHEMA",
             Kind::Count { min: 1, max: MAX_SESSIONS },
             Group::Target,
-            "sessions on each schema; SCHEMAS x THREADS_PER_SCHEMA is at most 4096",
+            "sessions on each schema; SCHEMAS x THREADS_PER_SCHEMA is at most 65535",
         )
         .aliases(&["NUM_THREADS"])
         .shipped("1")

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 
-use super::{ACCOUNT, MariaDb, connect, program};
+use super::{ACCOUNT, MariaDb, Product, connect};
 use crate::account::Account;
 use crate::start::{self, last_lines};
 
@@ -33,7 +33,7 @@ impl Galera {
     /// # Panics
     /// If it does not start, or is not installed where `CI=true`.
     pub fn start_or_skip(nodes: usize, settings: &[&str]) -> Option<Self> {
-        if super::skip() || skip() {
+        if start::skip(Product::MariaDb.installed()) || skip() {
             return None;
         }
         Some(Self::start(nodes, settings).expect("a cluster"))
@@ -114,7 +114,8 @@ fn node(number: usize, ports: &[&[u16]], settings: &[&str]) -> Result<MariaDb, S
         format!("wsrep-sst-receive-address=127.0.0.1:{transfer}"),
     ]);
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
-    Ok(MariaDb { process: None, account, settings: all, port: *port, folder })
+    let product = Product::MariaDb;
+    Ok(MariaDb { process: None, product, account, settings: all, port: *port, folder })
 }
 
 fn wait_until_in(node: &MariaDb) -> Result<(), String> {
@@ -125,7 +126,7 @@ fn wait_until_in(node: &MariaDb) -> Result<(), String> {
             return Ok(());
         }
         if Instant::now() > limit {
-            let log = last_lines(&node.folder.path().join("log"));
+            let log = last_lines(&node.folder.path().join("log.err"));
             return Err(format!("the node is {state:?} after {} s:\n{log}", PATIENCE.as_secs()));
         }
         thread::sleep(Duration::from_millis(50));
@@ -151,5 +152,5 @@ fn free_ports(count: usize) -> Result<Vec<u16>, String> {
 fn skip() -> bool {
     let missing = || format!("{PROVIDER} is not there; .ci/install-test-servers installs it");
     let galera = Path::new(PROVIDER).is_file().then_some(()).ok_or_else(missing);
-    start::skip(galera.and_then(|()| program("rsync").map(drop)))
+    start::skip(galera.and_then(|()| Product::MariaDb.program("rsync").map(drop)))
 }

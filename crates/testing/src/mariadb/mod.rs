@@ -1,6 +1,7 @@
-//! A real MariaDB server for a test.
+//! A real server of MariaDB, or of MySQL, for a test.
 
 mod galera;
+mod product;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,9 +15,8 @@ use crate::account::Account;
 use crate::process::Process;
 use crate::start::{self, finish, on_a_port, until_it_serves};
 pub use galera::Galera;
+pub use product::Product;
 
-/// Where packages put the programs, beside the folders of PATH.
-const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/bin"];
 /// How the variables of its clients begin.
 const VARIABLES: &str = "MYSQL";
 /// The account that packages make for it.
@@ -29,6 +29,7 @@ const PASSING: &[&str] = &["Address already in use"];
 pub struct MariaDb {
     // Before the folder: fields are dropped in this order, and the server must be gone when its files go.
     process: Option<Process>,
+    product: Product,
     account: Account,
     settings: Vec<String>,
     port: u16,
@@ -36,24 +37,35 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Makes and starts a server, with options as on its command line but without their hyphens. Where none is installed
-    /// the test is to be skipped, which stderr says.
+    /// Makes and starts a server, MariaDB unless [`Product::asked`] says otherwise, with options as on its command line but
+    /// without their hyphens. Where it is not installed the test is to be skipped, which stderr says.
     ///
     /// # Panics
     /// If it does not start, or is not installed where `CI=true`.
     pub fn start_or_skip(settings: &[&str]) -> Option<Self> {
-        if skip() { None } else { Some(Self::start(settings).expect("a server")) }
+        Self::start_product_or_skip(Product::asked(), settings)
     }
 
-    fn start(settings: &[&str]) -> Result<Self, String> {
+    /// As [`MariaDb::start_or_skip`], for a test that is about one product.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn start_product_or_skip(product: Product, settings: &[&str]) -> Option<Self> {
+        if start::skip(product.installed()) {
+            None
+        } else {
+            Some(Self::start(product, settings).expect("a server"))
+        }
+    }
+
+    fn start(product: Product, settings: &[&str]) -> Result<Self, String> {
         let account = Account::choose(ACCOUNT)?;
         let folder =
             tempfile::Builder::new().prefix("slob-my").tempdir().map_err(|error| error.to_string())?;
         account.give(folder.path())?;
-        // Small files, which a test does not wait for; everything else is the server's default.
-        let mut all = vec!["innodb-log-file-size=64M".to_owned()];
-        all.extend(settings.iter().map(|setting| (*setting).to_owned()));
-        let mut server = Self { process: None, account, settings: all, port: 0, folder };
+        let settings =
+            product.settings().iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+        let mut server = Self { process: None, product, account, settings, port: 0, folder };
         server.init()?;
         server.begin()?;
         Ok(server)
@@ -147,14 +159,16 @@ impl MariaDb {
     /// One of the server's programs, in its folder and with its temporary files there: a server that starts removes the
     /// temporary tables of all others in the same folder.
     fn command(&self, name: &str) -> Result<Command, String> {
-        let mut command = self.account.command(&program(name)?, VARIABLES);
+        let command = self.account.command(&self.product.program(name)?, VARIABLES);
+        let mut command = self.product.started(command);
         command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path());
         Ok(command)
     }
 
     fn init(&self) -> Result<(), String> {
-        let mut command = self.command("mariadb-install-db")?;
-        command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        let (program, arguments) = self.product.init();
+        let mut command = self.command(program)?;
+        command.args(arguments);
         command.arg(format!("--datadir={}", self.data_folder().display()));
         // The size of pages is decided here.
         command.args(
@@ -175,8 +189,8 @@ impl MariaDb {
     }
 
     fn begin_on(&self, port: u16) -> Result<Process, String> {
-        let log = self.folder.path().join("log");
-        let mut command = self.command("mariadbd")?;
+        let log = self.folder.path().join("log.err");
+        let mut command = self.command(self.product.server())?;
         command.arg("--no-defaults").arg(format!("--datadir={}", self.data_folder().display()));
         command
             .arg(format!("--socket={}", self.socket().display()))
@@ -197,17 +211,6 @@ impl Drop for MariaDb {
         // Its files go with it: there is nothing to write out.
         self.kill9();
     }
-}
-
-fn skip() -> bool {
-    start::skip(program("mariadbd").and_then(|_| program("mariadb-install-db")))
-}
-
-fn program(name: &str) -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = FOLDERS.into_iter().map(PathBuf::from).chain(std::env::split_paths(&path));
-    let found = folders.map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.ok_or_else(|| format!("{name} is not installed; .ci/install-test-servers installs it"))
 }
 
 fn connect(socket: &Path) -> Result<Conn, mysql::Error> {

@@ -4,20 +4,22 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::test_servers;
+
 /// A major version that the tests run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// The one in Debian 12.
+    /// The one in Debian 12: the server of tests that are not about one version, for which `SLOB_TEST_POSTGRES` names another.
     V15,
     /// The first with asynchronous I/O.
     V18,
 }
 
 impl Version {
-    fn number(self) -> &'static str {
+    fn number(self) -> String {
         match self {
-            Self::V15 => "15",
-            Self::V18 => "18",
+            Self::V15 => std::env::var("SLOB_TEST_POSTGRES").unwrap_or_else(|_| "15".to_owned()),
+            Self::V18 => "18".to_owned(),
         }
     }
 
@@ -35,19 +37,12 @@ impl Version {
     }
 
     fn places(self) -> Vec<PathBuf> {
-        let own = match self {
-            Self::V15 => None,
-            Self::V18 => {
-                let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-                let is_workspace = |folder: &&Path| folder.join("Cargo.lock").is_file();
-                let workspace = package.ancestors().find(is_workspace).unwrap_or(package);
-                let folder = std::env::var_os("SLOB_TEST_PG18").map(PathBuf::from);
-                Some(folder.unwrap_or_else(|| workspace.join("target/test-servers/pg18")).join("bin"))
-            }
-        };
-        let debian = PathBuf::from(format!("/usr/lib/postgresql/{}/bin", self.number()));
+        let number = self.number();
+        let own = std::env::var_os(format!("SLOB_TEST_PG{number}")).map(PathBuf::from);
+        let own = own.unwrap_or_else(|| test_servers(&format!("pg{number}"))).join("bin");
+        let debian = PathBuf::from(format!("/usr/lib/postgresql/{number}/bin"));
         let path: OsString = std::env::var_os("PATH").unwrap_or_default();
-        own.into_iter().chain([debian]).chain(std::env::split_paths(&path)).collect()
+        [own, debian].into_iter().chain(std::env::split_paths(&path)).collect()
     }
 
     fn is_in(self, folder: &Path) -> bool {

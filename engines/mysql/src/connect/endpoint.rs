@@ -43,8 +43,12 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// Where packages have the server make its unix socket: MySQL's and MariaDB's own, Debian's, and the one of their sources.
+const SOCKETS: [&str; 3] = ["/var/lib/mysql/mysql.sock", "/run/mysqld/mysqld.sock", "/tmp/mysql.sock"];
+
 /// Where to connect: `named`, the hosts of the URL, of which one that begins with a slash is a unix socket; else the host or
-/// the socket of the query, an option file or the environment; else loopback.
+/// the socket of the query, an option file or the environment. Without any, and for the host `localhost` in these, it is a unix
+/// socket, as for the clients, unless `protocol` says otherwise or there is none; else loopback.
 ///
 /// # Errors
 /// If a port is not a number.
@@ -58,10 +62,19 @@ pub(super) fn endpoints(named: &[Named], sources: &Sources<'_>) -> Result<Vec<En
         return Ok(named.iter().map(|end| at(&end.host, end.port)).collect());
     }
     let hosts = sources.get("host").filter(|_| sources.query("socket").is_none());
-    Ok(match (sources.get("socket"), hosts.as_deref()) {
+    Ok(match (hosts.as_deref(), socket(sources)) {
         // Where distributions name a socket for all clients, a host is still a host.
-        (Some(socket), None | Some("localhost")) => vec![Endpoint::Socket(PathBuf::from(socket))],
-        (_, Some(hosts)) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
+        (None | Some("localhost"), Some(socket)) => vec![Endpoint::Socket(socket)],
+        (Some(hosts), _) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
         (None, None) => vec![at(LOOPBACK, None)],
     })
+}
+
+/// The unix socket of a server on this machine: the one that is named, else the first that is there.
+fn socket(sources: &Sources<'_>) -> Option<PathBuf> {
+    if sources.get("protocol").is_some_and(|protocol| protocol.eq_ignore_ascii_case("tcp")) {
+        return None;
+    }
+    let usual = || SOCKETS.into_iter().map(PathBuf::from).find(|path| path.exists());
+    sources.get("socket").map(PathBuf::from).or_else(usual)
 }

@@ -60,7 +60,7 @@ fn refused(code: u16) -> (ErrorKind, &'static str) {
         ),
         1129 | 1130 => (
             ErrorKind::Privilege,
-            "the server does not let this host in: see the user's host, and FLUSH HOSTS",
+            "the server does not let this host in: see the user's host, and empty performance_schema.host_cache (MariaDB: FLUSH HOSTS)",
         ),
         _ => (ErrorKind::Connection, "see the server's log"),
     }

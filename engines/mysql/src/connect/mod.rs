@@ -1,8 +1,9 @@
 //! Connections to one or several servers: addresses, passwords, encryption.
 //!
-//! Parameters come from the target, then from the groups `[client]`, `[client-server]` and `[client-mariadb]` of
-//! `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf` (or of `defaults-file` alone), then from `MYSQL_HOST`, `MYSQL_PWD`,
-//! `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients' defaults.
+//! Parameters come from the target, then from the groups `[client]`, `[client-server]` and `[client-mariadb]`, and those whose
+//! names end with `MYSQL_GROUP_SUFFIX`, of `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf` (or of `defaults-file` alone) and
+//! of what these include, then from `MYSQL_HOST`, `MYSQL_PWD`, `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients'
+//! defaults.
 
 mod endpoint;
 mod explain;

@@ -2,56 +2,107 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use slob_engine::{EngineError, ErrorKind};
 
 const PASSWORD: &str = "password";
-/// The groups that are meant for every client.
-const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
+/// How deep files may include others, as in the clients.
+const DEEPEST: usize = 10;
 
-/// What a file says.
+/// What a file says, and those that it includes.
+#[derive(Default)]
 pub(super) struct Found {
     pub(super) options: BTreeMap<String, String>,
     /// Why the password that is in it was not taken.
     pub(super) ignored: Option<String>,
 }
 
-/// Reads a file. Files that it includes are not read. A password that others can read is not taken, as libpq does it with its
-/// own file: who gives one away by accident shall notice.
+impl Found {
+    /// Takes what a later file says.
+    pub(super) fn add(&mut self, later: Self) {
+        self.options.extend(later.options);
+        self.ignored = later.ignored.or(self.ignored.take());
+    }
+}
+
+/// Reads these groups of a file and of those that it includes. A password that others can read is not taken, as libpq does it with
+/// its own file: who gives one away by accident shall notice.
 ///
 /// # Errors
-/// If it can't be read.
-pub(super) fn read(path: &Path) -> Result<Found, EngineError> {
+/// If it can't be read. Those that it includes need not be there.
+pub(super) fn read(path: &Path, groups: &[String]) -> Result<Found, EngineError> {
+    read_at(path, groups, 0)
+}
+
+fn read_at(path: &Path, groups: &[String], depth: usize) -> Result<Found, EngineError> {
     let failed = |error: std::io::Error| {
         EngineError::new(ErrorKind::Usage, format!("reading {}", path.display()), error.to_string())
             .with_advice("defaults-file must name an option file that this account may read")
     };
     let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
-    let mut options = parse(&std::fs::read_to_string(path).map_err(failed)?);
-    let visible = mode & 0o077 != 0 && options.remove(PASSWORD).is_some_and(|password| !password.is_empty());
-    let ignored = visible.then(|| {
-        let path = path.display();
-        format!("{path} has mode {mode:04o}, so its password was not used; others may not read it: chmod 0600 {path}")
-    });
-    Ok(Found { options, ignored })
+    let mut found = Found::default();
+    for line in parse(&std::fs::read_to_string(path).map_err(failed)?, groups) {
+        match line {
+            Line::Option(name, value) if name == PASSWORD && mode & 0o077 != 0 && !value.is_empty() => {
+                let path = path.display();
+                found.ignored = Some(format!(
+                    "{path} has mode {mode:04o}, so its password was not used; others may not read it: chmod 0600 {path}"
+                ));
+            }
+            Line::Option(name, value) => drop(found.options.insert(name, value)),
+            Line::Include(..) if depth == DEEPEST => {}
+            Line::Include(paths) => {
+                // One that this account may not read is not meant for it.
+                let read = paths.iter().filter_map(|path| read_at(path, groups, depth + 1).ok());
+                read.for_each(|included| found.add(included));
+            }
+        }
+    }
+    Ok(found)
 }
 
-/// Names with hyphens, and their values without quotes. What is wrong in a file is other programs' business.
-fn parse(text: &str) -> BTreeMap<String, String> {
-    let mut options = BTreeMap::new();
+/// A line that says something.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    /// Of our groups: a name with hyphens, and its value without quotes.
+    Option(String, String),
+    /// Other files, in this place, whatever the group.
+    Include(Vec<PathBuf>),
+}
+
+/// What is wrong in a file is other programs' business.
+fn parse(text: &str, groups: &[String]) -> Vec<Line> {
+    let mut lines = Vec::new();
     let mut ours = false;
     for line in text.lines().map(str::trim) {
         if let Some(group) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            ours = GROUPS.contains(&group.trim());
+            ours = groups.iter().any(|name| name == group.trim());
+        } else if let Some(folder) = line.strip_prefix("!includedir ") {
+            lines.push(Line::Include(files_of(Path::new(folder.trim()))));
+        } else if let Some(path) = line.strip_prefix("!include ") {
+            lines.push(Line::Include(vec![PathBuf::from(path.trim())]));
         } else if ours
             && !line.starts_with(['#', ';', '!'])
             && let Some((name, value)) = line.split_once('=')
         {
-            options.insert(name.trim().replace('_', "-"), unquoted(value.trim()));
+            let name = name.trim().replace('_', "-");
+            // What a client need not know.
+            let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
+            lines.push(Line::Option(name, unquoted(value.trim())));
         }
     }
-    options
+    lines
+}
+
+/// The option files of a folder, in the order of their names.
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "cnf")).collect();
+    files.sort();
+    files
 }
 
 /// The value between quotes, or up to a comment, with the escapes that clients know.
@@ -81,12 +132,50 @@ fn unquoted(value: &str) -> String {
 mod tests {
     use super::*;
 
+    fn groups() -> Vec<String> {
+        ["client", "client-server"].map(str::to_owned).into()
+    }
+
+    fn options(text: &str) -> Vec<(String, String)> {
+        let option = |line| match line {
+            Line::Option(name, value) => Some((name, value)),
+            Line::Include(_) => None,
+        };
+        parse(text, &groups()).into_iter().filter_map(option).collect()
+    }
+
+    fn private(path: &Path, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
     #[test]
     fn only_the_clients_groups_count() {
-        let text = "[mysqld]\nport=1\n[client]\n# user=x\nuser = joe # her too\nssl_ca=/a/ca.pem\n[mysql]\nuser=bill\n[client-server]\nport=3307\n!includedir /etc\nskip-ssl\n";
-        let options = parse(text);
-        let all: Vec<_> = options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        assert_eq!(all, [("port", "3307"), ("ssl-ca", "/a/ca.pem"), ("user", "joe")]);
+        let text = "[mysqld]\nport=1\n[client]\n# user=x\nuser = joe # her too\nssl_ca=/a/ca.pem\n[mysql]\nuser=bill\n[client-server]\nloose-port=3307\n!includedir /nowhere\nskip-ssl\n";
+        let expected = [("user", "joe"), ("ssl-ca", "/a/ca.pem"), ("port", "3307")];
+        assert_eq!(options(text), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    /// Debian's /etc/mysql/my.cnf says nothing itself, and includes folders.
+    #[test]
+    fn files_are_included_where_they_stand_and_folders_in_the_order_of_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        private(&at("20.cnf"), "[client]\nport=2\nuser=late\n");
+        private(&at("10.cnf"), "[client]\nport=1\nuser=early\npassword=word\n");
+        private(&at("30.txt"), "[client]\nport=3\n");
+        let main = format!(
+            "!includedir {}\n[mysqld]\n!include {}\n[client]\nuser=own\n!include /nowhere\n",
+            folder.path().display(),
+            at("30.txt").display()
+        );
+        private(&at("main"), &main);
+        let found = read(&at("main"), &groups()).unwrap();
+        let all: Vec<_> = found.options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(all, [("password", "word"), ("port", "3"), ("user", "own")]);
+        private(&at("loop"), &format!("!include {}\n[client]\nport=7\n", at("loop").display()));
+        assert_eq!(read(&at("loop"), &groups()).unwrap().options["port"], "7", "it ends");
     }
 
     #[test]
@@ -96,7 +185,7 @@ mod tests {
         std::fs::write(file.path(), "[client]\nuser=joe\npassword=S3CRET\n").unwrap();
         for (mode, taken) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
             std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
-            let found = read(file.path()).unwrap();
+            let found = read(file.path(), &groups()).unwrap();
             assert_eq!(found.options.contains_key("password"), taken, "{mode:o}");
             assert_eq!(found.options["user"], "joe");
             let why = found.ignored.unwrap_or_default();
@@ -110,7 +199,10 @@ mod tests {
         for (value, password) in
             [("\"a #b\"", "a #b"), ("'x=y'", "x=y"), ("a\\sb", "a b"), ("a\\\\b", "a\\b")]
         {
-            assert_eq!(parse(&format!("[client]\npassword={value}"))["password"], password);
+            let [(_, read)] = &options(&format!("[client]\npassword={value}"))[..] else {
+                panic!("one option")
+            };
+            assert_eq!(read, password);
         }
     }
 }

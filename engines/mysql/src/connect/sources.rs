@@ -17,6 +17,7 @@ const KEYWORDS: Keywords = Keywords(&[
     ("host", Some("MYSQL_HOST")),
     ("password", Some("MYSQL_PWD")),
     ("port", Some("MYSQL_TCP_PORT")),
+    ("protocol", None),
     ("socket", Some("MYSQL_UNIX_PORT")),
     ("ssl-ca", None),
     ("ssl-cert", None),
@@ -26,6 +27,10 @@ const KEYWORDS: Keywords = Keywords(&[
 ]);
 /// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+/// The groups that are meant for every client of either product.
+const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
+/// What else the names of groups may end with.
+const GROUP_SUFFIX: &str = "MYSQL_GROUP_SUFFIX";
 
 /// The parameters of a target.
 pub(super) struct Sources<'a> {
@@ -43,21 +48,18 @@ impl<'a> Sources<'a> {
     /// If the query has a parameter that is not known, or a named file can't be read.
     pub(super) fn new(target: &'a Target, environment: &'a Environment<'a>) -> Result<Self, EngineError> {
         KEYWORDS.check(target, spelt)?;
-        let (mut files, mut ignored) = (BTreeMap::new(), None);
-        let mut take = |found: Found| {
-            files.extend(found.options);
-            ignored = found.ignored.or(ignored.take());
-        };
+        let groups = groups(environment);
+        let mut found = Found::default();
         if let Some(named) = target.query_value("defaults-file") {
-            take(options_file::read(&PathBuf::from(named))?);
+            found.add(options_file::read(&PathBuf::from(named), &groups)?);
         } else {
             let usual = FILES.into_iter().map(PathBuf::from).chain(environment.home(".my.cnf"));
             for path in usual.filter(|path| path.is_file()) {
                 // One that this account may not read is not meant for it.
-                let _ = options_file::read(&path).map(&mut take);
+                let _ = options_file::read(&path, &groups).map(|read| found.add(read));
             }
         }
-        Ok(Self { target, files, ignored, environment })
+        Ok(Self { target, files: found.options, ignored: found.ignored, environment })
     }
 
     /// Why a password that is in an option file was not taken.
@@ -83,4 +85,10 @@ impl<'a> Sources<'a> {
 /// Underscores are as good as hyphens, as in option files.
 fn spelt(name: &str) -> String {
     name.replace('_', "-")
+}
+
+fn groups(environment: &Environment<'_>) -> Vec<String> {
+    let suffix = environment.variable(GROUP_SUFFIX);
+    let with = suffix.map(|suffix| GROUPS.map(|group| format!("{group}{suffix}")));
+    GROUPS.map(str::to_owned).into_iter().chain(with.into_iter().flatten()).collect()
 }

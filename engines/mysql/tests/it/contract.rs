@@ -1,19 +1,22 @@
-//! The engine passes the contract suite on MariaDB, with both loops and each size of pages.
+//! The engine passes the contract suite on MariaDB and MySQL, with both loops and each size of pages.
 
 use rstest::rstest;
 use slob_engine::suite;
-use slob_testing::mariadb::MariaDb;
+use slob_testing::mariadb::{MariaDb, Product};
 
 use crate::loaded::open;
 
 #[rstest]
-#[case("server", "16k")]
-#[case("client", "16k")]
-#[case("server", "8k")]
-#[case("client", "32k")]
-fn passes_the_contract_suite(#[case] loop_place: &str, #[case] page: &str) {
-    let page_size = format!("innodb-page-size={page}");
-    let Some(server) = MariaDb::start_or_skip(&["innodb-buffer-pool-size=32M", &page_size]) else { return };
+#[case::asked(Product::asked(), "server", "16k")]
+#[case::asked(Product::asked(), "client", "16k")]
+#[case::asked(Product::asked(), "server", "8k")]
+#[case::asked(Product::asked(), "client", "32k")]
+#[case(Product::MariaDb11, "server", "16k")]
+#[case(Product::MySql9, "server", "16k")]
+#[case(Product::MySql9, "client", "8k")]
+fn passes_the_contract_suite(#[case] product: Product, #[case] loop_place: &str, #[case] page: &str) {
+    let settings = ["innodb-buffer-pool-size=32M", &format!("innodb-page-size={page}")];
+    let Some(server) = MariaDb::start_product_or_skip(product, &settings) else { return };
     let target = server.plain_target();
     let open = || open(&target, &[("LOOP", loop_place)]);
     let verdicts = suite::run(&open, &mut |_, _| true).expect("an empty server");

@@ -17,7 +17,10 @@ pub(crate) struct Loaded {
 }
 
 pub(crate) fn loaded(settings: &[&str], flags: &[(&str, &str)]) -> Option<Loaded> {
-    let server = MariaDb::start_or_skip(settings)?;
+    loaded_on(MariaDb::start_or_skip(settings)?, flags)
+}
+
+pub(crate) fn loaded_on(server: MariaDb, flags: &[(&str, &str)]) -> Option<Loaded> {
     let target = server.plain_target();
     let engine = open(&target, flags).expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);

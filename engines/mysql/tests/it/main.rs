@@ -4,5 +4,6 @@ mod contract;
 mod encryption;
 mod endpoints;
 mod loaded;
+mod mysql9;
 mod running;
 mod schemas;

@@ -1,0 +1,85 @@
+//! What MySQL does otherwise than MariaDB, on the real server.
+
+use mysql::prelude::Queryable;
+use slob_engine::{Counter, Outcome, Snapshot};
+use slob_spec::RedoStress;
+use slob_testing::mariadb::{MariaDb, Product};
+use slob_testing::work::{batch, session};
+
+use crate::loaded::{Loaded, loaded_on, open};
+
+const SEES_ALL: &str = "GRANT SELECT ON performance_schema.* TO plain@'%'";
+
+fn mysql(settings: &[&str]) -> Option<Loaded> {
+    loaded_on(MariaDb::start_product_or_skip(Product::MySql9, settings)?, &[])
+}
+
+fn snapshot(loaded: &Loaded) -> Snapshot {
+    loaded.engine.snapshot().expect("readable")
+}
+
+/// The position of the log as the server's monitor tells it.
+fn position(loaded: &Loaded) -> f64 {
+    let row: Option<(String, String, String)> =
+        loaded.server.admin().query_first("SHOW ENGINE INNODB STATUS").expect("an answer");
+    let text = row.expect("a row").2;
+    let line = text.lines().find_map(|line| line.strip_prefix("Log sequence number"));
+    line.expect("the monitor tells it").trim().parse().expect("a number")
+}
+
+#[test]
+fn redo_is_the_way_of_the_logs_position() {
+    let Some(loaded) = mysql(&[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let (before, from) = (snapshot(&loaded), position(&loaded));
+    session.execute(&batch(100, 1, 5, 400), None, &mut Outcome::new()).expect("it runs");
+    let (delta, way) = (snapshot(&loaded).since(&before).counters, position(&loaded) - from);
+    let redo = delta.get(Counter::RedoBytes).expect("known to every role") as f64;
+    // One commit for each row: of whole blocks written, this would be more by a half.
+    assert!((redo - way).abs() <= way * 0.02, "{redo} bytes, and the position moved by {way}");
+    assert!(way > 400.0 * 256.0, "{way}");
+}
+
+#[test]
+fn physical_reads_have_the_servers_own_time_where_the_role_may_see_it() {
+    let Some(loaded) = mysql(&["innodb-buffer-pool-size=5M"]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut work = |nonce| {
+        let before = snapshot(&loaded);
+        session.execute(&batch(0, 64, nonce, 200), None, &mut Outcome::new()).expect("it runs");
+        snapshot(&loaded).since(&before)
+    };
+    let blind = work(1);
+    assert_eq!(blind.counters.get(Counter::PhysicalReadTimeNs), None);
+    loaded.server.sql(SEES_ALL);
+    // The first look after the grant has nothing before it to be compared with.
+    drop(work(2));
+    let seen = work(3);
+    let value = |counter| seen.counters.get(counter).expect("counted");
+    let (reads, requests) = (value(Counter::PhysicalReads), value(Counter::PhysicalReadRequests));
+    assert!(reads > 1000, "{reads}");
+    assert!(requests.abs_diff(reads) * 50 <= reads, "{requests} requests for {reads} pages");
+    let time_ns = value(Counter::PhysicalReadTimeNs);
+    assert!(time_ns / requests > 500, "{time_ns} ns for {requests} reads");
+    let waits = seen
+        .events
+        .iter()
+        .find(|event| event.name == "innodb/innodb_data_file")
+        .expect("sessions wait for it");
+    assert!(waits.waits.is_some_and(|waits| waits.abs_diff(reads) * 50 <= reads), "{waits:?}");
+    assert!(seen.events.iter().all(|event| event.time_us > 0 || event.waits == Some(0)), "{:?}", seen.events);
+}
+
+/// The server sends its public key, since the password may not go as it is.
+#[test]
+fn a_password_for_caching_sha2_goes_without_tls() {
+    let Some(loaded) = mysql(&[]) else { return };
+    loaded.server.sql("CREATE USER sha@'%' IDENTIFIED WITH caching_sha2_password BY 'S3CRET-word'");
+    let target = |password: &str| loaded.server.target(&format!("sha:{password}")) + "&ssl-mode=disabled";
+    // Twice: by the key first, then by what the server remembers.
+    for _ in 0..2 {
+        open(&target("S3CRET-word"), &[]).expect("it is let in");
+    }
+    let refused = open(&target("S3CRET-other"), &[]).err().expect("another password");
+    assert!(!refused.to_string().contains("S3CRET"), "{refused}");
+}
