@@ -18,7 +18,7 @@ pub struct OpenSpec {
     pub target: Target,
     /// What for.
     pub purpose: Purpose,
-    /// The values of the engine's own parameters ([`EngineKind::params`]).
+    /// The values of the engine's own parameters ([`crate::EngineKind::params`]).
     pub options: EngineOptions,
     /// Where a load puts its tables, for engines with [`crate::Capabilities::tablespaces`].
     pub tablespace: Option<String>,
