@@ -15,6 +15,7 @@ mod error;
 mod kind;
 mod load;
 pub mod null;
+mod opening;
 mod outcome;
 mod patience;
 mod plans;
@@ -29,10 +30,11 @@ pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
 pub use contract::{Cancel, Engine, Session};
 pub use error::{EngineError, ErrorKind};
-pub use kind::{EngineKind, OpenSpec, Purpose};
+pub use kind::EngineKind;
 pub use load::{
     Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
+pub use opening::{OpenSpec, Purpose};
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};
 pub use plans::{RunPlan, SessionPlan};
