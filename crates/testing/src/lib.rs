@@ -9,6 +9,7 @@ pub mod mariadb;
 pub mod postgres;
 mod process;
 mod start;
+pub mod tries;
 pub mod work;
 
 use std::path::{Path, PathBuf};
