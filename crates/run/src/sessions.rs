@@ -15,6 +15,8 @@ use crate::session::{Message, SessionEnd, Shared};
 const GRACE: Duration = Duration::from_secs(2);
 /// How long a cancelled session may take to end before the run goes on without it.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// And so much more for each: thousands that wake at once share few CPUs, and end one after the other.
+const PATIENCE_OF_EACH: Duration = Duration::from_millis(10);
 
 /// The sessions of a run, seen from the timeline.
 pub(crate) struct Sessions {
@@ -77,12 +79,16 @@ impl Sessions {
         }
     }
 
+    fn patience(&self) -> Duration {
+        GRACE + PATIENCE + PATIENCE_OF_EACH * self.count
+    }
+
     /// Ends all sessions: by themselves after their batch, or cancelled.
     pub(crate) fn stop(&mut self) {
         self.shared.stop();
         let begun = Instant::now();
         let mut cancelled = false;
-        while (self.ended.len() as u32) < self.count && begun.elapsed() < GRACE + PATIENCE {
+        while (self.ended.len() as u32) < self.count && begun.elapsed() < self.patience() {
             if !cancelled && begun.elapsed() >= GRACE {
                 cancelled = true;
                 self.cancellers.values().for_each(|canceller| canceller.cancel());
@@ -108,7 +114,7 @@ impl Sessions {
              can't be reached",
             self.count - self.ended.len() as u32,
             self.count,
-            (GRACE + PATIENCE).as_secs()
+            self.patience().as_secs()
         ))
     }
 

@@ -17,7 +17,7 @@ use crate::{before_run, catalog, counters, finish, load, read_rows, session, set
 pub const KIND: EngineKind = EngineKind {
     scheme: "mysql",
     target_form: "mysql://USER@HOST:PORT",
-    summary: "MySQL 8 and MariaDB 10.6 or later, InnoDB: batches run inside the server",
+    summary: "MySQL 8.0 to 9 and MariaDB 10.6 or later, InnoDB: batches run inside the server",
     library: || "its protocol, without its client library".to_owned(),
     params: &[LoopPlace::PARAM],
     open: |spec: &OpenSpec| Ok(Box::new(MysqlEngine(Arc::new(Databases::open(spec)?)))),

@@ -1,4 +1,4 @@
-//! OpenSLOB: the MySQL and MariaDB engine, for MySQL 8 and MariaDB 10.6 or later with InnoDB.
+//! OpenSLOB: the MySQL and MariaDB engine, for MySQL 8.0 to 9 and MariaDB 10.6 or later with InnoDB.
 //!
 //! Each schema of the method is a database of its own (`slob1`, `slob2`, ...) with two tables. InnoDB keeps a table in
 //! the order of its primary key, which is the position here; `custid` is a unique index beside it, so that a range of
