@@ -97,7 +97,7 @@ fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
 }
 
 fn one<T>(path: &Path, keep: &impl Fn(Named) -> T) -> One<T> {
-    let name = path.display().to_string();
+    let name = if path.as_os_str() == STDIN { "stdin".to_owned() } else { path.display().to_string() };
     let mut one = One { kept: Vec::new(), errors: Vec::new(), reports: 0 };
     let reports = open(path).map_err(|error| error.to_string());
     let reports = reports.and_then(|file| Reports::of(file).map_err(|error| error.to_string()));

@@ -176,7 +176,7 @@ fn piped(arguments: &[&str], input: &[u8]) -> Output {
 fn a_report_comes_from_stdin_packed_or_not() {
     let whole = fs::read(fixture("awr_12201.txt")).unwrap();
     let plain = piped(&["awr", "info", "-"], &whole);
-    assert!(stdout(&plain).contains("\n-||600|"), "{}{}", stdout(&plain), stderr(&plain));
+    assert!(stdout(&plain).contains("\nstdin||600|"), "{}{}", stdout(&plain), stderr(&plain));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), &whole).unwrap();
     let packed = Command::new("gzip").args(["-c", "a"]).current_dir(folder.path()).output().unwrap();

@@ -76,6 +76,9 @@ pub(crate) fn is_wanted(title: &str) -> bool {
     // Samples of the load, figures by file within a function, and parts of parameters add nothing.
     let is_detail =
         start.contains("- detail") || start.contains("function/file") || start.contains("multi-valued");
+    // Of statements neither time nor work.
+    const NO_WORK: [&str; 3] = ["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"];
+    let is_detail = is_detail || NO_WORK.iter().any(|title| start.starts_with(title));
     !is_detail && WANTED.iter().any(|wanted| start.starts_with(wanted))
 }
 

@@ -5,13 +5,17 @@ use crate::report::WaitEvent;
 
 /// Idle events that are met in reports without classes, by their names (Oracle Database Reference, appendix "Oracle Wait
 /// Events"; V$EVENT_NAME has the class). A star stands for any rest.
-const IDLE: [&str; 62] = [
+const IDLE: [&str; 66] = [
     "SQL*Net message from client",
     "SQL*Net vector message from client",
     "rdbms ipc message",
     "rdbms ipc reply idle",
     "pmon timer",
     "smon timer",
+    "pman timer",
+    "Streams AQ: qmn coordinator idle wait",
+    "Streams AQ: qmn slave idle wait",
+    "Streams AQ: waiting for time management or cleanup tasks",
     "jobq slave wait",
     "job scheduler coordinator slave wait",
     "DIAG idle wait",

@@ -53,13 +53,17 @@ pub(super) enum Counted {
 impl Counted {
     /// What all of some runs know: AWR reports know both, and SLOB.R's figure is their requests.
     pub(super) fn of(runs: &[&Run]) -> Self {
-        let all_know = |name: &str| {
-            runs.iter().all(|run| !run.figures.contains_key(PREADS) || run.figures.contains_key(name))
-        };
-        match (all_know(READ_REQUESTS), all_know(READS)) {
-            (true, _) => Self::Requests,
-            (false, true) => Self::Blocks,
-            (false, false) => Self::Unsaid,
+        let knows = |run: &Run, name: &str| run.figures.contains_key(name);
+        // A run that knows none of them says nothing.
+        let knowing =
+            || runs.iter().filter(|run| [PREADS, READS, READ_REQUESTS].iter().any(|name| knows(run, name)));
+        let all_know = |name: &str| knowing().all(|run| knows(run, name));
+        if knowing().next().is_some() && all_know(READ_REQUESTS) {
+            Self::Requests
+        } else if all_know(READS) {
+            Self::Blocks
+        } else {
+            Self::Unsaid
         }
     }
 
