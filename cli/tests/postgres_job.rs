@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -168,6 +169,56 @@ fn reads_that_the_page_cache_serves_are_called_so() {
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
 }
 
+/// Somebody else's random reads of the device that carries a folder, so many a second.
+struct Neighbour(Child);
+
+impl Neighbour {
+    /// `None` where fio is not installed, which it is in CI.
+    fn reading(folder: &Path, per_second: u32) -> Option<Self> {
+        let fio = Command::new("fio")
+            .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
+            .args(["--direct=1", "--time_based", "--runtime=120", &format!("--rate_iops={per_second}")])
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .spawn();
+        match fio {
+            Ok(fio) => Some(Self(fio)),
+            Err(error) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
+                eprintln!("skipped: fio: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The device's total was 99.3 % of what the database had asked for, and nothing of it had been read for the database.
+#[test]
+fn a_neighbours_reads_do_not_stand_in_for_cached_ones() {
+    let Some(_alone) = device() else { return };
+    let Some(bench) = bench(Version::V15, &[("shared_buffers", "2MB"), ("track_io_timing", "on")]) else {
+        return;
+    };
+    bench.setup("1", "64M");
+    let Some(_neighbour) = Neighbour::reading(bench.folder.path(), 3060) else { return };
+    // It lays out its file first.
+    thread::sleep(Duration::from_secs(3));
+    let record = bench.run(&["--run-time", "5", "--update-pct", "0", "--rate", "50"]);
+    let (_, database) = read_bytes(&record);
+    let own = record["db_io"]["read_bytes"].as_u64().expect("the server's processes are this user's");
+    assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
+    let report = bench.folder.slob(["report"]).success().stdout;
+    let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
+    assert!(verdict.contains("BAD"), "{verdict}");
+}
+
 #[test]
 fn direct_reads_are_called_physical() {
     let Some(_alone) = device() else { return };
@@ -183,6 +234,12 @@ fn direct_reads_are_called_physical() {
     // Others' reads of the same device make it harder to tell.
     let crowded = device * 100 > database * 103;
     assert!(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), "{verdict}");
+    // Its workers' reads, or those of its rings, are its own.
+    let own = record["db_io"]["read_bytes"].as_u64().expect("the server's processes are this user's");
+    assert!(
+        own.abs_diff(database) * 20 < database,
+        "{own} bytes fetched for its processes, {database} asked for"
+    );
 }
 
 /// What the device read, and what the database asked for, within the window.

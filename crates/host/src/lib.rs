@@ -33,7 +33,7 @@ pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };
 pub use process::{
-    ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu, process_name,
-    self_io, thread_cpu_now,
+    FamilyIo, ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu,
+    process_io, process_name, self_io, thread_cpu_now,
 };
 pub use space::{FreeSpace, free_space};
