@@ -14,8 +14,6 @@ use slob_record::RecordError;
 use slob_run::{RunError, RunErrorKind};
 use slob_spec::SpecErrors;
 
-use crate::output;
-
 /// A verdict failed with `--strict`, or data are not what they must be.
 pub(crate) const JUDGED: u8 = 1;
 /// Some of several records could not be read.
@@ -49,11 +47,9 @@ impl Failure {
         Self { code: INTERRUPTED, messages: vec!["interrupted".to_owned()] }
     }
 
-    /// Tells the user, on stderr.
-    pub(crate) fn tell(&self) {
-        for message in &self.messages {
-            output::say(&format!("slob: {message}"));
-        }
+    /// What is wrong, one thing each.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().map(String::as_str)
     }
 
     /// All messages in one line.

@@ -15,6 +15,7 @@ mod selftest;
 mod server_report;
 mod settings;
 mod tables;
+mod terminal_table;
 mod version;
 
 use std::process::ExitCode;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     match commands::dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
-            failure.tell();
+            failure.messages().for_each(|message| output::say(&format!("slob: {message}")));
             failure.code()
         }
     }

@@ -5,9 +5,9 @@ use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::Failure;
-use crate::live;
 
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -62,10 +62,34 @@ pub(crate) fn plural(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// While a dashboard has the screen: lines that have to wait until it is gone.
+static HELD_BACK: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+fn held_back() -> MutexGuard<'static, Option<Vec<String>>> {
+    HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on lines are kept, until [`release`].
+pub(crate) fn hold_back() {
+    held_back().get_or_insert_default();
+}
+
+/// Whether lines are kept.
+pub(crate) fn is_held_back() -> bool {
+    held_back().is_some()
+}
+
+/// Ends the keeping once `ready` is done, and says what was kept; nothing happens where nothing is kept.
+pub(crate) fn release(ready: impl FnOnce()) {
+    let Some(lines) = held_back().take() else { return };
+    ready();
+    lines.iter().for_each(|line| say(line));
+}
+
 /// Says a line to the user, when the dashboard is gone if there is one. If nobody listens, there is nobody to tell.
 pub(crate) fn say(line: &str) {
-    if live::hold_back(line) {
-        return;
+    if let Some(lines) = held_back().as_mut() {
+        return lines.push(line.to_owned());
     }
     let mut stderr = io::stderr().lock();
     let line = if stderr.is_terminal() { for_terminal(line) } else { Cow::Borrowed(line) };

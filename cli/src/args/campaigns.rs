@@ -123,7 +123,7 @@ fn analyze() -> Command {
     let examples = "\
 Examples:
   slob analyze campaigns/fs                         a campaign
-  slob analyze campaigns/fs --scale raw             figures relative to a variant's
+  slob analyze campaigns/fs --relative-to raw       figures relative to a variant's
   slob analyze awr_info.txt --variants XFS,EXT3     what awr_info printed; variants are parts of FILE
   slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze reports                              a folder of awr.txt.N files
@@ -153,7 +153,13 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .conflicts_with("variants")
                 .help("A column of `slob info` whose values are the variants, such as target"),
         )
-        .arg(Arg::new("scale").long("scale").value_name("VARIANT").help("Show figures relative to this variant's"))
+        .arg(
+            Arg::new("relative-to")
+                .long("relative-to")
+                .value_name("VARIANT")
+                .help("Show figures relative to this variant's"),
+        )
+        .arg(Arg::new("scale").long("scale").hide(true).value_parser(no_scale))
         .arg(
             Arg::new("confidence")
                 .long("confidence")
@@ -175,4 +181,11 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .help("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
         );
     with_params(command, is_results_dir)
+}
+
+/// What `--relative-to` was called once; everywhere else this is the size of the data.
+fn no_scale(variant: &str) -> Result<String, String> {
+    Err(format!(
+        "--scale is the size of the data, here as everywhere; for figures relative to a variant's say --relative-to {variant}"
+    ))
 }

@@ -5,7 +5,7 @@
 //! alone: what was said before is there again afterwards, followed by what was said in between and by the report.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::Once;
 
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute};
@@ -16,18 +16,6 @@ use rustix::termios::tcgetpgrp;
 
 use super::paint::Look;
 use crate::output;
-
-/// While the screen is the dashboard's: lines that have to wait until it is not.
-static HELD_BACK: Mutex<Option<Vec<String>>> = Mutex::new(None);
-
-fn held_back() -> MutexGuard<'static, Option<Vec<String>>> {
-    HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Keeps a line until the screen is given back; `false` if nobody has it.
-pub(crate) fn hold_back(line: &str) -> bool {
-    held_back().as_mut().map(|lines| lines.push(line.to_owned())).is_some()
-}
 
 /// Whether stderr is a terminal that a dashboard may have: one that can move its cursor, and on which this program
 /// is in the foreground. A job in the background would be stopped by the first change of the terminal.
@@ -60,7 +48,7 @@ impl Terminal {
         // Asked first: where there is no size there is no dashboard.
         crossterm::terminal::size()?;
         enable_raw_mode()?;
-        *held_back() = Some(Vec::new());
+        output::hold_back();
         let opened = execute!(io::stderr(), EnterAlternateScreen, cursor::Hide).and_then(|()| {
             ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stderr())))
         });
@@ -69,7 +57,7 @@ impl Terminal {
 
     /// Whether nobody gave the screen back meanwhile.
     pub(super) fn is_open(&self) -> bool {
-        held_back().is_some()
+        output::is_held_back()
     }
 
     pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
@@ -86,9 +74,9 @@ impl Drop for Terminal {
 
 /// Gives the screen back if it was taken, and says what was held back. For every way out of the program.
 pub(crate) fn restore() {
-    let Some(lines) = held_back().take() else { return };
-    // There is nobody to tell, and nothing else to try.
-    let _ = execute!(io::stderr(), cursor::Show, LeaveAlternateScreen);
-    let _ = disable_raw_mode();
-    lines.iter().for_each(|line| output::say(line));
+    output::release(|| {
+        // There is nobody to tell, and nothing else to try.
+        let _ = execute!(io::stderr(), cursor::Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    });
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::conf::LineFault;
+use crate::line_fault::LineFault;
 use crate::origin::Origin;
-use crate::value::BadTarget;
+use crate::types::BadTarget;
 
 /// One thing that is wrong. Every message says what, where, and what to do; none shows a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

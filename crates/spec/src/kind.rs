@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::value::{BadValue, Percent, RunName, Secret, Size, Target, seconds};
-use crate::values::Value;
+use crate::types::{BadValue, Percent, RunName, Secret, Size, Target, seconds};
+use crate::value::Value;
 
 /// What a parameter takes. A kind reads text into a [`Value`] and says in words what it permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Kind {
     /// A rejected text as an error message may show it: never a password, nor what could hold one.
     pub(crate) fn shown(&self, text: &str) -> String {
         match self {
-            Self::Secret => crate::value::MASK.to_owned(),
+            Self::Secret => crate::types::MASK.to_owned(),
             Self::Url if text.contains(['@', '?']) => {
                 "an address (not shown, as it may hold a password)".to_owned()
             }

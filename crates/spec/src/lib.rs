@@ -27,28 +27,32 @@
 mod conf;
 mod error;
 mod kind;
+mod line_fault;
+mod options;
 mod origin;
 mod param;
 mod render;
 mod settings;
 mod spec;
 mod table;
+mod types;
 mod value;
-mod values;
 mod warning;
 
-pub use conf::{Assignment, ConfFile, LineFault};
+pub use conf::{Assignment, ConfFile};
 pub use error::{SpecError, SpecErrors};
 pub use kind::Kind;
+pub use line_fault::LineFault;
+pub use options::EngineOptions;
 pub use origin::Origin;
 pub use param::{Group, Param};
 pub use render::{init_text, markdown, to_conf_text};
 pub use settings::{Entry, Resolved, Settings};
-pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
+pub use spec::{Checked, LoadSpec, RunSpec};
 pub use table::Table;
-pub use value::{
+pub use types::{
     ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate,
     RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target, ThinkTime, UntilSteady, WorkUnit,
 };
-pub use values::Value;
+pub use value::Value;
 pub use warning::Warning;

@@ -161,7 +161,7 @@ impl Param {
     pub(crate) fn shown_default(&self, default: Option<&'static str>) -> String {
         match (default, self.kind) {
             (None, _) => "unset".to_owned(),
-            (Some(_), Kind::Secret) => crate::value::MASK.to_owned(),
+            (Some(_), Kind::Secret) => crate::types::MASK.to_owned(),
             (Some(default), _) => default.to_owned(),
         }
     }

@@ -8,8 +8,6 @@ mod line;
 use std::collections::HashMap;
 use std::fmt;
 
-pub use line::LineFault;
-
 use crate::error::{SpecError, SpecErrors};
 use crate::warning::Warning;
 

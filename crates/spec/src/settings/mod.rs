@@ -7,11 +7,10 @@ mod tests;
 use crate::conf::ConfFile;
 use crate::error::{SpecError, SpecErrors};
 use crate::origin::Origin;
-use crate::param::{Group, Param};
-use crate::spec::EngineOptions;
+use crate::param::Param;
 use crate::table::{DEFAULT_BLOCK_BYTES, Table};
-use crate::value::Secret;
-use crate::values::{FromValue, Value};
+use crate::types::Secret;
+use crate::value::{FromValue, Value};
 use crate::warning::Warning;
 
 /// One parameter with its value.
@@ -129,21 +128,6 @@ impl Settings {
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.entry(key).and_then(Entry::value)
-    }
-
-    /// The options of engines that have a value, with the engine's name.
-    pub(crate) fn engine_options(&self) -> impl Iterator<Item = (&'static str, &'static str, &Value)> {
-        self.entries.iter().filter_map(|entry| match (entry.param.group, &entry.value) {
-            (Group::Engine(engine), Some(value)) => Some((engine, entry.param.key, value)),
-            (Group::Servers, Some(value)) => Some((EngineOptions::SHARED, entry.param.key, value)),
-            _ => None,
-        })
-    }
-
-    /// Services and accounts, as far as they are set.
-    pub(crate) fn access_options(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        let access = self.entries.iter().filter(|entry| entry.param.group == Group::Access);
-        access.filter_map(|entry| Some((entry.param.key, entry.value.as_ref()?)))
     }
 
     /// A value that can't be left out.

@@ -8,7 +8,7 @@ use crate::error::{SpecError, SpecErrors};
 use crate::origin::Origin;
 use crate::param::Param;
 use crate::table::{DEFAULT_BLOCK_BYTES, Table};
-use crate::values::Value;
+use crate::value::Value;
 use crate::warning::Warning;
 
 /// What environment variables of ours begin with.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::error::{SpecError, SpecErrors};
 use crate::settings::Settings;
-use crate::value::{MASK, Target};
+use crate::types::{MASK, Target};
 
 /// Reads the target; ENDPOINTS, if set, takes the place of its hosts.
 pub(super) fn target(settings: &Settings, errors: &mut Vec<SpecError>) -> Result<Target, SpecErrors> {

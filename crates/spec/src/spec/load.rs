@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use super::options::EngineOptions;
 use super::{Checked, access};
 use crate::error::SpecErrors;
+use crate::options::EngineOptions;
 use crate::settings::Settings;
 use crate::table::DEFAULT_BLOCK_BYTES;
-use crate::value::{Size, Target};
+use crate::types::{Size, Target};
 
 /// The data to load, and where. Made by [`LoadSpec::from_settings`] only.
 #[derive(Clone, Debug, Serialize)]

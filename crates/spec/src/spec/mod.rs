@@ -1,15 +1,12 @@
 //! What a load and a run are asked to do, checked as far as that needs no server.
 
 mod access;
-mod checks;
 mod load;
-mod options;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use load::LoadSpec;
-pub use options::EngineOptions;
 pub use run::RunSpec;
 
 use crate::warning::Warning;

@@ -1,17 +1,19 @@
 //! What a run does.
 
+mod checks;
+
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::options::EngineOptions;
-use super::{Checked, access, checks, load};
+use super::{Checked, access, load};
 use crate::error::{SpecError, SpecErrors};
+use crate::options::EngineOptions;
 use crate::settings::Settings;
 use crate::table::DEFAULT_BLOCK_BYTES;
-use crate::value::{
+use crate::types::{
     HotSpot, Length, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, Target,
     ThinkTime, UntilSteady, WorkUnit, seconds,
 };

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::param::{Group, Param};
-use crate::value::MAX_SCALE_BLOCKS;
+use crate::types::MAX_SCALE_BLOCKS;
 
 /// The smallest scale in blocks: small enough for a demonstration.
 const MIN_SCALE_BLOCKS: u64 = 16;

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::param::{Group, Param};
-use crate::value::WorkUnit;
+use crate::types::WorkUnit;
 
 const WORK_UNITS: Kind = Kind::Count { min: WorkUnit::MIN as u64, max: WorkUnit::MAX as u64 };
 

@@ -75,6 +75,10 @@ fn what_prepares_a_database_is_read_too() {
 #[test]
 fn the_parser_does_find_mistakes() {
     let Some(parser) = parser() else { return };
-    let broken = prepared(&everything()).replacen("END LOOP;", "END LOP;", 1);
+    // One block shows it, and all of them take seconds.
+    let all = prepared(&everything());
+    let loops = all.split("\n/\n").filter(|block| block.contains("END LOOP;"));
+    let broken =
+        loops.min_by_key(|block| block.len()).unwrap().replacen("END LOOP;", "END LOP;", 1) + "\n/\n";
     assert!(complaints(&parser, &broken).contains("unparsable"), "a broken loop was read");
 }

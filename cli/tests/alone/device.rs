@@ -1,0 +1,160 @@
+//! Reads by the engine's own count, against those of the kernel and of the device, from which nobody else is to read.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::alone;
+use crate::common::{Folder, mariadb, postgres, skip_without_a_device};
+use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+
+/// Seconds of a run of reads alone, on a table that is far larger than the cache.
+const READS: [&str; 4] = ["--run-time", "3", "--update-pct", "0"];
+
+/// What the device read, and what the database asked for, within the window.
+fn read_bytes(record: &Value, block: u64) -> (u64, u64) {
+    let device = record["host"]["device"]["counters"]["read_bytes"].as_u64();
+    let database = record["counters"]["physical_reads"].as_u64().unwrap() * block;
+    assert!(database > 1 << 20, "the cache is far smaller than the table, but {database} bytes were read");
+    (device.expect("the data are on a block device of this host"), database)
+}
+
+#[test]
+fn physical_reads_of_sqlite_are_those_of_the_process_and_of_the_device() {
+    let _alone = alone();
+    let folder = Folder::loaded(1, "64M");
+    // The two are not read at the same moment, which a busy machine shows.
+    shown_within(3, || {
+        let record = folder.run_json(&[&READS[..], &["--cache-mb", "2"]].concat());
+        let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
+        let process = record["client_io"]["read_bytes"].as_u64().unwrap();
+        let device = &record["host"]["device"]["counters"]["read_bytes"];
+        // The device is shared: it can only have read more.
+        if let Some(device) = device.as_u64() {
+            assert!(device * 100 >= bytes * 99, "engine {bytes}, device {device}");
+        }
+        ensure(bytes.abs_diff(process) * 100 <= bytes, || {
+            format!("the engine counts {bytes} bytes and the kernel {process}")
+        })
+    });
+}
+
+#[test]
+fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
+    let _alone = alone();
+    if skip_without_a_device() {
+        return;
+    }
+    let Some(bench) = postgres::bench(Version::V15, &[("shared_buffers", "2MB")]) else { return };
+    bench.setup("1", "64M");
+    let report = bench.folder.slob([&["run", "--strict"], &READS[..]].concat());
+    assert_eq!(report.code, 1, "{}", report.stderr);
+    assert!(report.stdout.contains("page cache served"), "{}", report.stdout);
+    let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
+    assert!(device * 2 < database, "the device read {device} bytes of {database}");
+}
+
+/// Somebody else's random reads of the device that carries a folder, so many a second.
+struct Neighbour(Child);
+
+impl Neighbour {
+    /// `None` where fio is not installed, which it is in CI.
+    fn reading(folder: &Path, per_second: u32) -> Option<Self> {
+        let fio = Command::new("fio")
+            .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
+            .args(["--direct=1", "--time_based", "--runtime=120", &format!("--rate_iops={per_second}")])
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .spawn();
+        match fio {
+            Ok(fio) => Some(Self(fio)),
+            Err(error) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
+                eprintln!("skipped: fio: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The device's total was 99.3 % of what the database had asked for, and nothing of it had been read for the database.
+#[test]
+fn a_neighbours_reads_do_not_stand_in_for_cached_ones() {
+    let _alone = alone();
+    if skip_without_a_device() {
+        return;
+    }
+    let settings = [("shared_buffers", "2MB"), ("track_io_timing", "on")];
+    let Some(bench) = postgres::bench(Version::V15, &settings) else { return };
+    bench.setup("1", "64M");
+    let Some(_neighbour) = Neighbour::reading(bench.folder.path(), 3060) else { return };
+    // It lays out its file first.
+    thread::sleep(Duration::from_secs(3));
+    let record = bench.run(&["--run-time", "5", "--update-pct", "0", "--rate", "50"]);
+    let ((device, database), own) = (read_bytes(&record, 8192), fetched(&record));
+    assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
+    assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
+    let report = bench.folder.slob(["report"]).success().stdout;
+    let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
+    assert!(verdict.contains("BAD"), "{verdict}");
+}
+
+/// What the kernel fetched for the server's processes, in bytes.
+fn fetched(record: &Value) -> u64 {
+    record["db_io"]["read_bytes"].as_u64().expect("the server's processes are this user's")
+}
+
+#[test]
+fn direct_reads_of_postgresql_are_called_physical() {
+    let _alone = alone();
+    if skip_without_a_device() {
+        return;
+    }
+    let settings = [("shared_buffers", "2MB"), ("debug_io_direct", "data")];
+    let Some(bench) = postgres::bench(Version::V18, &settings) else { return };
+    bench.setup("1", "64M");
+    are_called_physical(&bench.folder, &[], 8192);
+}
+
+#[test]
+fn direct_reads_of_mariadb_are_called_physical() {
+    let _alone = alone();
+    if skip_without_a_device() {
+        return;
+    }
+    // Too small a pool for the table, and nothing behind it.
+    let settings = ["innodb-buffer-pool-size=6M", "innodb-flush-method=O_DIRECT"];
+    let Some(bench) = mariadb::bench(&settings) else { return };
+    bench.setup("1", "64M");
+    are_called_physical(&bench.folder, &["-t", "2"], 16_384);
+}
+
+/// Of a run of direct reads, in blocks of so many bytes.
+fn are_called_physical(folder: &Folder, flags: &[&str], block: u64) {
+    let record = folder.run_json(&[&READS[..], flags].concat());
+    let (device, database) = read_bytes(&record, block);
+    // Others may use the device too: it can only have read more.
+    assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
+    // Those of its workers, threads and rings are its own.
+    let own = fetched(&record);
+    assert!(
+        own * 100 >= database * 95,
+        "{own} bytes fetched for the server's processes, {database} asked for"
+    );
+    let report = folder.slob(["report"]).success().stdout;
+    let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
+    // Others' reads of the same device make it harder to tell.
+    let crowded = device * 100 > database * 103;
+    assert!(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), "{verdict}");
+}

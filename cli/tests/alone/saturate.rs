@@ -1,0 +1,66 @@
+//! `slob saturate` on real engines: the knee, and what a full sweep says of it. What the search reads comes from a cache, so
+//! that the CPUs are the limit and the device does not matter.
+
+use serde_json::Value;
+
+use crate::alone;
+use crate::common::{Folder, postgres};
+use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+
+/// How far below the best rate the knee may lie, in percent.
+const TOLERANCE: f64 = 20.0;
+
+/// The knee of a sweep over the doublings, by the definition that the search has.
+fn sweep(folder: &Folder) -> u64 {
+    let rate = |threads: &str| {
+        let record = folder.run_json(&["-t", threads]);
+        let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
+        operations / record["window"]["seconds"].as_f64().unwrap()
+    };
+    let rates = ["1", "2", "4", "8"].map(rate);
+    let best = rates.iter().copied().reduce(f64::max).unwrap();
+    1 << rates.iter().position(|rate| *rate >= (1.0 - TOLERANCE / 100.0) * best).unwrap()
+}
+
+/// Other work on the machine moves the knee while it is looked for, so some tries may be needed; a search that finds nothing
+/// sensible fails all of them.
+fn a_full_sweep_confirms_the_knee(folder: &Folder) {
+    shown_within(5, || {
+        let tolerance = TOLERANCE.to_string();
+        let fixed =
+            ["saturate", "--max-sessions", "8", "--repeats", "2", "--json", "--tolerance", &tolerance];
+        let curve: Value = serde_json::from_str(&folder.slob(fixed).success().stdout).unwrap();
+        let knee = curve["knee_sessions"].as_u64().unwrap();
+        let points = curve["points"].as_array().unwrap();
+        // The knee was measured again, and every point is an ordinary record.
+        assert_eq!(points.iter().filter(|point| point["sessions"] == knee).count(), 2);
+        for point in points {
+            let run = folder.path().join("runs").join(point["run"].as_str().unwrap());
+            assert!(run.join("run.json").is_file());
+            let little = point["little_percent"].as_f64().unwrap();
+            assert!(little > 0.0 && little < 110.0, "{point}");
+        }
+        let swept = sweep(folder);
+        ensure(knee <= 2 * swept && swept <= 2 * knee, || format!("a knee at {knee} sessions, swept {swept}"))
+    });
+}
+
+#[test]
+fn a_full_sweep_confirms_the_knee_of_sqlite_within_one_step() {
+    let _alone = alone();
+    let folder = Folder::loaded(1, "16M");
+    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=1\n";
+    folder.write("slob.conf", conf);
+    a_full_sweep_confirms_the_knee(&folder);
+}
+
+#[test]
+fn a_full_sweep_confirms_the_knee_of_postgresql_within_one_step() {
+    let _alone = alone();
+    let Some(bench) = postgres::bench(Version::V18, &[("shared_buffers", "64MB")]) else { return };
+    bench.setup("1", "16M");
+    let conf = format!("TARGET={}\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n", bench.target);
+    bench.folder.write("slob.conf", &conf);
+    a_full_sweep_confirms_the_knee(&bench.folder);
+}

@@ -1,0 +1,289 @@
+//! Campaigns: carried out, killed, resumed, refused, amended, analysed.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Folder, SLOB};
+use serde_json::Value;
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn state(folder: &Folder, campaign: &str) -> Option<Value> {
+    let path = folder.path().join(campaign).join("state.json");
+    // It is replaced as a whole: a reader finds the old one or the new one.
+    std::fs::read_to_string(path).ok().map(|text| serde_json::from_str(&text).unwrap())
+}
+
+fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
+    state(folder, campaign).map_or_else(Vec::new, |state| state["attempts"].as_array().unwrap().clone())
+}
+
+fn start(folder: &Folder) -> Child {
+    Command::new(SLOB)
+        .args(["campaign", "plan.toml"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until a run is being made and so many are done.
+fn wait_for(folder: &Folder, done: usize) {
+    let begun = Instant::now();
+    loop {
+        let running = state(folder, "c").is_some_and(|state| !state["running"].is_null());
+        if running && attempts(folder, "c").len() >= done {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{:?}", state(folder, "c"));
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const CACHES: &str = r#"
+name = "caches"
+directory = "c"
+sessions = ["1x1", "1x2", "1x4"]
+models = ["read"]
+repeats = 2
+settings = { RUN_TIME = 1, WARMUP = 0 }
+[[variant]]
+name = "direct"
+[[variant]]
+name = "buffered"
+settings = { BUFFERED = true }
+"#;
+
+/// Two variants, three numbers of sessions, two repeats; killed twice in the middle of a run.
+#[test]
+fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
+    let folder = Folder::loaded(1, "16M");
+    folder.write("plan.toml", CACHES);
+    let mut child = start(&folder);
+    wait_for(&folder, 2);
+    let second = folder.slob(["campaign", "plan.toml"]);
+    assert_eq!(second.code, 2);
+    assert!(second.stderr.contains("another campaign is at work in c"), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut child = start(&folder);
+    wait_for(&folder, 5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    folder.slob(["campaign", "plan.toml"]).success();
+
+    let mut completed = BTreeMap::new();
+    for attempt in attempts(&folder, "c") {
+        let how = attempt["ended"]["how"].as_str().unwrap();
+        assert!(how == "completed" || how == "killed", "{attempt}");
+        if how == "completed" {
+            assert!(
+                folder.path().join("c").join(attempt["run"].as_str().unwrap()).join("run.json").is_file()
+            );
+            *completed.entry(attempt["step"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(completed.len(), 12);
+    assert!(completed.values().all(|times| *times == 1), "{completed:?}");
+
+    // Its runs are ordinary records.
+    let info = folder.slob(["info", "c", "--columns", "name,status", "--csv"]).success().stdout;
+    assert_eq!(info.lines().filter(|line| line.ends_with(",completed")).count(), 12, "{info}");
+    let json: Value =
+        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    let table = &json["tables"][0];
+    assert_eq!(table["sessions"], serde_json::json!([1, 2, 4]));
+    for row in table["rows"].as_array().unwrap() {
+        assert!(row["cells"].as_array().unwrap().iter().all(|cell| cell["runs"] == 2), "{row}");
+        assert_eq!(row["overall"]["runs"], 6);
+    }
+    assert_eq!(table["pairs"][0]["first"], "direct");
+
+    a_changed_plan_is_refused_unless_it_is_amended(&folder);
+}
+
+fn a_changed_plan_is_refused_unless_it_is_amended(folder: &Folder) {
+    folder.write("plan.toml", &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""));
+    let refused = folder.slob(["campaign", "plan.toml"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("buffered/read/1x4 is no longer in it"), "{}", refused.stderr);
+    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    let state = state(folder, "c").unwrap();
+    assert_eq!(state["superseded"].as_array().unwrap().iter().filter(|one| !one["run"].is_null()).count(), 4);
+    let text = folder.slob(["analyze", "c", "--csv"]).success().stdout;
+    assert!(text.contains("direct,2,2,") && !text.contains("direct,4,"), "{text}");
+}
+
+const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", RUN_TIME = 1, WARMUP = 0 }\n\
+                     models = [\"all\"]\n[[model]]\nname = \"all\"\nmetric = \"operations_per_s\"\n";
+
+#[test]
+fn the_same_thing_twice_shows_the_noise_of_the_machine() {
+    let folder = Folder::new();
+    folder.write("plan.toml", &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n"));
+    folder.slob(["campaign", "plan.toml"]).success();
+    let json: Value =
+        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    let pairs = json["tables"][0]["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 1);
+    assert_eq!((&pairs[0]["same_thing"], &pairs[0]["overall"]["first_n"]), (&true.into(), &3.into()));
+    assert!(pairs[0]["verdict"].as_str().unwrap().starts_with("A/A: null "), "{pairs:?}");
+}
+
+#[test]
+fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
+    let folder = Folder::new();
+    let log = "echo $CAMPAIGN_VARIANT";
+    let variant = |name: &str, bounce: &str| {
+        format!(
+            "[[variant]]\nname = \"{name}\"\nprepare = \"{log} prepare >> log\"\nbounce = \"{log} bounce >> log; {bounce}\"\n\
+             before_run = \"{log} before >> log\"\nafter_run = \"{log} after >> log\"\n"
+        )
+    };
+    let plan = format!(
+        "repeats = 1\nwarmup_runs = 1\norder = \"blocked\"\n{SHORT}{}{}",
+        variant("a", "test -f mended"),
+        variant("b", "true")
+    );
+    folder.write("plan.toml", &plan);
+    let first = folder.slob(["campaign", "plan.toml"]);
+    assert_eq!(first.code, 3, "{}", first.stderr);
+    assert!(first.stderr.contains("variant a was left out: its hook bounce"), "{}", first.stderr);
+    let log = |folder: &Folder| std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let b = "b prepare\nb bounce\nb before\nb after\nb before\nb after\n";
+    assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}"));
+    folder.write("mended", "");
+    folder.slob(["campaign", "plan.toml"]).success();
+    // Prepared once, switched to again.
+    assert_eq!(
+        log(&folder),
+        format!("a prepare\na bounce\n{b}a bounce\na before\na after\na before\na after\n")
+    );
+    assert_eq!(state(&folder, "c").unwrap()["hook_failures"].as_array().unwrap().len(), 1);
+    // Runs to throw away are kept apart.
+    let info = folder.slob(["info", "c", "--columns", "name", "--csv"]).success().stdout;
+    assert_eq!(info, "name\nb-all-1x1-r1\na-all-1x1-r1\n");
+}
+
+#[test]
+fn a_failed_run_is_made_again_and_stays_visible() {
+    let folder = Folder::new();
+    folder.script("once.sh", "#!/bin/sh\n[ \"$1\" != post ] || [ -f second ] || { touch second; exit 1; }\n");
+    let short = SHORT.replace("WARMUP = 0", "WARMUP = 0, EXTERNAL_SCRIPT = \"./once.sh\"");
+    folder.write("plan.toml", &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n"));
+    folder.slob(["campaign", "plan.toml"]).success();
+    let how: Vec<_> = attempts(&folder, "c").iter().map(|one| one["ended"]["how"].clone()).collect();
+    assert_eq!(how, ["failed", "completed"]);
+    let info = folder.slob(["info", "c", "--columns", "status", "--csv"]).success().stdout;
+    assert_eq!(info, "status\nfailed\ncompleted\n");
+    // Without retries it is given up, said, and tried again when asked for.
+    std::fs::remove_file(folder.path().join("second")).unwrap();
+    let none = std::fs::read_to_string(folder.path().join("plan.toml")).unwrap();
+    folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
+    let failed = folder.slob(["campaign", "plan.toml"]);
+    assert_eq!(failed.code, 3);
+    assert!(failed.stderr.contains("a/all/1x1/1 failed as often as the plan allows"), "{}", failed.stderr);
+    assert_eq!(folder.slob(["campaign", "plan.toml"]).code, 3);
+    assert_eq!(attempts(&folder, "e").len(), 1);
+    folder.slob(["campaign", "plan.toml", "--retry-failed"]).success();
+    assert_eq!(attempts(&folder, "e").len(), 2);
+}
+
+#[test]
+fn nothing_is_touched_by_a_plan_that_is_wrong() {
+    let folder = Folder::new();
+    for (wrong, expected) in [
+        ("sessions = [5000]", "SCHEMAS is '5000' (plan.toml, a/all/5000x1)"),
+        ("sessions = [\"100x100\"]", "at most 4096 are possible"),
+        ("repeets = 3", "there is no key 'repeets'; did you mean repeats?"),
+    ] {
+        folder.write("plan.toml", &format!("{wrong}\n{SHORT}[[variant]]\nname = \"a\"\n"));
+        let called = folder.slob(["campaign", "plan.toml"]);
+        assert_eq!(called.code, 2, "{}", called.stderr);
+        assert!(called.stderr.contains(expected), "{}", called.stderr);
+    }
+    folder
+        .write("plan.toml", &format!("{SHORT}[[variant]]\nname = \"a\"\nsettings = {{ WORK_UNITS = 3 }}\n"));
+    let called = folder.slob(["campaign", "plan.toml"]);
+    assert!(
+        called
+            .stderr
+            .contains("plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?")
+    );
+    folder.write("plan.toml", &SHORT.replace("operations_per_s", "operation_per_s"));
+    let text =
+        std::fs::read_to_string(folder.path().join("plan.toml")).unwrap() + "[[variant]]\nname = \"a\"\n";
+    folder.write("plan.toml", &text);
+    let called = folder.slob(["campaign", "plan.toml"]);
+    assert!(
+        called.stderr.contains("no metric 'operation_per_s' (did you mean operations_per_s"),
+        "{}",
+        called.stderr
+    );
+    folder.write(
+        "plan.toml",
+        &text.replace("null:", "nothing:x").replace("operation_per_s", "operations_per_s"),
+    );
+    let called = folder.slob(["campaign", "plan.toml"]);
+    assert!(called.stderr.contains("no engine of that name"), "{}", called.stderr);
+    assert!(!folder.path().join("c").exists());
+}
+
+#[test]
+fn a_dry_run_lists_every_run_and_the_time_they_take() {
+    let folder = Folder::new();
+    folder
+        .write("plan.toml", &format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n"));
+    let listing = folder.slob(["campaign", "plan.toml", "--dry-run"]).success().stdout;
+    assert_eq!(listing.lines().count(), 61);
+    assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
+    assert!(!folder.path().join("c").exists());
+}
+
+/// A file system that is made in another way is another thing under the same name.
+#[test]
+fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
+    let folder = Folder::new();
+    let plan = |how: &str, after: &str| {
+        format!(
+            "repeats = 1\n{SHORT}[[variant]]\nname = \"a\"\nprepare = \"echo {how} >> log\"\nafter_run = \"{after}\"\n\
+             [[variant]]\nname = \"b\"\n"
+        )
+    };
+    let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
+    folder.write("plan.toml", &plan("xfs", "true"));
+    folder.slob(["campaign", "plan.toml"]).success();
+    assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
+    // What comes after a run changes nothing about it.
+    folder.write("plan.toml", &plan("xfs", "sleep 0"));
+    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
+    folder.write("plan.toml", &plan("ext4", "true"));
+    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    assert_eq!(log(), "xfs\next4\n");
+    let state = state(&folder, "c").unwrap();
+    assert_eq!(state["superseded"].as_array().unwrap().len(), 1, "{state:#}");
+    assert_eq!(attempts(&folder, "c").len(), 2);
+}
+
+#[test]
+fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
+    let folder = Folder::new();
+    folder.write(
+        "plan.toml",
+        &format!(
+            "{}[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n",
+            SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60")
+        ),
+    );
+    let child = start(&folder);
+    wait_for(&folder, 0);
+    thread::sleep(Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert!(folder.path().join("back").exists(), "it was ended with the run");
+}

@@ -1,0 +1,172 @@
+//! What a machine may do to a run: stop it for a while, set its clock, give it few files, little memory, few connections,
+//! or more sessions than it has CPUs by far.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::times;
+use crate::common::{Called, Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
+
+#[test]
+fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {
+    let folder = Folder::loaded(1, "8M");
+    let stopped_s = times(3, 10) as u64;
+    let run_time = (stopped_s + 7).to_string();
+    let child = folder.start_run(Command::new(SLOB).args(["run", "1", "--run-time", &run_time]));
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_secs(stopped_s));
+    kill_process(pid, Signal::CONT).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    let record: Value = folder.last_record();
+    let points = record["series"]["points"].as_array().unwrap();
+    let idle = points.iter().filter(|point| {
+        point["value"].is_null() || point["value"]["ops"]["selects"].as_f64().unwrap_or(0.0) == 0.0
+    });
+    assert!(idle.count() as u64 >= stopped_s - 1, "the seconds in which nothing ran are there: {points:?}");
+    let report = folder.slob(["report", "latest"]).success().stdout;
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("had no sample: the sampler was held up"), "{report}");
+}
+
+#[test]
+fn too_few_files_are_refused_with_a_word() {
+    let folder = Folder::loaded(1, "8M");
+    let called = slob_limited(&folder, "-n 24", "run -s 1 -t 64 --run-time 1");
+    let said = called.stderr;
+    assert_ne!(called.code, 0, "{said}");
+    assert!(said.to_lowercase().contains("open files") || said.contains("ulimit"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    folder.slob(["run", "1", "--run-time", "1"]).success();
+}
+
+/// Where Debian's package puts the library that fakes the time of day.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+#[test]
+fn a_clock_that_is_set_changes_no_duration() {
+    if !Path::new(FAKETIME).is_file() {
+        skip("libfaketime is not installed");
+        return;
+    }
+    let folder = Folder::loaded(1, "8M");
+    for set_by in ["-3600", "+3600"] {
+        folder.write("offset", "+0");
+        let mut child = folder.start_run(
+            Command::new(SLOB)
+                .args(["run", "1", "--run-time", "8"])
+                .env("LD_PRELOAD", FAKETIME)
+                .env("DONT_FAKE_MONOTONIC", "1")
+                .env("FAKETIME_NO_CACHE", "1")
+                .env("FAKETIME_TIMESTAMP_FILE", folder.path().join("offset")),
+        );
+        folder.write("offset", set_by);
+        assert!(child.wait().unwrap().success());
+        let record = folder.last_record();
+        let seconds = record["window"]["seconds"].as_f64().unwrap();
+        assert!((7.9..60.0).contains(&seconds), "{set_by}: a window of {seconds} s");
+        let jump =
+            |field: &str| record[field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_second();
+        let shown = jump("ended") - jump("started");
+        assert!(shown.abs() > 3000, "the clock was set: {shown} s from start to end");
+        let slowest = record["operations"]["select"]["latency"]["max"].as_f64().unwrap();
+        assert!(slowest < 60e9, "{set_by}: {slowest} ns");
+        let points = record["series"]["points"].as_array().unwrap().len();
+        assert!((8..60).contains(&points), "{set_by}: {points} seconds");
+        folder.slob(["report", "latest"]).success();
+        fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
+fn skip(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+/// The program under a limit of the shell's.
+fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
+    let output = Command::new("sh")
+        .args(["-c", &format!("ulimit {limit}; exec {SLOB} {words}")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    Called {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn too_little_memory_is_said_and_leaves_nothing_behind() {
+    let folder = Folder::loaded(1, "8M");
+    let mut failed = 0;
+    let all = [40, 4000, 80, 160, 60, 100, 120, 240];
+    let limits = &all[..times(3, all.len())];
+    for megabytes in limits {
+        let limit = format!("-v {}", megabytes * 1024);
+        let called = slob_limited(&folder, &limit, "run -s 1 -t 200 --run-time 1");
+        let said = called.stderr.to_lowercase();
+        // A thread for which the runtime of the language itself finds no memory ends the program, which says so too.
+        let words = ["memory", "allocat", "resource temporarily unavailable"];
+        assert!(called.code == 0 || words.iter().any(|word| said.contains(word)), "{megabytes} MB: {said}");
+        failed += i32::from(called.code != 0);
+    }
+    let tried = limits.len() as i32;
+    assert!((1..tried).contains(&failed), "{failed} of {tried} failed");
+    let listed = folder.slob(["list", "--json"]).success().stdout;
+    assert_eq!(listed.matches("\"completed\"").count() as i32, tried - failed, "{listed}");
+    folder.slob(["run", "1", "--run-time", "1"]).success();
+    folder.slob(["verify"]).success();
+}
+
+#[test]
+fn thousands_of_sessions_are_all_measured() {
+    let folder = Folder::new();
+    let many = times(1024, 4096);
+    let threads = many.to_string();
+    let record = folder.run_json(&[
+        "--target",
+        "null:",
+        "-s",
+        "1",
+        "-t",
+        &threads,
+        "--run-time",
+        "3",
+        "--warmup",
+        "1",
+    ]);
+    let sessions = record["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), many);
+    assert!(sessions.iter().all(|session| session["whole_window"] == true && session["error"].is_null()));
+}
+
+#[test]
+fn too_few_connections_are_refused_and_many_sessions_work() {
+    let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[("max_connections", "20")]) else {
+        return;
+    };
+    let (folder, target) = (Folder::new(), cluster.target());
+    folder.slob(["setup", "--target", &target, "--scale", "1024", "--scan-table-sz", "64", "1"]).success();
+    let many = times(50, 1000).to_string();
+    let run = ["run", "--target", &target, "-s", "1", "-t", &many, "--scale", "1024", "--warmup", "1"];
+    let run = [&run[..], &["--run-time", "3", "--update-pct", "10", "--work-unit", "4"]].concat();
+    let refused = folder.slob(run.iter().copied());
+    assert!(refused.code == 2 && refused.stderr.contains("max_connections"), "{}", refused.stderr);
+    cluster.configure(&[("max_connections", "1100")]).unwrap();
+    cluster.restart().unwrap();
+    folder.slob(run).success();
+    let record = folder.last_record();
+    let sessions = record["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len().to_string(), many);
+    assert!(sessions.iter().all(|session| session["whole_window"] == true), "all worked to the end");
+    folder.slob(["verify", "--target", &target]).success();
+}

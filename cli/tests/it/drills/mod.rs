@@ -1,0 +1,26 @@
+//! Drills: what must not happen is made to happen, and what came of it is checked against a witness of its own.
+//! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
+//! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
+
+mod crash;
+mod crash_server;
+mod data;
+mod durability;
+mod family;
+mod guards;
+mod limits;
+mod network;
+mod random;
+mod secrets;
+mod space;
+mod truth;
+mod wire;
+
+/// How often a drill is repeated: usually, and for docs/trust.md.
+fn times(usual: usize, full: usize) -> usize {
+    if is_full() { full } else { usual }
+}
+
+fn is_full() -> bool {
+    std::env::var("DRILLS").as_deref() == Ok("full")
+}

@@ -1,0 +1,267 @@
+//! Disks that are full, in the middle of everything.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::family::kill_family;
+use super::wire::{Weather, Wire};
+use crate::common::{Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
+
+/// A small file system in memory, with a file that can fill it up.
+struct Disk(TempDir);
+
+impl Disk {
+    /// `None`, which stderr says, where this account may not mount.
+    #[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
+    fn mount_or_skip(megabytes: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let size = format!("size={megabytes}m,mode=0777");
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(folder.path()).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(folder));
+        }
+        eprintln!("skipped: no file system can be mounted here (root is needed)");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Leaves no room, for as long as somebody else makes some: until several tries in a row found none.
+    fn fill(&self) {
+        let mut file = File::options().create(true).append(true).open(self.filler()).unwrap();
+        let (large, mut refused) = (vec![0; 1 << 20], 0);
+        while file.write_all(&large).is_ok() {}
+        while refused < 50 {
+            match file.write_all(&[0; 4096]) {
+                Ok(()) => refused = 0,
+                Err(_) => {
+                    refused += 1;
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+        }
+    }
+
+    /// Leaves no room, while the program stands still: else it may be done before.
+    fn fill_under(&self, child: &Child) {
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+            assert!(sent.success(), "{name}: it had ended");
+        };
+        signal("-STOP");
+        self.fill();
+        signal("-CONT");
+    }
+
+    /// Leaves that much room.
+    fn fill_but(&self, megabytes: u64) {
+        self.fill();
+        let file = File::options().write(true).open(self.filler()).unwrap();
+        file.set_len(file.metadata().unwrap().len() - (megabytes << 20)).unwrap();
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.path().join("filler")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Lazily: a server may still be ending.
+        let _ = Command::new("umount").arg("-l").arg(self.path()).output();
+    }
+}
+
+fn start(folder: &Folder, words: &[&str]) -> Child {
+    let mut command = Command::new(SLOB);
+    command.args(words).current_dir(folder.path()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < limit, "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let bytes = |path: PathBuf| {
+        if path.is_dir() { bytes_below(&path) } else { path.metadata().map_or(0, |data| data.len()) }
+    };
+    entries.map(|entry| bytes(entry.path())).sum()
+}
+
+/// It failed, and said why in words that somebody can act on.
+fn assert_failed(output: &Output, words: &[&str]) {
+    let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(words.iter().any(|word| said.to_lowercase().contains(word)), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+const FULL: &[&str] = &["no space", "is full", "make room"];
+
+#[test]
+fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
+    let Some(disk) = Disk::mount_or_skip(384) else { return };
+    let folder = Folder::new();
+    let target = format!("sqlite:{}/d", disk.path().display());
+    let setup = ["setup", "--target", &target, "--scale", "128M", "--scan-table-sz", "64", "2"];
+    let child = start(&folder, &setup);
+    wait_for("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
+    disk.fill_under(&child);
+    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    disk.make_room();
+    folder.slob(setup).success();
+    folder.slob(["verify", "--target", &target]).success();
+}
+
+#[test]
+fn a_run_whose_log_has_no_room_fails_and_keeps_what_it_measured() {
+    let Some(disk) = Disk::mount_or_skip(48) else { return };
+    let folder = Folder::new();
+    let target = format!("sqlite:{}/d", disk.path().display());
+    folder.slob(["setup", "--target", &target, "--scale", "8M", "--scan-table-sz", "64", "1"]).success();
+    // Room for a few updates of half a megabyte each.
+    disk.fill_but(4);
+    let words = ["run", "1", "--target", &target, "--scale", "8M", "--update-pct", "50", "--plain"];
+    let child = start(&folder, &[&words[..], &["--warmup", "0", "--run-time", "60"]].concat());
+    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    let record = folder.last_record();
+    assert_eq!(record["status"]["state"], "failed");
+    assert!(record["operations"]["update"]["operations"].as_f64().unwrap() > 0.0, "{}", record["operations"]);
+    disk.make_room();
+    folder.slob(["verify", "--target", &target]).success();
+}
+
+#[test]
+fn a_record_that_finds_no_room_is_not_taken_for_one() {
+    let Some(disk) = Disk::mount_or_skip(4) else { return };
+    let folder = Folder::loaded(1, "8M");
+    let results = disk.path().join("runs").display().to_string();
+    let run = ["run", "1", "--results-dir", &results, "--run-time", "2"];
+    let child = start(&folder, &run);
+    wait_for("the run begins", || Path::new(&results).is_dir());
+    disk.fill();
+    let output = child.wait_with_output().unwrap();
+    assert_failed(&output, FULL);
+    // What was measured is said, since it can't be kept.
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Complete?"));
+    let listed = |word: &str| {
+        let text = folder.slob(["list", "--json", "--results-dir", &results]).success().stdout;
+        text.matches(word).count()
+    };
+    assert_eq!(listed("\"id\""), 0, "nothing half is shown as a run");
+    disk.make_room();
+    folder.slob(run).success();
+    assert_eq!(listed("\"completed\""), 1);
+    // The same of a journal of updates.
+    let journal = disk.path().join("journal").display().to_string();
+    let words =
+        ["run", "1", "--warmup", "0", "--run-time", "60", "--update-pct", "50", "--durability", &journal];
+    let child = start(&folder, &words);
+    wait_for("updates are noted", || fs::metadata(&journal).is_ok_and(|data| data.len() > 1000));
+    disk.fill();
+    assert_failed(&child.wait_with_output().unwrap(), &["writing the journal"]);
+}
+
+/// Half a page looks like a page, and is recommended as one.
+#[test]
+fn pages_that_find_no_room_are_not_there_and_not_recommended() {
+    let Some(disk) = Disk::mount_or_skip(8) else { return };
+    let folder = Folder::loaded(1, "8M");
+    let results = disk.path().join("runs").display().to_string();
+    // Room for the record, and not for the page.
+    disk.fill_but(1);
+    let said = folder.slob(["run", "1", "--results-dir", &results, "--run-time", "2"]).success().stderr;
+    assert!(!said.contains("open report.html"), "{said}");
+    let run = fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().path()).next().unwrap();
+    assert!(said.contains(&format!("`slob report {} --html`", run.display())), "{said}");
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(&run).unwrap().map(|entry| entry.unwrap());
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["report.txt", "run.json", "series.csv", "slob.conf"]);
+    let page = disk.path().join("page.html");
+    fs::write(&page, "as it was").unwrap();
+    let html = ["report", &run.display().to_string(), "--html", "-o", &page.display().to_string()];
+    let refused = folder.slob(html);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert_eq!(fs::read_to_string(&page).unwrap(), "as it was");
+    disk.make_room();
+    folder.slob(html).success();
+    assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"), "the whole page");
+}
+
+#[test]
+fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
+    let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[("max_wal_size", "64MB")]) else { return };
+    let (Some(data), Some(log)) = (Disk::mount_or_skip(160), Disk::mount_or_skip(320)) else { return };
+    let owner = fs::metadata(cluster.data_folder()).unwrap();
+    let own = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        chown(path, Some(owner.uid()), Some(owner.gid())).unwrap();
+    };
+    let space = data.path().join("space");
+    fs::create_dir(&space).unwrap();
+    own(&space);
+    cluster.sql(&format!("CREATE TABLESPACE small LOCATION '{}'", space.display()));
+    let (folder, target) = (Folder::new(), cluster.target());
+    let setup = ["setup", "--target", &target, "--scale", "64M", "--scan-table-sz", "64", "small", "1"];
+    data.fill_but(24);
+    let refused = folder.slob(setup);
+    assert!(refused.code == 2 && refused.stderr.contains("are free there"), "{}", refused.stderr);
+    // With room at first, which somebody else takes while the load is slow.
+    data.make_room();
+    let wire = Wire::lay(Ipv4Addr::LOCALHOST.into(), cluster.port());
+    wire.set(Weather::Delay(Duration::from_millis(5)));
+    let slow = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
+    let setup_slowly = [&["setup", "--target", &slow], &setup[3..]].concat();
+    let child = start(&folder, &setup_slowly);
+    wait_for("the load begins", || bytes_below(&space) > 1_000_000);
+    data.fill();
+    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    data.make_room();
+    folder.slob(setup).success();
+    folder.slob(["drop", "--target", &target, "--yes"]).success();
+    // The log on a disk of its own.
+    cluster.stop();
+    let (inside, outside) = (cluster.data_folder().join("pg_wal"), log.path().join("wal"));
+    let moved = Command::new("cp").arg("-a").args([&inside, &outside]).status().unwrap();
+    assert!(moved.success());
+    fs::remove_dir_all(&inside).unwrap();
+    symlink(&outside, &inside).unwrap();
+    cluster.restart().unwrap();
+    log.fill_but(10);
+    let child = start(&folder, &setup);
+    assert_failed(&child.wait_with_output().unwrap(), &["server's log", "no space", "make room"]);
+    log.make_room();
+    kill_family(cluster.pid().unwrap());
+    cluster.kill9();
+    cluster.restart().unwrap();
+    folder.slob(setup).success();
+    folder.slob(["verify", "--target", &target]).success();
+    // Before the file systems that hold its files are gone.
+    cluster.stop();
+}

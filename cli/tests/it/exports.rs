@@ -1,0 +1,232 @@
+//! What leaves the program is read by others: the record against its published schema, the histogram log by
+//! HdrHistogram's own reader, the metrics by Prometheus' own parser.
+//!
+//! The readers are Python packages in `target/test-readers`, where `.ci/install-test-servers` puts them. Without them
+//! these tests say so and pass, unless CI=true.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{Folder, SLOB};
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// The Python that has the readers; `None` where they are not installed.
+fn readers() -> Option<PathBuf> {
+    let python = root().join("target/test-readers/bin/python");
+    if python.exists() {
+        return Some(python);
+    }
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{} is not there", python.display());
+    let _ =
+        writeln!(std::io::stderr(), "skipped: .ci/install-test-servers was not run, there are no readers");
+    None
+}
+
+/// What a Python program prints, as JSON.
+fn python(python: &Path, program: &str, argument: &Path) -> Value {
+    let output = Command::new(python).args(["-c", program]).arg(argument).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn schema() -> jsonschema::Validator {
+    let text = fs::read_to_string(root().join("docs/run.schema.json")).unwrap();
+    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn fits(schema: &jsonschema::Validator, record: &Value) {
+    let errors: Vec<String> =
+        schema.iter_errors(record).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn completed_failed_and_interrupted_records_fit_the_schema() {
+    let schema = schema();
+    let folder = Folder::loaded(2, "8M");
+    folder.slob(["probe", ".", "--seconds", "0.1", "--size-mb", "16", "--write"]).success();
+    let completed =
+        folder.run_json(&["-s", "2", "--update-pct", "20", "--scan-pct", "10", "--run-time", "2"]);
+    assert_eq!(completed["status"]["state"], "completed");
+    fits(&schema, &completed);
+    let steady = ["--until-steady", "--steady-window", "1", "--steady-tolerance", "50"];
+    let open =
+        folder.run_json(&[&["--target", "null:", "--rate", "100", "--run-time", "5"], &steady[..]].concat());
+    assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
+    assert_eq!(open["workload"]["rate_per_s"], 100);
+    fits(&schema, &open);
+    folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
+    let failed = folder.slob([
+        "run",
+        "--target",
+        "null:",
+        "--run-time",
+        "1",
+        "--do-hotspot",
+        "--think-tm-frequency",
+        "7",
+        "--external-script",
+        "./hook.sh",
+    ]);
+    assert_eq!(failed.code, 3, "{}", failed.stderr);
+    let failed = folder.last_record();
+    assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
+    let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
+    assert_eq!((&hot["every"], &think["every"], &think["max_us"]), (&3.into(), &7.into(), &500_000.into()));
+    fits(&schema, &failed);
+    let run = ["run", "--target", "null:", "--run-time", "60", "--name", "stopped"];
+    let mut child = folder.start_run(Command::new(SLOB).args(run));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    child.wait().unwrap();
+    let interrupted = folder.last_record();
+    assert_eq!(interrupted["status"]["state"], "interrupted");
+    fits(&schema, &interrupted);
+}
+
+/// The schema would be worth nothing if it took everything.
+#[test]
+fn the_schema_refuses_what_is_no_record() {
+    let schema = schema();
+    let saved = root().join("crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
+    let good: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
+    fits(&schema, &good);
+    let refuses = |damage: &dyn Fn(&mut Value)| {
+        let mut bad = good.clone();
+        damage(&mut bad);
+        assert!(!schema.is_valid(&bad));
+    };
+    refuses(&|record| record["record_version"] = 2.into());
+    refuses(&|record| record["status"]["state"] = "fine".into());
+    refuses(&|record| drop(record.as_object_mut().unwrap().remove("window")));
+    refuses(&|record| record["surprise"] = 1.into());
+    refuses(&|record| record["series"]["points"][0]["value"]["surprise"] = 1.into());
+    refuses(&|record| record["operations"]["select"]["latency"]["buckets"][0][1] = 0.into());
+    refuses(&|record| record["workload"]["sessions"] = 1.into());
+}
+
+#[test]
+fn the_series_is_the_one_beside_the_record() {
+    let folder = Folder::loaded(1, "8M");
+    folder.run_json(&["--run-time", "2"]);
+    let beside = fs::read_to_string(folder.last_run().join("series.csv")).unwrap();
+    assert_eq!(folder.slob(["export", "--series"]).success().stdout, beside);
+    folder.slob(["export", "latest", "--series", "-o", "copy.csv"]).success();
+    assert_eq!(fs::read_to_string(folder.path().join("copy.csv")).unwrap(), beside);
+    assert_eq!(folder.slob(["export", "latest"]).code, 2);
+    assert_eq!(folder.slob(["export", "--hlog", "-o", "no/such/folder"]).code, 3);
+}
+
+/// Adds up the intervals that are not tagged, as HdrHistogram's own tools do.
+const READ_HLOG: &str = r#"
+import json, sys
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+total = HdrHistogram(1, 4_400_000_000_000, 3)
+reader = HistogramLogReader(sys.argv[1], total)
+count = 0
+while True:
+    interval = reader.get_next_interval_histogram()
+    if interval is None:
+        break
+    if not interval.get_tag():
+        total.add(interval)
+        count += 1
+p = lambda percent: total.get_value_at_percentile(percent)
+print(json.dumps({"start_s": reader.start_time_sec, "intervals": count, "count": total.get_total_count(),
+                  "p50": p(50), "p99": p(99), "max": total.get_max_value()}))
+"#;
+
+#[test]
+fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
+    let Some(reader) = readers() else { return };
+    let folder = Folder::loaded(2, "8M");
+    let record = folder.run_json(&["-s", "2", "--run-time", "4", "--update-pct", "10", "--cache-mb", "1"]);
+    let path = folder.path().join("run.hlog");
+    folder.slob(["export", "latest", "--hlog", "-o", "run.hlog"]).success();
+    let read = python(&reader, READ_HLOG, &path);
+    let started: jiff::Timestamp = record["started"].as_str().unwrap().parse().unwrap();
+    let start_s = read["start_s"].as_f64().unwrap();
+    assert!((start_s - started.as_millisecond() as f64 / 1e3).abs() < 0.01, "{read}");
+    // The same from the record: the whole intervals of the window, added up with our own histogram.
+    let record: slob_record::Record = serde_json::from_value(record).unwrap();
+    let window = record.window.unwrap();
+    let mut ours = slob_stats::Histogram::new();
+    let mut intervals = 0;
+    for point in record.series.points() {
+        let (begin, end) = (point.start_s as f64, (point.start_s + record.series.width_s()) as f64);
+        if let Some(interval) =
+            point.value.filter(|_| begin >= window.begin_s && end <= window.begin_s + window.seconds)
+        {
+            ours.merge(&interval.latency);
+            intervals += 1;
+        }
+    }
+    assert!(intervals >= 2 && read["intervals"] == intervals, "{intervals}: {read}");
+    assert_eq!(read["count"], ours.count());
+    // They round the rank of a percentile where we round it up, so that theirs may be the neighbour of ours; and there
+    // are three significant digits there, but the smallest and largest value of each interval are exact.
+    let rank = 100.0 / ours.count() as f64;
+    for (name, percent) in [("p50", 50.0_f64), ("p99", 99.0), ("max", 100.0)] {
+        let near = |percent: f64| ours.percentile(percent.min(100.0)).unwrap() as f64;
+        let (theirs, low, high) = (read[name].as_f64().unwrap(), near(percent - rank), near(percent + rank));
+        assert!(
+            0.99 * low <= theirs && theirs <= 1.01 * high,
+            "{name}: {theirs} there, {low} to {high} here"
+        );
+    }
+}
+
+/// Everything that Prometheus' own parser finds: metrics by name with their types and samples.
+const READ_PROMETHEUS: &str = r#"
+import json, sys
+from prometheus_client.parser import text_string_to_metric_families
+families = {}
+for family in text_string_to_metric_families(open(sys.argv[1]).read()):
+    samples = [{"name": s.name, "labels": s.labels, "value": s.value} for s in family.samples]
+    families[family.name] = {"type": family.type, "help": family.documentation, "samples": samples}
+print(json.dumps(families))
+"#;
+
+#[test]
+fn the_metrics_say_the_same_to_prometheus_own_parser() {
+    let Some(reader) = readers() else { return };
+    let folder = Folder::loaded(1, "8M");
+    let record = folder.run_json(&["--run-time", "2", "--update-pct", "10", "--cache-mb", "1"]);
+    folder.slob(["export", "--prometheus", "-o", "run.prom"]).success();
+    let found = python(&reader, READ_PROMETHEUS, &folder.path().join("run.prom"));
+    let families = found.as_object().unwrap();
+    assert!(families.len() > 50, "{}", families.len());
+    for (name, family) in families {
+        assert!(name.starts_with("slob_") && family["type"] != "unknown", "{name}");
+        assert!(!family["help"].as_str().unwrap().is_empty(), "{name} has no help");
+        assert!(!family["samples"].as_array().unwrap().is_empty(), "{name} has no sample");
+        for sample in family["samples"].as_array().unwrap() {
+            assert_eq!(sample["labels"]["run"], record["id"], "{name}");
+        }
+    }
+    let reads = &found["slob_db_physical_reads"];
+    assert_eq!(reads["type"], "counter");
+    assert_eq!(reads["samples"][0]["value"].as_f64(), record["counters"]["physical_reads"].as_f64());
+    let durations = &found["slob_operation_duration_seconds"];
+    assert_eq!(durations["type"], "histogram");
+    let of = |name: &str, le: &str| {
+        let fits = |sample: &&Value| {
+            let labels = &sample["labels"];
+            sample["name"] == name && labels["operation"] == "select" && (le.is_empty() || labels["le"] == le)
+        };
+        durations["samples"].as_array().unwrap().iter().find(fits).unwrap()["value"].as_f64().unwrap()
+    };
+    let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
+    assert_eq!(of("slob_operation_duration_seconds_count", ""), operations);
+    assert_eq!(of("slob_operation_duration_seconds_bucket", "+Inf"), operations);
+    assert_eq!(of("slob_operation_duration_seconds_bucket", "100"), operations);
+    let sum_s = record["operations"]["select"]["latency"]["sum"].as_f64().unwrap() / 1e9;
+    assert!((of("slob_operation_duration_seconds_sum", "") - sum_s).abs() < 1e-9);
+}

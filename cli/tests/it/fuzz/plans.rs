@@ -1,0 +1,85 @@
+//! Plans of campaigns, and everything that is worked out from one before the first run.
+
+use slob_campaign::{Campaign, Plan};
+use slob_spec::Settings;
+
+use super::conf::table;
+use super::damage::{self, ODD, Random};
+use super::each;
+
+const PLAN: &str = r#"
+name = "file-systems"
+directory = "campaigns/fs"
+baseline = "raw"
+order = "blocked"
+seed = 7
+repeats = 10
+warmup_runs = 1
+retries = 2
+noise = true
+sessions = [8, "2x4"]
+models = ["read", "redo", "half"]
+
+[settings]
+RUN_TIME = 300
+SCALE = "1G"
+DO_HOTSPOT = false
+THINK_TM_MAX = 0.5
+
+[[variant]]
+name = "xfs"
+target = "sqlite:/mnt/xfs"
+prepare = { run = "mkfs", timeout = "15m" }
+bounce = "restart"
+before_run = "drop"
+after_run = { run = "look", timeout = 5 }
+
+[[variant]]
+name = "raw"
+settings = { CACHE_MB = 64 }
+
+[[model]]
+name = "half"
+metric = "operations_per_s"
+settings = { UPDATE_PCT = 50 }
+"#;
+const WORDS: &[&str] =
+    &["[", "]", "[[variant]]\n", "{", "}", "=", "\"", "\"\"\"", "\n", "a.b.c = 1\n", "1979-05-27", "inf"];
+
+/// The plan with one to three values exchanged for others that still are values.
+fn other_values(random: &mut Random) -> String {
+    let mut lines: Vec<String> = PLAN.lines().map(str::to_owned).collect();
+    for _ in 0..=random.below(3) {
+        let at = random.below(lines.len());
+        let Some((key, _)) = lines[at].split_once(" = ") else { continue };
+        let odd = random.of_these(ODD);
+        let quoted = if random.one_in(2) { (*odd).to_owned() } else { format!("{odd:?}") };
+        lines[at] = match random.below(4) {
+            0 => format!("{key} = [{quoted}, {quoted}]"),
+            _ => format!("{key} = {quoted}"),
+        };
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn damaged_plans_do_no_harm() {
+    let table = table();
+    let base = Settings::resolve(&table, None, &[], &[]).unwrap().settings;
+    each("plans", 200, 256, |random| {
+        let text = if random.one_in(2) { damage::text(PLAN, WORDS, random) } else { other_values(random) };
+        let plan = match Plan::parse("plan.toml", &text) {
+            Ok(plan) => plan,
+            Err(errors) => return assert!(!errors.to_string().is_empty()),
+        };
+        let campaign = match Campaign::build(plan, &base, &table) {
+            Ok(campaign) => campaign,
+            Err(errors) => return assert!(!errors.to_string().is_empty()),
+        };
+        let steps = &campaign.schedule.steps;
+        let _ = campaign.planned_time(steps);
+        campaign.settings(&steps[0], "a folder".as_ref()).unwrap();
+        drop(campaign.schedule.differences(&campaign.schedule));
+        serde_json::to_string(&campaign.schedule).unwrap();
+    });
+}

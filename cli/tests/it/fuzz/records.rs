@@ -1,0 +1,170 @@
+//! Records: damaged ones are refused, odd ones give reports all the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
+use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
+use slob_report::diff::Diff;
+use slob_report::export::{hlog, prometheus};
+use slob_report::field::field;
+use slob_report::html::{diff_page, run_page};
+use slob_report::info;
+use slob_report::{compact_summary, compare_probe_text, text_report, verdicts};
+
+use super::damage::{self, Random, SCRIPT};
+use super::each;
+
+const WORDS: &[&str] =
+    &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "\\u0000", "\\ud800", "[[[[[[[[", "0,"];
+
+fn fixtures() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/record/tests/fixtures/v1");
+    list_runs(&folder).unwrap().into_iter().map(|run| run.join("run.json")).collect()
+}
+
+/// Everything that is made of a record, and of it beside a good one.
+fn use_all(record: &Record, good: &Record, random: &mut Random) {
+    assert!(!text_report(record).is_empty() && !compact_summary(record).is_empty());
+    let _ =
+        (compare_probe_text(record), verdicts(record), hlog(record), prometheus(record), series_csv(record));
+    let columns: Vec<_> = info::all_columns().collect();
+    let cells = [info::cells(record, &columns), info::cells(good, &columns)];
+    let _ = (info::as_csv(&columns, &cells), info::as_json(&columns, &cells));
+    for path in [
+        "window.seconds",
+        "figures.iops",
+        "operations.0.latency.p99999999999999999999_us",
+        "sessions.-1",
+        "..",
+        "",
+    ] {
+        let _ = field(record, path);
+    }
+    let (first, second) = (std::slice::from_ref(record), [good.clone(), record.clone()]);
+    let diff = Diff::of(first, &second, 0.95);
+    if let Ok(diff) = &diff {
+        assert!(!diff.text().is_empty());
+        serde_json::to_string(diff).unwrap();
+    }
+    let runs: Vec<_> = second.iter().filter_map(run_of).collect();
+    let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+    let options = Options { confidence: 0.95, scale: None };
+    let _ = Analysis::of(&runs, &variants, &slob_r_tables(), &options).map(|analysis| analysis.text());
+    // Pages are large; some show what all would.
+    if random.one_in(8) {
+        assert!(!run_page(record).contains(SCRIPT));
+        let _ = diff.map(|diff| assert!(!diff_page(&diff, first, &second).contains(SCRIPT)));
+    }
+}
+
+/// Reads a file both ways; what is read must be the same when it is written and read again.
+fn read(path: &Path) -> Option<Record> {
+    let whole = read_record_with(path, SeriesWanted::Whole);
+    let without = read_record_with(path, SeriesWanted::Empty);
+    let record = match whole {
+        Ok(record) => record,
+        Err(error) => {
+            assert!(error.to_string().contains("run.json"), "{error}");
+            return None;
+        }
+    };
+    assert!(without.is_ok());
+    let text = serde_json::to_string(&record).unwrap();
+    assert!(serde_json::from_str::<Record>(&text).unwrap() == record);
+    Some(record)
+}
+
+#[test]
+fn damaged_records_are_refused_or_read() {
+    let texts: Vec<Vec<u8>> = fixtures().iter().map(|path| fs::read(path).unwrap()).collect();
+    let good = read_record_with(&fixtures()[0], SeriesWanted::Whole).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    each("run.json, damaged", 200, 64, |random| {
+        fs::write(&path, damage::bytes(&texts[random.below(texts.len())], WORDS, random)).unwrap();
+        if let Some(record) = read(&path) {
+            use_all(&record, &good, random);
+        }
+    });
+}
+
+#[test]
+fn odd_records_give_reports() {
+    let texts: Vec<Value> =
+        fixtures().iter().map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap()).collect();
+    let good = read_record_with(&fixtures()[0], SeriesWanted::Whole).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let mut were_read = 0_u64;
+    let mut all = 0_u64;
+    each("run.json, odd values", 150, 96, |random| {
+        let odd = damage::json(random.of_these(&texts), random);
+        fs::write(&path, serde_json::to_vec(&odd).unwrap()).unwrap();
+        all += 1;
+        if let Some(record) = read(&path) {
+            were_read += 1;
+            use_all(&record, &good, random);
+        }
+    });
+    assert!(all < 100 || were_read * 5 > all, "{were_read} of {all} were read: that shows little");
+}
+
+/// Every text of a record that may be anything is a script; its pages must show it, and not run it.
+#[test]
+fn no_text_of_a_record_becomes_part_of_a_page() {
+    let fixture = fs::read_to_string(&fixtures()[0]).unwrap();
+    let mut record: Value = serde_json::from_str(&fixture).unwrap();
+    record["marks"] = json!([{"at_s": 1.0, "text": "backup"}]);
+    record["notes"] = json!(["a note"]);
+    let mut texts = Vec::new();
+    pointers(&record, String::new(), &mut texts);
+    let mut changed = 0;
+    for text in texts {
+        let before = record.pointer(&text).cloned().unwrap();
+        *record.pointer_mut(&text).unwrap() = SCRIPT.into();
+        match serde_json::from_value::<Record>(record.clone()) {
+            Ok(_) => changed += 1,
+            Err(_) => *record.pointer_mut(&text).unwrap() = before,
+        }
+    }
+    assert!(changed > 50, "{changed}");
+    let odd: Record = serde_json::from_value(record).unwrap();
+    let good: Record = serde_json::from_str(&fixture).unwrap();
+    let page = run_page(&odd);
+    let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
+    let diff = diff_page(&Diff::of(&first, &second, 0.95).unwrap(), &first, &second);
+    for page in [page, diff] {
+        assert!(!page.contains("<script>alert"));
+        assert!(page.contains("alert(1)"), "it is shown");
+    }
+}
+
+fn pointers(value: &Value, path: String, texts: &mut Vec<String>) {
+    match value {
+        Value::String(_) => texts.push(path),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| pointers(item, format!("{path}/{at}"), texts));
+        }
+        Value::Object(fields) => {
+            let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
+            fields.iter().for_each(|(name, item)| pointers(item, format!("{path}/{}", escaped(name)), texts));
+        }
+        _ => {}
+    }
+}
+
+/// A file that ends anywhere is no record: that of a run that was copied while its disk was full.
+#[test]
+fn a_record_that_was_cut_is_refused_wherever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    for fixture in fixtures() {
+        let whole = fs::read(fixture).unwrap();
+        for at in (0..whole.trim_ascii_end().len()).step_by(whole.len() / 100) {
+            fs::write(&path, &whole[..at]).unwrap();
+            assert!(read(&path).is_none(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The HTML report of a real run, looked at by a real browser: drawn, legible, printable, and silent on the network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::browser::{self, Browser};
+use crate::common::Folder;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// Height of a page of US Letter between its margins, the lower one of the usual sizes, in CSS pixels.
+const PAGE_HEIGHT_PX: f64 = (279.4 - 2.0 * 14.0) / 25.4 * 96.0;
+
+/// What a shop could have called its server.
+const EVIL: &str =
+    "</script><script>globalThis.evil=1</script><img src=x onerror=\"globalThis.evil=1\">&amp;'";
+
+/// A folder with a run of a few seconds, probed before.
+fn run() -> Folder {
+    let folder = Folder::loaded(2, "8M");
+    let probe =
+        ["probe", ".", "--seconds", "0.2", "--size-mb", "16", "--sessions", "1,2,4", "--depths", "16"];
+    folder.slob(probe).success();
+    folder
+        .slob(["run", "-s", "2", "-t", "2", "--run-time", "3", "--warmup", "1", "--update-pct", "10"])
+        .success();
+    folder
+}
+
+/// Where pictures are kept for people to look at.
+fn kept(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("html_report");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+fn keep(name: &str, base64: &str) -> Vec<u8> {
+    let bytes = STANDARD.decode(base64).unwrap();
+    fs::write(kept(name), &bytes).unwrap();
+    bytes
+}
+
+/// The whole page as a picture that is kept.
+fn keep_page(browser: &mut Browser, name: &str, width: f64) {
+    let height = browser.value("document.documentElement.scrollHeight").as_f64().unwrap();
+    let picture = browser.picture(0.0, 0.0, width, height);
+    keep(name, &picture);
+}
+
+/// The charts' names with their places on the page.
+fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
+    let places = browser.value(
+        "[...document.querySelectorAll('[data-chart]')].map((place) => { const box = place.getBoundingClientRect(); \
+         return [place.dataset.chart, box.x + scrollX, box.y + scrollY, box.width, box.height]; })",
+    );
+    let place = |chart: &Value| {
+        let at = |index: usize| chart[index].as_f64().unwrap();
+        (chart[0].as_str().unwrap().to_owned(), [at(1), at(2), at(3), at(4)])
+    };
+    places.as_array().unwrap().iter().map(place).collect()
+}
+
+/// How many different colours a part of the page has: by the browser itself, from a picture of it.
+fn colours(browser: &mut Browser, [x, y, width, height]: [f64; 4]) -> u64 {
+    let picture = browser.picture(x, y, width, height);
+    let count = format!(
+        "(async () => {{ const image = new Image(); image.src = 'data:image/png;base64,{picture}'; await image.decode(); \
+         const canvas = document.createElement('canvas'); canvas.width = image.width; canvas.height = image.height; \
+         const pen = canvas.getContext('2d'); pen.drawImage(image, 0, 0); \
+         const dots = new Uint32Array(pen.getImageData(0, 0, canvas.width, canvas.height).data.buffer); \
+         return new Set(dots).size; }})()"
+    );
+    browser.value(&count).as_u64().unwrap()
+}
+
+/// Nothing was asked of the network, and nothing went wrong.
+fn assert_silent(browser: &Browser, page: &Path) {
+    let own = format!("file://{}", page.display());
+    for event in &browser.events {
+        let said = &event["params"];
+        match event["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => {
+                let url = said["request"]["url"].as_str().unwrap();
+                assert!(url == own || url.starts_with("data:"), "a request: {url}");
+            }
+            "Log.entryAdded" => assert_ne!(said["entry"]["level"], "error", "{said}"),
+            "Runtime.consoleAPICalled" => {
+                assert!(said["type"] != "error" && said["type"] != "warning", "{said}");
+            }
+            "Runtime.exceptionThrown" | "Page.javascriptDialogOpening" => panic!("{event}"),
+            _ => {}
+        }
+    }
+}
+
+/// The first figure that appears when the pointer rests over a chart.
+fn hovered(browser: &mut Browser, chart: &str, [x, y, width, height]: [f64; 4]) -> String {
+    let labels = format!(
+        "[...document.querySelectorAll('[data-chart=\"{chart}\"] .hoverlayer text')].map((text) => text.textContent).join(' ')"
+    );
+    browser.value(&format!("scrollTo({{ top: {y} - 100, behavior: 'instant' }})"));
+    let scrolled = browser.value("scrollY").as_f64().unwrap();
+    for share in [0.5, 0.45, 0.55, 0.6] {
+        let at = json!({ "type": "mouseMoved", "x": x + share * width, "y": y - scrolled + 0.6 * height });
+        browser.call("Input.dispatchMouseEvent", &at);
+        let shown = browser.value_once(&labels, "/\\d/.test(value)", 2.5);
+        let shown = shown.as_str().unwrap().to_owned();
+        if shown.contains(|letter: char| letter.is_ascii_digit()) {
+            return shown;
+        }
+    }
+    String::new()
+}
+
+#[test]
+fn a_run_writes_its_page_and_report_writes_it_again() {
+    let folder = run();
+    let written = folder.last_run().join("report.html");
+    let page = fs::read_to_string(&written).unwrap();
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+    fs::remove_file(&written).unwrap();
+    let called = folder.slob(["report", "last", "--html"]).success();
+    assert!(called.stdout.is_empty() && called.stderr.contains("report.html"), "{}", called.stderr);
+    assert_eq!(fs::read_to_string(&written).unwrap(), page, "the page is made from the record alone");
+    folder.slob(["report", "last", "--html", "-o", "other.html"]).success();
+    assert_eq!(fs::read_to_string(folder.path().join("other.html")).unwrap(), page);
+    assert_eq!(folder.slob(["report", "--html", "-o", "-"]).success().stdout, page);
+    assert_eq!(folder.slob(["report", "-o", "x"]).code, 2, "-o is for --html");
+    let compared = folder.slob(["report", "--compare-probe"]).success().stdout;
+    assert!(compared.contains("Through the database, 4 sessions"), "{compared}");
+}
+
+#[test]
+fn without_a_probe_there_is_nothing_to_compare_with() {
+    let folder = Folder::loaded(1, "8M");
+    folder.slob(["run", "1", "--run-time", "1"]).success();
+    let called = folder.slob(["report", "--compare-probe"]);
+    assert_eq!(called.code, 2);
+    assert!(called.stderr.contains("slob probe FOLDER"), "{}", called.stderr);
+}
+
+#[test]
+fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    let page = folder.last_run().join("report.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut backgrounds = Vec::new();
+    for (view, width, dark) in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        let charts = charts(&mut browser);
+        assert!(charts.len() >= 12, "{charts:?}");
+        for (chart, place) in &charts {
+            let colours = colours(&mut browser, *place);
+            // Text alone has its shades: an empty chart has about thirty.
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+            assert!(place[0] >= 0.0 && place[0] + place[2] <= f64::from(width), "{chart} in {view} is cut");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        backgrounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+        assert_silent(&browser, &page);
+    }
+    assert_ne!(backgrounds[0], backgrounds[1]);
+    assert_eq!(backgrounds[0], backgrounds[2]);
+}
+
+#[test]
+fn charts_show_figures_zoom_together_and_change_their_theme() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    let page = folder.last_run().join("report.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    for (chart, place) in charts(&mut browser) {
+        let shown = hovered(&mut browser, &chart, place);
+        assert!(!shown.is_empty(), "{chart} shows no figure under the pointer");
+    }
+    browser.value(
+        "Plotly.relayout(document.querySelector('[data-chart=reads-over-time]'), {'xaxis.range': [1, 2]}).then(() => true)",
+    );
+    let range = "document.querySelector('[data-chart=latency-heat-map]').layout.xaxis.range";
+    let is_one_to_two = "JSON.stringify(value) === '[1,2]'";
+    assert_eq!(browser.value_once(range, is_one_to_two, 10.0), json!([1, 2]));
+    let paper = "getComputedStyle(document.body).backgroundColor + document.querySelector(\
+                 '[data-chart=reads-over-time]').layout.font.color";
+    let light = browser.value(paper);
+    browser.value("document.getElementById('theme').click()");
+    let dark = browser.value(paper);
+    assert_ne!(light, dark);
+    // It says so for a moment only, which must not be missed.
+    browser.value(
+        "globalThis.labels = []; globalThis.button = document.querySelector('#raw button.copy'); \
+         new MutationObserver(() => labels.push(button.textContent)).observe(button, { childList: true }); true",
+    );
+    browser.click("#raw button.copy");
+    assert_eq!(browser.value_once("labels", "value.length > 0", 10.0)[0], "Copied");
+    assert_silent(&browser, &page);
+}
+
+#[test]
+fn it_prints_without_cutting_a_chart() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    let page = folder.last_run().join("report.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    // What is printed is light, whatever the screen is.
+    browser.view(1400, 900, true);
+    browser.open(&page);
+    let printed =
+        browser.call("Page.printToPDF", &json!({ "printBackground": true, "preferCSSPageSize": false }));
+    let pdf = keep("report.pdf", printed["data"].as_str().unwrap());
+    let text = String::from_utf8_lossy(&pdf);
+    let pages = text.matches("/Type /Page\n").count() + text.matches("/Type /Page ").count();
+    assert!((5..=25).contains(&pages), "{pages} pages");
+    browser.call("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    let boxes = browser.value(
+        "[...document.querySelectorAll('.chart')].map((chart) => [chart.id, chart.getBoundingClientRect().height, \
+         getComputedStyle(chart).breakInside])",
+    );
+    for chart in boxes.as_array().unwrap() {
+        assert!(chart[1].as_f64().unwrap() < PAGE_HEIGHT_PX, "{chart}");
+        assert_eq!(chart[2], "avoid", "{chart}");
+    }
+    assert_silent(&browser, &page);
+}
+
+#[test]
+fn what_a_record_says_is_shown_and_never_run() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    let mut record = folder.last_record();
+    record["server"]["version"] = EVIL.into();
+    record["name"] = EVIL.into();
+    record["notes"] = json!([EVIL]);
+    record["events"] = json!([{ "name": EVIL, "class": EVIL, "waits": 1, "time_us": 1_000_000 }]);
+    record["server"]["settings"] = json!([{ "name": EVIL, "value": EVIL }]);
+    record["configuration"] = json!([{ "key": EVIL, "value": EVIL, "origin": EVIL }]);
+    record["status"] = json!({ "state": "failed", "error": EVIL });
+    folder.write("evil.json", &record.to_string());
+    folder.slob(["report", "evil.json", "--html", "-o", "evil.html"]).success();
+    let page = folder.path().join("evil.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
+    assert_eq!(browser.value("document.querySelectorAll('img').length"), 0);
+    let heading = browser.value("document.querySelector('h1').textContent");
+    assert!(heading.as_str().unwrap().contains(EVIL), "{heading}");
+    let banner = browser.value("document.querySelector('.banner.bad').textContent");
+    assert!(banner.as_str().unwrap().contains(EVIL), "{banner}");
+    // Even what would slip through is not run.
+    browser.value(
+        "const slipped = document.createElement('script'); slipped.textContent = 'globalThis.evil = 1'; \
+         document.body.append(slipped)",
+    );
+    assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
+}
+
+#[test]
+fn two_runs_are_laid_over_each_other() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    folder.slob(["run", "-s", "2", "-t", "1", "--run-time", "3", "--warmup", "1"]).success();
+    let called = folder.slob(["diff", "latest~1", "latest", "--html", "-o", "both.html"]).success();
+    assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
+    let page = folder.path().join("both.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    for (view, width, dark) in [("diff", 1400, false), ("diff-dark-phone", 390, true)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        let charts = charts(&mut browser);
+        assert!(charts.len() >= 12, "{charts:?}");
+        for (chart, place) in &charts {
+            let colours = colours(&mut browser, *place);
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    }
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    let (latency, place) =
+        charts(&mut browser).into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
+    let shown = hovered(&mut browser, &latency, place);
+    assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
+    assert_silent(&browser, &page);
+}
+
+const AWR_INFO: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/report/src/analysis/fixtures/awr_info_older.txt");
+
+#[test]
+fn an_analysis_has_its_charts() {
+    let Some(name) = browser::installed() else { return };
+    let folder = Folder::new();
+    let called = folder
+        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--relative-to", "RAW", "--html"])
+        .success();
+    assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
+    let page = folder.path().join("analysis.html");
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    for (view, width, dark) in [("analysis", 1400, false), ("analysis-dark-phone", 390, true)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        let charts = charts(&mut browser);
+        // Means, ratios and a sweep of each of four tables.
+        assert_eq!(charts.len(), 12, "{charts:?}");
+        for (chart, place) in &charts {
+            let colours = colours(&mut browser, *place);
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    }
+    browser.view(1400, 900, false);
+    browser.open(&page);
+    let bars = browser.value("document.querySelectorAll('#means-1 path.yerror').length");
+    assert!(bars.as_u64().unwrap() > 3, "{bars} error bars");
+    assert_silent(&browser, &page);
+}

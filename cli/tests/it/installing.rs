@@ -1,0 +1,63 @@
+//! What belongs to an installed program: what it says of itself, manual pages, completions.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::common::Folder;
+
+/// The commands that `slob --help` lists.
+fn commands(folder: &Folder) -> BTreeSet<String> {
+    let help = folder.slob(["--help"]).success().stdout;
+    let (_, after) = help.split_once("Commands:\n").unwrap();
+    let (listed, _) = after.split_once("\n\n").unwrap();
+    let word =
+        |line: &str| line.strip_prefix("  ").and_then(|line| line.split(' ').next()).map(str::to_owned);
+    listed.lines().filter_map(word).filter(|word| !word.is_empty() && word != "help").collect()
+}
+
+#[test]
+fn the_version_says_what_is_compiled_in() {
+    let folder = Folder::new();
+    assert_eq!(folder.slob(["-V"]).success().stdout, concat!("slob ", env!("CARGO_PKG_VERSION"), "\n"));
+    let long = folder.slob(["--version"]).success().stdout;
+    let sqlite = format!("sqlite: SQLite {}, built in", rusqlite::version());
+    let record = format!("record    version {}", slob_record::RECORD_VERSION);
+    for part in ["slob 0.", &sqlite, &record, "postgres: ", "mysql: ", std::env::consts::ARCH] {
+        assert!(long.contains(part), "no '{part}' in\n{long}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page_with_its_flags_and_examples() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path().join("man")).unwrap();
+    folder.slob(["man", "man"]).success();
+    let page = |name: &str| fs::read_to_string(folder.path().join(format!("man/{name}.1"))).unwrap();
+    let commands = commands(&folder);
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in &commands {
+        let text = page(&format!("slob-{command}"));
+        assert!(
+            text.contains(&format!(".TH slob-{command} 1")) && text.contains(".SH SYNOPSIS"),
+            "{command}"
+        );
+        assert!(page("slob").contains(&format!("slob\\-{}(1)", command.replace('-', "\\-"))), "{command}");
+    }
+    assert!(page("slob-run").contains("\\-\\-update\\-pct") && page("slob-run").contains("slob run \\-s 4"));
+    assert!(page("slob-awr-info").contains("awr\\-parser"));
+    let main = folder.slob(["man"]).success().stdout;
+    assert_eq!(main, page("slob"));
+    let nowhere = folder.slob(["man", "no/such/folder"]);
+    assert!(nowhere.code == 2 && nowhere.stderr.contains("no/such/folder: "), "{}", nowhere.stderr);
+}
+
+#[test]
+fn completions_know_every_command() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = folder.slob(["completions", shell]).success().stdout;
+        let unknown: Vec<String> =
+            commands(&folder).into_iter().filter(|name| !script.contains(name.as_str())).collect();
+        assert!(unknown.is_empty(), "{shell}: {unknown:?}");
+    }
+}

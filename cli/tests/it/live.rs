@@ -1,0 +1,221 @@
+//! The dashboard on a real terminal, of tmux: it fits, shows what happens, ends with `q`, and leaves the terminal as it
+//! was. Where there is no terminal there are plain lines.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Folder, SLOB};
+use rstest::rstest;
+
+/// How long anything may take that the dashboard is waited for; far more than it needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal of a server of its own.
+struct Tmux<'a> {
+    folder: &'a Folder,
+}
+
+impl<'a> Tmux<'a> {
+    /// A shell in the folder, on a terminal of this size.
+    fn start(folder: &'a Folder, (columns, rows): (u16, u16)) -> Self {
+        let tmux = Self { folder };
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let shell = ["new-session", "-d", "-x", &columns, "-y", &rows, "env", "PS1=ready> ", "sh"];
+        let started = tmux.call(&shell);
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        tmux.until("the shell's prompt", |screen| screen.contains("ready>"));
+        tmux
+    }
+
+    fn call(&self, arguments: &[&str]) -> Output {
+        let socket = self.folder.path().join("tmux");
+        Command::new("tmux")
+            .arg("-S")
+            .arg(socket)
+            .args(["-u", "-f", "/dev/null"])
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env_remove("TMUX")
+            .output()
+            .unwrap()
+    }
+
+    /// Types a line.
+    fn say(&self, line: &str) {
+        self.call(&["send-keys", "-l", line]);
+        self.key("Enter");
+    }
+
+    fn key(&self, key: &str) {
+        self.call(&["send-keys", key]);
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8(self.call(&["capture-pane", "-p"]).stdout).unwrap()
+    }
+
+    /// Waits for a screen.
+    fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
+        let limit = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if is(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < limit, "no {what} within {PATIENCE:?}:\n{screen}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.call(&["kill-server"]);
+    }
+}
+
+/// Whether tmux is installed. With CI=true it must be.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn tmux_is_installed() -> bool {
+    let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "no tmux: .ci/install-test-servers installs it"
+        );
+        eprintln!("skipped: tmux is not installed (Debian: apt-get install tmux)");
+    }
+    is_there
+}
+
+fn shows_figures(screen: &str) -> bool {
+    ["slob run", "p99", "CPU"].iter().all(|word| screen.contains(word)) && screen.contains("window")
+}
+
+fn assert_fits(screen: &str, (columns, rows): (u16, u16)) {
+    let lines: Vec<&str> = screen.lines().collect();
+    assert!(lines.len() <= usize::from(rows), "{} lines:\n{screen}", lines.len());
+    let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    assert!(widest <= usize::from(columns), "{widest} columns:\n{screen}");
+}
+
+#[rstest]
+#[case::small((80, 24))]
+#[case::large((200, 50))]
+fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u16)) {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::loaded(2, "8M");
+    let tmux = Tmux::start(&folder, size);
+    tmux.say(&format!("{SLOB} run -s 2 -t 2 --run-time 600 --update-pct 10; echo code $?"));
+    let screen = tmux.until("dashboard", shows_figures);
+    assert_fits(&screen, size);
+    for word in ["reads", "redo", "sessions", "q: end the run"] {
+        assert!(screen.to_lowercase().contains(word), "no '{word}' on\n{screen}");
+    }
+    // Another size, and back.
+    tmux.call(&["resize-window", "-x", "60", "-y", "18"]);
+    let resized = tmux.until("dashboard of another size", |screen| {
+        shows_figures(screen) && screen.lines().all(|line| line.chars().count() <= 60)
+    });
+    assert_fits(&resized, (60, 18));
+    tmux.call(&["resize-window", "-x", &size.0.to_string(), "-y", &size.1.to_string()]);
+    tmux.until("dashboard of the first size", shows_figures);
+    tmux.key("q");
+    // Not the word in the command itself.
+    let after = tmux.until("end", |screen| screen.contains("code 1"));
+    assert!(after.contains("code 130") || after.contains("code 1"), "{after}");
+    assert_eq!(folder.last_record()["status"]["state"], "interrupted");
+    assert!(folder.last_record()["window"]["seconds"].as_f64().unwrap() > 0.0);
+    assert_is_given_back(&tmux);
+}
+
+/// What is typed is echoed, and the cursor is there.
+fn assert_is_given_back(tmux: &Tmux<'_>) {
+    tmux.say("clear; stty -a | grep -ow -e '-*echo'; echo $((6 * 7)) again");
+    let screen = tmux.until("shell", |screen| screen.contains("42 again"));
+    assert!(screen.lines().any(|line| line.trim() == "echo"), "{screen}");
+    let cursor = tmux.call(&["display-message", "-p", "#{cursor_flag} #{alternate_on}"]);
+    assert_eq!(String::from_utf8_lossy(&cursor.stdout).trim(), "1 0");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_gracefully() {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::loaded(1, "8M");
+    let tmux = Tmux::start(&folder, (80, 24));
+    tmux.say(&format!("{SLOB} run 1 --run-time 600"));
+    tmux.until("dashboard", shows_figures);
+    tmux.key("C-c");
+    tmux.until("prompt", |screen| screen.trim_end().ends_with("ready>"));
+    assert_eq!(folder.last_record()["status"]["state"], "interrupted");
+    assert_is_given_back(&tmux);
+}
+
+#[test]
+fn with_plain_or_on_a_dumb_terminal_there_are_lines() {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::loaded(1, "8M");
+    let tmux = Tmux::start(&folder, (120, 40));
+    for (number, call) in
+        [format!("{SLOB} run 1 --run-time 3 --plain"), format!("TERM=dumb {SLOB} run 1 --run-time 3")]
+            .iter()
+            .enumerate()
+    {
+        tmux.say(&format!("clear; {call} >report{number} 2>/dev/tty; echo en''ded {number}"));
+        let mut was_alternate = false;
+        let limit = Instant::now() + PATIENCE;
+        while !tmux.screen().contains(&format!("ended {number}\n")) {
+            let alternate = tmux.call(&["display-message", "-p", "#{alternate_on}"]);
+            was_alternate |= String::from_utf8_lossy(&alternate.stdout).trim() == "1";
+            assert!(Instant::now() < limit, "{}", tmux.screen());
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert!(!was_alternate, "{call} took the screen");
+        let screen = tmux.screen();
+        assert!(screen.matches("reads/s").count() >= 2, "a line for each second:\n{screen}");
+    }
+}
+
+#[test]
+fn a_load_is_shown() {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::new();
+    let tmux = Tmux::start(&folder, (80, 24));
+    // Long enough to be seen: the display waits until a load is worth one.
+    let load = "setup --target sqlite:./d --scale 256M --load-parallel-degree 1 16";
+    tmux.say(&format!("{SLOB} {load}"));
+    let screen =
+        tmux.until("dashboard of a load", |screen| screen.contains("slob setup") && screen.contains("MB/s"));
+    assert_fits(&screen, (80, 24));
+    tmux.key("q");
+    tmux.until("prompt", |screen| screen.trim_end().ends_with("ready>"));
+    assert_is_given_back(&tmux);
+}
+
+#[rstest]
+#[case::a_run(&["run", "1", "--run-time", "2"])]
+#[case::a_load(&["setup", "1"])]
+#[case::the_help(&["run", "--help"])]
+#[case::a_list(&["list"])]
+#[case::a_refusal(&["run", "1", "--update-pct", "1000"])]
+fn what_is_piped_has_no_control_codes(#[case] arguments: &[&str]) {
+    let folder = Folder::loaded(1, "8M");
+    let called =
+        folder.slob_with_env(arguments.iter().copied(), &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+    for (name, text) in [("stdout", &called.stdout), ("stderr", &called.stderr)] {
+        let code = text.chars().find(|letter| letter.is_control() && *letter != '\n');
+        assert_eq!(code, None, "{name}: {text:?}");
+    }
+    assert!(Path::new(SLOB).exists() && !(called.stdout.is_empty() && called.stderr.is_empty()));
+}

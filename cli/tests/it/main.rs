@@ -1,0 +1,30 @@
+//! What the program does, seen from outside. One binary, so that it is linked once and its tests fill all CPUs to the end; tests
+//! here stand work beside them. Those that don't are in `alone`.
+#![allow(clippy::unwrap_used)]
+
+mod analyze;
+mod architecture;
+mod awr;
+mod browser;
+mod campaign;
+#[path = "../common/mod.rs"]
+mod common;
+mod counting;
+mod drills;
+mod exports;
+mod fuzz;
+mod galera_job;
+mod html_report;
+mod installing;
+mod live;
+mod main_job;
+mod marks;
+mod mysql_job;
+mod next_steps;
+mod postgres_job;
+mod postgres_load;
+mod recipes;
+mod records;
+mod refusals;
+mod saturate;
+mod selftest;

@@ -1,0 +1,60 @@
+//! Commands that a message offers can be copied into a shell, and work; and a message names only what is there.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use crate::common::{Called, Folder, SLOB};
+
+/// The command between backquotes that begins with these words.
+#[track_caller]
+fn offered<'a>(said: &'a str, words: &str) -> &'a str {
+    let mut commands = said.split('`').skip(1).step_by(2);
+    commands.find(|command| command.starts_with(words)).unwrap_or_else(|| panic!("no '{words}' in\n{said}"))
+}
+
+/// What a shell makes of a command.
+fn shell(folder: &Folder, command: &str) -> Called {
+    let command = command.replacen("slob", SLOB, 1);
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    Called {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn the_run_after_a_setup_has_its_flags() {
+    let folder = Folder::new();
+    folder.write("my conf", "WARMUP=0\nRUN_TIME=1\nWORK_UNIT=64\n");
+    let setup = ["setup", "--conf", "my conf", "--target", "sqlite:./its data", "--scale", "8M", "2"];
+    let said = folder.slob(setup).success().stderr;
+    let run = offered(&said, "slob run");
+    assert!(run.contains("--scale 8M") && run.ends_with(" 2"), "{run}");
+    shell(&folder, run).success();
+    assert_eq!(folder.last_record()["status"]["state"], "completed");
+    // The same where there was nothing left to load.
+    assert_eq!(offered(&folder.slob(setup).success().stderr, "slob run"), run);
+}
+
+#[test]
+fn a_demo_elsewhere_is_reported_from_there() {
+    let folder = Folder::new();
+    let said = folder.slob(["demo", "--run-time", "1", "--plain", "--results-dir", "my results"]).success();
+    let report = offered(&said.stderr, "slob report");
+    assert_eq!(shell(&folder, report).success().stdout, said.stdout);
+    assert!(!said.stderr.contains("slob run"), "the demo is over: {}", said.stderr);
+}
+
+#[test]
+fn where_the_record_is_is_said_though_the_report_can_not_be_printed() {
+    let folder = Folder::loaded(1, "8M");
+    let mut run = Command::new(SLOB);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let child = run.args(["run", "1"]).current_dir(folder.path()).stdout(full).stderr(Stdio::piped());
+    let output = child.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let id = folder.last_run().file_name().unwrap().to_string_lossy().into_owned();
+    assert!(said.contains(&format!("The record is in runs/{id}")) && said.contains("stdout"), "{said}");
+}

@@ -1,0 +1,185 @@
+//! Nothing that a file holds may stop the reader, nor slow it down.
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::common::{FIXTURES, bytes, real_files};
+use slob_awr::doubts::Doubts;
+use slob_awr::info::{Named, Row, columns};
+use slob_awr::{ReadError, diff, read};
+
+/// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that a failing input can be made again from its seed.
+struct Seeded(u64);
+
+impl Seeded {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below.max(1) as u64) as usize
+    }
+}
+
+/// Everything that is made of a report.
+fn use_all(bytes: &[u8]) {
+    let reports = match read(bytes) {
+        Ok(reports) => reports,
+        Err(error) => {
+            assert!(error.line() >= 1 && !error.to_string().is_empty());
+            error.read()
+        }
+    };
+    let all = columns();
+    for report in &reports {
+        let named = Named::new("a.b.7", report.clone());
+        assert_eq!(Row::of(&named).cells().count(), 18);
+        all.iter().for_each(|column| drop(column.value(&named)));
+        drop(Doubts::of(&named));
+        drop(diff(report, &reports[0]));
+        for histogram in &report.histograms {
+            let _ = (histogram.over(1000.0), histogram.two_peaks());
+        }
+    }
+}
+
+/// What breaks readers: cut lines, other digits, lost and doubled lines, long lines, odd bytes.
+fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
+    let mut bytes = original.to_vec();
+    for _ in 0..=random.next(6) {
+        let at = random.next(bytes.len());
+        let end = (at + random.next(200)).min(bytes.len());
+        match random.next(9) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..end)),
+            2 => {
+                let piece = bytes[at..end].to_vec();
+                let to = random.next(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+            3 => bytes[at..end].fill(b'-'),
+            4 => bytes[at..end].fill(b'9'),
+            5 => bytes[at..end].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'\n'),
+            6 => drop(bytes.splice(at..at, [0xc3, 0xa4, 0xff, b'<', b't', b'd', b'>', b'\t', 0x0c])),
+            7 => bytes[at..end].iter_mut().for_each(|byte| *byte = byte.wrapping_add(13)),
+            _ => drop(bytes.splice(at..at, b" 1.E+300 #### -- ~~~~ <1/0s >=0 N/A ".iter().copied())),
+        }
+        if bytes.is_empty() {
+            break;
+        }
+    }
+    bytes
+}
+
+/// Several reports in one file, of both formats.
+fn several() -> Vec<u8> {
+    ["statspack.txt", "awr_11203.html", "compare.txt"].iter().flat_map(|fixture| bytes(fixture)).collect()
+}
+
+/// With gzip.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn a_packed_file_that_is_cut_off_is_an_error_with_what_was_read() {
+    let whole = packed(&[bytes("awr_12201.txt"), bytes("awr_12201.txt")].concat());
+    for end in [30, whole.len() / 4, whole.len() / 2, whole.len() - 20] {
+        let results: Vec<_> = slob_awr::Reports::of(&whole[..end]).unwrap().collect();
+        assert!(results.last().unwrap().is_err(), "{end} of {}", whole.len());
+    }
+    assert_eq!(read(&whole).unwrap().len(), 2);
+}
+
+/// As many as `TEST_AWR_MUTATIONS` says; by default so many as take seconds.
+#[test]
+fn mutations_do_no_harm() {
+    let count: usize =
+        std::env::var("TEST_AWR_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
+    let seed: u64 =
+        std::env::var("TEST_AWR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
+    let mut originals: Vec<Vec<u8>> = FIXTURES.iter().map(|fixture| bytes(fixture)).collect();
+    originals.extend([several(), packed(&bytes("awr_12201.txt")), packed(&several())]);
+    let mut random = Seeded(seed);
+    for _ in 0..count {
+        let original = &originals[random.next(originals.len())];
+        use_all(&mutated(original, &mut random));
+    }
+}
+
+#[test]
+fn mutations_of_real_reports_do_no_harm() {
+    let mut random = Seeded(7);
+    for path in real_files() {
+        let original = std::fs::read(path).unwrap();
+        for _ in 0..10 {
+            use_all(&mutated(&original, &mut random));
+        }
+    }
+}
+
+/// Each cut is an error that says so, and what stands before it is read.
+fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
+    let mut with_figures = 0;
+    for cut in 0..cuts {
+        let at = whole.len() * cut / cuts;
+        match read(&whole[..at]) {
+            Ok(_) => panic!("{name} cut at byte {at} of {} was read as if it were whole", whole.len()),
+            Err(error @ ReadError::CutShort { .. }) => with_figures += usize::from(!error.read().is_empty()),
+            Err(ReadError::NoReport { .. }) => assert!(at < 20_000, "{name} cut at {at}"),
+            Err(error) => panic!("{name} cut at {at}: {error}"),
+        }
+    }
+    assert!(with_figures * 10 > cuts * 7, "{name}: only {with_figures} of {cuts} cuts gave figures");
+}
+
+#[test]
+fn truncations_are_errors_with_what_was_read() {
+    for fixture in ["awr_12201.txt", "statspack.txt", "awr_pdb.txt"] {
+        let whole = bytes(fixture);
+        for cut in 0..200 {
+            // Its last line names the file: what is cut of that is not missed.
+            let end = whole.len() - 40;
+            let at = end * cut / 200;
+            assert!(read(&whole[..at]).is_err(), "{fixture} cut at {at}");
+        }
+    }
+    for path in real_files() {
+        cuts_are_errors(&path.display().to_string(), &std::fs::read(&path).unwrap(), 200);
+    }
+}
+
+/// How long this thread has been on a CPU: what others take away from it is not its own time.
+fn on_cpu() -> Duration {
+    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap()
+}
+
+/// Twice the input may not take much more than twice the time: what grows with the square takes four times as long.
+#[test]
+fn time_grows_with_the_size_and_not_with_its_square() {
+    let time = |bytes: &[u8]| {
+        let once = || {
+            let start = on_cpu();
+            drop(read(bytes));
+            on_cpu() - start
+        };
+        (0..3).map(|_| once()).min().unwrap()
+    };
+    for fixture in FIXTURES {
+        let body = bytes(fixture);
+        let small = time(&body.repeat(40));
+        let large = time(&body.repeat(320));
+        assert!(
+            large < small * 32 + Duration::from_millis(50),
+            "{fixture}: {small:?}, eight times as much: {large:?}"
+        );
+    }
+    // One long line, of dashes, of words, of nothing.
+    for filler in ["- ", "word ", "9", "<td>", "x:  1  "] {
+        let small = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(40_000));
+        let large = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(320_000));
+        let (small, large) = (time(small.as_bytes()), time(large.as_bytes()));
+        assert!(large < small * 32 + Duration::from_millis(50), "'{filler}': {small:?}, {large:?}");
+    }
+}

@@ -1,0 +1,264 @@
+//! Sessions that fail or panic: nothing hangs, and what was measured is kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use slob_engine::{
+    Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, OpOutcome, OpenSpec, Outcome, Purpose,
+    SchemaState, Server, Session, SessionPlan, Slice, Snapshot, null,
+};
+use slob_measure::OpKind;
+use slob_method::{Batch, RowView, SchemaNo, Table};
+use slob_record::{Record, Status};
+use slob_run::{RunContext, RunError, RunEvent, RunObserver, prepare};
+use slob_spec::{RunSpec, Settings, Table as Parameters};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    PanicsWhenOpened,
+    PanicsAtWork,
+    FailsAtWork,
+    ConflictsNowAndThen,
+    /// The first connection only.
+    IsLost,
+    /// Its server, where the loop runs, becomes ten thousand times slower, and says what came of a batch at its end only.
+    Stalls,
+}
+
+/// The null engine, but session 1 has a fault.
+struct Faulty {
+    inner: Box<dyn Engine>,
+    fault: Fault,
+}
+
+struct FaultySession {
+    inner: Box<dyn Session>,
+    fault: Fault,
+    batches: AtomicU32,
+    opened: Instant,
+}
+
+impl Session for FaultySession {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let batches = self.batches.fetch_add(1, Ordering::Relaxed);
+        match self.fault {
+            Fault::PanicsAtWork if batches == 3 => panic!("as planned"),
+            Fault::FailsAtWork if batches == 3 => {
+                outcome.clear();
+                outcome.push(OpOutcome { start_ns: 0, duration_ns: 1, rows: 64 });
+                Err(EngineError::new(ErrorKind::Connection, "executing", "the server went away"))
+            }
+            Fault::IsLost if batches == 3 => {
+                outcome.clear();
+                Err(EngineError::new(ErrorKind::Connection, "executing", "the server went away"))
+            }
+            Fault::ConflictsNowAndThen if batches % 2 == 1 => {
+                outcome.clear();
+                Err(EngineError::new(ErrorKind::Retryable, "executing", "conflict"))
+            }
+            Fault::Stalls => {
+                self.inner.execute(batch, None, outcome)?;
+                self.stall(deadline, outcome)
+            }
+            _ => self.inner.execute(batch, deadline, outcome),
+        }
+    }
+}
+
+impl FaultySession {
+    /// Half a second after the first batch each operation takes 20 ms.
+    fn stall(&self, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<(), EngineError> {
+        const EACH: Duration = Duration::from_millis(20);
+        let begun = Instant::now();
+        if begun < self.opened + Duration::from_millis(500) {
+            return Ok(());
+        }
+        let mut ops: Vec<OpOutcome> = Vec::new();
+        for op in outcome.ops() {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break;
+            }
+            if begun.elapsed() > Duration::from_secs(3) {
+                outcome.clear();
+                return Err(EngineError::new(
+                    ErrorKind::Cancelled,
+                    "executing",
+                    "cancelled, and all of it is lost",
+                ));
+            }
+            thread::sleep(EACH);
+            let start_ns = begun.elapsed().saturating_sub(EACH).as_nanos() as u64;
+            ops.push(OpOutcome { start_ns, duration_ns: EACH.as_nanos() as u64, ..*op });
+        }
+        outcome.clear();
+        ops.into_iter().for_each(|op| outcome.push(op));
+        Ok(())
+    }
+}
+
+impl Engine for Faulty {
+    fn server(&self) -> Result<Server, EngineError> {
+        self.inner.server()
+    }
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        self.inner.schemas()
+    }
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        self.inner.create_schema(load, schema)
+    }
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        self.inner.load_slice(load, slice, progress)
+    }
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        self.inner.finish_schema(load, schema)
+    }
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        self.inner.drop_schema(schema)
+    }
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        let inner = self.inner.session(plan)?;
+        if plan.number != 1 || (self.fault == Fault::IsLost && plan.attempt > 2) {
+            return Ok(inner);
+        }
+        if plan.attempt > 0 {
+            return Err(EngineError::new(ErrorKind::Connection, "connecting", "nobody answers"));
+        }
+        assert!(self.fault != Fault::PanicsWhenOpened, "as planned");
+        let (batches, opened) = (AtomicU32::new(0), Instant::now());
+        Ok(Box::new(FaultySession { inner, fault: self.fault, batches, opened }))
+    }
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        self.inner.snapshot()
+    }
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        self.inner.read_rows(schema, table, positions, visit)
+    }
+}
+
+struct Silent;
+
+impl RunObserver for Silent {
+    fn on_run(&mut self, _: &RunEvent<'_>) {}
+}
+
+fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
+    run_tolerating("fail", fault, length)
+}
+
+fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().display().to_string();
+    let flags = [
+        ("TARGET", "null:?latency_us=200"),
+        ("RESULTS_DIR", &results),
+        ("WARMUP", "0"),
+        ("THREADS_PER_SCHEMA", "3"),
+        ("UPDATE_PCT", "0"),
+        ("TOLERATE_SESSION_LOSS", loss),
+        length,
+    ];
+    let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let settings = Settings::resolve(&Parameters::new("null:", &[]), None, &[], &flags).unwrap().settings;
+    let spec = RunSpec::from_settings(&settings).unwrap().spec;
+    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
+    let engine: Arc<dyn Engine> = Arc::new(Faulty { inner: (null::KIND.open)(&open).unwrap(), fault });
+    let prepared = prepare(engine.as_ref(), &spec)?;
+    let stop = AtomicBool::new(false);
+    let context = RunContext {
+        engine,
+        spec: &spec,
+        configuration: Vec::new(),
+        slob_version: "test",
+        stop: &stop,
+        journal: None,
+    };
+    Ok(slob_run::run(&context, &prepared, &mut Silent)?.record)
+}
+
+#[test]
+fn a_session_that_panics_when_opened_ends_the_run_before_its_start() {
+    let error = run(Fault::PanicsWhenOpened, ("RUN_TIME", "600")).unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+}
+
+#[test]
+fn a_session_that_fails_or_panics_at_work_fails_the_run_and_keeps_what_was_measured() {
+    for (fault, words) in [(Fault::PanicsAtWork, "panicked"), (Fault::FailsAtWork, "the server went away")] {
+        let record = run(fault, ("RUN_TIME", "600")).unwrap();
+        let Status::Failed { error } = &record.status else { panic!("{:?}", record.status) };
+        assert!(error.starts_with("session 1: ") && error.contains(words), "{error}");
+        assert!(record.operations[&OpKind::Select].operations > 0);
+        assert!(record.window.is_some());
+        let whole: Vec<bool> = record.sessions.iter().map(|session| session.whole_window).collect();
+        assert_eq!(whole, [true, false, true]);
+    }
+}
+
+#[test]
+fn conflicts_are_repeated_counted_and_lose_no_operation() {
+    let record = run(Fault::ConflictsNowAndThen, ("WORK_LOOP", "500")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    assert!(record.sessions.iter().all(|session| session.selects == 500));
+    assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
+}
+
+/// A batch is as long as its operations were quick; when they are not any more, the slow ones must not get lost with it.
+#[test]
+fn operations_that_become_slow_are_not_lost_with_their_batch() {
+    let record = run(Fault::Stalls, ("RUN_TIME", "3")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    let slow = record.sessions[1].max_us.unwrap();
+    assert!(slow >= 20_000.0, "{slow} us was the slowest");
+    let latency = &record.operations[&OpKind::Select].latency;
+    assert!(latency.count_in(19_000_000, u64::MAX) > 20, "{latency:?}");
+}
+
+#[test]
+fn a_session_that_connects_again_does_all_its_operations() {
+    let record = run_tolerating("reconnect", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    assert!(
+        record.sessions.iter().all(|session| session.selects == 500),
+        "no operation is lost or done twice"
+    );
+    let [loss] = &record.losses[..] else { panic!("{:?}", record.losses) };
+    assert_eq!((loss.session, loss.error.contains("went away")), (1, true));
+    assert!(loss.back_s.unwrap() > loss.at_s, "{loss:?}");
+    let whole: Vec<bool> = record.sessions.iter().map(|session| session.whole_window).collect();
+    assert_eq!(whole, [true, false, true]);
+}
+
+#[test]
+fn a_session_that_is_dropped_ends_and_the_others_go_on() {
+    let record = run_tolerating("drop", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    assert_eq!(record.status, Status::Completed);
+    let selects: Vec<u64> = record.sessions.iter().map(|session| session.selects).collect();
+    assert!(selects[0] == 500 && selects[1] < 500 && selects[2] == 500, "{selects:?}");
+    assert!(record.sessions[1].error.is_some() && record.losses[0].back_s.is_none());
+}
+
+#[test]
+fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
+    // With FailsAtWork every later connection is refused too.
+    let begun = Instant::now();
+    let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2")).unwrap();
+    assert!(begun.elapsed().as_secs() < 30);
+    assert_eq!(record.status, Status::Completed);
+    assert_eq!((record.losses.len(), record.losses[0].back_s), (1, None));
+    let refused = record.losses[0].refused.as_ref().unwrap();
+    assert!(refused.contains("nobody answers"), "{refused}");
+}

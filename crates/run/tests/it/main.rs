@@ -1,0 +1,6 @@
+//! Whole runs on the null engine and on engines that fail.
+#![allow(clippy::unwrap_used)]
+
+mod failing_sessions;
+mod on_the_null_engine;
+mod server_report;

@@ -1,0 +1,63 @@
+//! Measurements that other work on the machine can spoil. They are tried again; what always comes out wrong fails.
+
+use std::panic::Location;
+
+/// What a measurement shows, if it does; otherwise what was seen instead.
+pub type Seen<T = ()> = Result<T, String>;
+
+/// `Ok` if the figures are as they should be; otherwise what they are.
+pub fn ensure(holds: bool, figures: impl FnOnce() -> String) -> Seen {
+    if holds { Ok(()) } else { Err(figures()) }
+}
+
+/// Measures until it shows, so many times at most. Stderr says how often it took, if more than once, and what the others saw.
+///
+/// # Panics
+/// If no try shows it, with what each of them saw.
+#[track_caller]
+#[allow(clippy::print_stderr, reason = "how much the machine disturbs a test must be seen")]
+pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
+    let (place, mut seen) = (Location::caller(), Vec::new());
+    while seen.len() < most {
+        match measure() {
+            Ok(shown) if seen.is_empty() => return shown,
+            Ok(shown) => {
+                eprintln!(
+                    "{place}: shown by try {} of {most}, not by those before:{}",
+                    seen.len() + 1,
+                    list(&seen)
+                );
+                return shown;
+            }
+            Err(figures) => seen.push(figures),
+        }
+    }
+    panic!("none of {most} tries shows it:{}", list(&seen));
+}
+
+fn list(seen: &[String]) -> String {
+    seen.iter().zip(1..).map(|(figures, number)| format!("\n  {number}: {figures}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A test that fails only at times can be mended only by who sees what it saw.
+    #[test]
+    #[should_panic(expected = "none of 2 tries shows it:\n  1: 4 of 5\n  2: 3 of 5")]
+    fn what_every_try_saw_is_told_when_all_fail() {
+        let mut rates = [4, 3].iter();
+        shown_within(2, || ensure(false, || format!("{} of 5", rates.next().unwrap())));
+    }
+
+    #[test]
+    fn the_first_try_that_shows_it_is_the_last() {
+        let mut tries = 0;
+        let shown = shown_within(3, || {
+            tries += 1;
+            ensure(tries == 2, || "the first".to_owned()).map(|()| "the second")
+        });
+        assert_eq!((shown, tries), ("the second", 2));
+    }
+}
