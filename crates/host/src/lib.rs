@@ -32,6 +32,6 @@ pub use info::HostInfo;
 pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };
-pub use process::{ProcessIo, own_cpu, peak_memory_bytes, process_cpu, self_io};
+pub use process::{FamilyIo, ProcessIo, own_cpu, peak_memory_bytes, process_cpu, self_io};
 pub use room::{TooFew, room_for_threads};
 pub use space::{FreeSpace, free_space};

@@ -1,9 +1,11 @@
 //! Processes: CPU time, memory and I/O counters.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
+use slob_stats::Merge;
 
 use crate::{CpuSplit, HostError, clock};
 
@@ -48,7 +50,7 @@ pub fn peak_memory_bytes() -> Result<u64, HostError> {
 }
 
 /// Cumulative I/O of one process, as the kernel accounts it (`/proc/PID/io`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIo {
     /// Bytes returned by read calls, from wherever (page cache included).
     pub read_chars: u64,
@@ -64,8 +66,72 @@ pub struct ProcessIo {
     pub write_bytes: u64,
 }
 
+/// Of two processes, or two intervals: the I/O of both.
+impl Merge for ProcessIo {
+    fn merge(&mut self, other: &Self) {
+        self.read_chars += other.read_chars;
+        self.write_chars += other.write_chars;
+        self.read_calls += other.read_calls;
+        self.write_calls += other.write_calls;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+    }
+}
+
+/// The I/O of a family of processes so far: of those that live, and of those that one of them has waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FamilyIo {
+    members: BTreeMap<u32, Member>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Member {
+    parent: u32,
+    io: ProcessIo,
+}
+
+impl FamilyIo {
+    /// Of these processes; one that has just ended is left out. `None` if one of them can't be looked at: a part of the
+    /// family's I/O would pass for all of it.
+    #[must_use]
+    pub fn read(pids: impl IntoIterator<Item = u32>) -> Option<Self> {
+        let mut members = BTreeMap::new();
+        for pid in pids {
+            match member(pid) {
+                Ok(member) => members.insert(pid, member),
+                Err(HostError::NoSuchProcess { .. }) => continue,
+                Err(_) => return None,
+            };
+        }
+        Some(Self { members })
+    }
+
+    /// The family's I/O since an earlier moment. What a process did that ended in between is in its parent's count, all its
+    /// life long: the part before `earlier` is taken off again. Of a process that nobody of the family waited for, what it did
+    /// after `earlier` is lost, and so is the answer.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Option<ProcessIo> {
+        let mut before = ProcessIo::default();
+        for (pid, member) in &earlier.members {
+            if !self.members.contains_key(pid) && !self.members.contains_key(&member.parent) {
+                return None;
+            }
+            before.merge(&member.io);
+        }
+        let mut now = ProcessIo::default();
+        self.members.values().for_each(|member| now.merge(&member.io));
+        Some(now.since(&before))
+    }
+}
+
+fn member(pid: u32) -> Result<Member, HostError> {
+    let parent = open(pid)?.stat().map_err(|e| proc_error(pid, e))?.ppid.unsigned_abs();
+    Ok(Member { parent, io: process_io(pid)? })
+}
+
 impl ProcessIo {
     /// The I/O between `earlier` and `self`, both of the same process.
+    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             read_chars: self.read_chars.saturating_sub(earlier.read_chars),
@@ -83,7 +149,14 @@ impl ProcessIo {
 /// # Errors
 /// `/proc/self/io` is unreadable (a kernel without I/O accounting, or some sandboxes).
 pub fn self_io() -> Result<ProcessIo, HostError> {
-    let pid = std::process::id();
+    process_io(std::process::id())
+}
+
+/// The I/O of a process so far: of all its threads, and of the children that it has waited for after they ended.
+///
+/// # Errors
+/// [`HostError::NoSuchProcess`] if it has ended; another one if this user may not look at it.
+fn process_io(pid: u32) -> Result<ProcessIo, HostError> {
     let io = open(pid)?.io().map_err(|e| proc_error(pid, e))?;
     Ok(ProcessIo {
         read_chars: io.rchar,
@@ -158,6 +231,39 @@ mod tests {
         // The kernel keeps these counts per CPU and adds them up loosely.
         assert!(peak_memory_bytes().unwrap() + (16 << 20) >= BLOCK);
         drop(block);
+    }
+
+    #[test]
+    fn the_io_of_a_child_that_ended_is_counted_once() {
+        let me = std::process::id();
+        let read = || {
+            let output = Command::new("cat").arg("/proc/self/io").output().unwrap();
+            assert!(output.status.success());
+        };
+        let before = FamilyIo::read([me]).unwrap();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        read();
+        let during = FamilyIo::read([me, child.id()]).unwrap();
+        let of_child = process_io(child.id()).unwrap();
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        let after = FamilyIo::read([me, child.id()]).unwrap();
+        // All its life is in the first difference; what it had done before, in none of the second.
+        assert!(after.since(&before).unwrap().read_calls >= of_child.read_calls);
+        assert_eq!(during.since(&during), Some(ProcessIo::default()));
+        assert!(after.since(&during).is_some());
+        let orphan = Member { parent: 1, io: of_child };
+        let lost = FamilyIo { members: [(child.id(), orphan)].into() };
+        assert_eq!(after.since(&lost), None, "nobody of the family waited for it");
+    }
+
+    #[test]
+    fn what_may_not_be_looked_at_makes_the_family_unknown_and_what_ended_does_not() {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let gone = child.id();
+        assert!(FamilyIo::read([std::process::id(), gone]).is_some());
+        assert_eq!(process_io(1).is_err(), FamilyIo::read([std::process::id(), 1]).is_none());
     }
 
     #[test]

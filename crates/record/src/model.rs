@@ -78,6 +78,10 @@ pub struct Record {
     pub endpoints: Vec<EndpointRecord>,
     /// CPU of the database within the window.
     pub db_cpu: Option<DbCpu>,
+    /// I/O of the database's processes within the window, as the kernel counted it; absent where this user may not look
+    /// at them, and in records of releases that did not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub db_io: Option<ProcessIo>,
     /// CPU of this program within the window.
     pub client_cpu: Option<CpuSplit>,
     /// I/O of this program within the window, as the kernel counted it.

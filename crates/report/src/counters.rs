@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::sums::total;
+use slob_host::ProcessIo;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::Record;
 use slob_stats::Histogram;
@@ -26,11 +27,16 @@ pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
     counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)
 }
 
-/// What the kernel fetched from storage for this process in the window, in bytes, where the database is embedded in
-/// it; `None` for servers, whose reads are other processes'.
-pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
+/// I/O of the database's own processes in the window, as the kernel counted it; an embedded one's is this process's. `None`
+/// where they could not be looked at.
+pub(crate) fn own_io(record: &Record) -> Option<ProcessIo> {
     record.window?;
-    record.client_io.filter(|_| record.server.embedded).map(|io| io.read_bytes)
+    if record.server.embedded { record.client_io } else { record.db_io }
+}
+
+/// What the kernel fetched from storage for the database's own processes in the window, in bytes.
+pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
+    own_io(record).map(|io| io.read_bytes)
 }
 
 /// Operations of the window by kind, or `None` if there was no window.

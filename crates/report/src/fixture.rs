@@ -4,7 +4,7 @@ mod parts;
 
 use std::collections::BTreeMap;
 
-use slob_host::{CpuSplit, DeviceUse};
+use slob_host::{CpuSplit, DeviceUse, ProcessIo};
 use slob_measure::{
     Counter, Counters, Latencies, Latency, LatencyKind, OpCounts, OpKind, WaitEvent, WaitTotal,
 };
@@ -55,6 +55,7 @@ pub(crate) fn direct_read_run() -> Record {
             cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
             source: "this program's process: the database is embedded in it".into(),
         }),
+        db_io: None,
         client_cpu: Some(CpuSplit { user_s: 31.0, system_s: 19.0 }),
         client_io: Some(parts::process_io(physical_reads * BLOCK_BYTES)),
         client_peak_memory_bytes: Some(180 << 20),
@@ -154,7 +155,8 @@ pub(crate) fn update_run() -> Record {
         (LatencyKind::PhysicalRead, spread(physical_reads, 138_000)),
         (LatencyKind::RedoSync, spread(7_540, 1_900_000)),
     ]);
-    record.client_io = Some(parts::process_io(physical_reads * BLOCK_BYTES));
+    let io = parts::process_io(physical_reads * BLOCK_BYTES);
+    record.client_io = Some(ProcessIo { write_bytes: 7_530_000_000, ..io });
     record.probe = None;
     record.verification = Some(Verification { rows: 100, updated: 31, faults: Vec::new(), unread: None });
     record.notes = vec!["12 operations were repeated after a conflict with other sessions.".into()];

@@ -22,6 +22,7 @@ pub mod analysis;
 mod cells;
 mod counters;
 pub mod diff;
+mod due;
 pub mod export;
 pub mod field;
 pub mod figure;

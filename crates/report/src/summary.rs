@@ -2,6 +2,7 @@
 
 use slob_record::{Record, Status};
 
+use crate::due::Due;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{count, duration_us, fixed, or_absent, or_bound, percent, plural, seconds};
 use crate::page::Page;
@@ -42,14 +43,16 @@ fn ending(status: &Status) -> &'static str {
 fn load(figures: &Figures<'_>) -> String {
     let rate = |figure: &Figure| or_absent(figure.of(figures), |rate| count(rate.round() as u64));
     let us = |figure: &Figure| or_bound(figure.of(figures), figure.is_bound(figures), duration_us);
+    let asked = Due::of(figures.record).map(|due| format!("; RATE: {}", due.rates()));
     format!(
-        "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {})",
+        "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {}){}",
         rate(&figure::PHYSICAL_READS_PER_S),
         us(&figure::PHYSICAL_READ_MEAN_US),
         us(&figure::PHYSICAL_READ_P99_US),
         rate(&figure::OPERATIONS_PER_S),
         us(&figure::OPERATION_MEAN_US),
         us(&figure::OPERATION_P99_US),
+        asked.unwrap_or_default(),
     )
 }
 

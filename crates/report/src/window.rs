@@ -13,8 +13,9 @@ pub struct Rate {
     pub operations_per_s: f64,
 }
 
-/// Operations per second of every interval that lies wholly within the window, in order of time. Empty without a
-/// window. An interval in which nothing was reported counts as 0: nothing ended in it.
+/// Operations per second of as many intervals as the window is long, in order of time: the first is the one in which it
+/// begins, since the sessions were at work before. Empty without a window. An interval in which nothing was reported counts
+/// as 0: nothing ended in it.
 #[must_use]
 pub fn operation_rates(record: &Record) -> Vec<Rate> {
     let width_s = record.series.width_s() as f64;
@@ -22,7 +23,12 @@ pub fn operation_rates(record: &Record) -> Vec<Rate> {
         start_s: point.start_s as f64,
         operations_per_s: operations_of(&point) as f64 / width_s,
     };
-    record.series.points().filter(|point| inside(record, point)).map(rate).collect()
+    let Some(window) = record.window else { return Vec::new() };
+    let begins = |point: &Point<'_, Interval>| point.start_s as f64 + width_s > window.begin_s;
+    let ends =
+        |point: &Point<'_, Interval>| point.start_s as f64 + width_s <= window.begin_s + window.seconds;
+    let whole = |point: &Point<'_, Interval>| begins(point) && ends(point);
+    record.series.points().filter(whole).map(rate).collect()
 }
 
 /// The intervals that lie wholly within the window, with their first seconds; `None` for one without a value.
@@ -79,7 +85,7 @@ mod tests {
         let record = fixture::direct_read_run();
         let rates = operation_rates(&record);
         // The window is 10.25 to 70.25 s.
-        assert_eq!((rates.len(), rates[0].start_s, rates[58].start_s), (59, 11.0, 69.0));
+        assert_eq!((rates.len(), rates[0].start_s, rates[59].start_s), (60, 10.0, 69.0));
         let (within, touching) = operations_within_and_touching(&record).unwrap();
         let ends = |second: usize| record.series.points().nth(second).unwrap().value.unwrap().ops.total();
         assert_eq!(touching - within, ends(10) + ends(70));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, FamilyIo, ProcessIo};
 use slob_record::Interval;
 use slob_stats::Merge;
 
@@ -47,6 +47,8 @@ pub(crate) struct Sample {
     pub(crate) host_cpu: Option<CpuTimes>,
     /// Of each process of the server.
     pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
+    /// Of all processes of the server.
+    pub(crate) db_io: Option<FamilyIo>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
     pub(crate) device: Option<DeviceCounters>,
@@ -85,13 +87,16 @@ impl Sampler {
             snapshot_error,
             host_cpu: None,
             db_cpu: None,
+            db_io: None,
             client_cpu: None,
             client_io: None,
             device: None,
         };
         if self.host_counters {
             sample.host_cpu = CpuTimes::read().ok();
-            sample.db_cpu = self.db_cpu();
+            let pids = self.ask(|engine| engine.processes()).ok().flatten();
+            sample.db_io = pids.as_ref().and_then(|pids| FamilyIo::read(pids.iter().copied()));
+            sample.db_cpu = pids.map(cpu_of);
             sample.client_cpu = slob_host::own_cpu().ok();
             sample.client_io = slob_host::self_io().ok();
             sample.device = self.device.as_ref().and_then(|device| device.counters().ok()?);
@@ -118,13 +123,12 @@ impl Sampler {
         }
         answer
     }
+}
 
-    /// The CPU of the server's processes. One that has just ended can't be read; it is left out.
-    fn db_cpu(&self) -> Option<BTreeMap<u32, CpuSplit>> {
-        let pids = self.ask(|engine| engine.processes()).ok()??;
-        let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
-        Some(pids.into_iter().filter_map(cpu).collect())
-    }
+/// The CPU of the server's processes. One that has just ended can't be read; it is left out.
+fn cpu_of(pids: Vec<u32>) -> BTreeMap<u32, CpuSplit> {
+    let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
+    pids.into_iter().filter_map(cpu).collect()
 }
 
 impl Sample {
@@ -137,6 +141,11 @@ impl Sample {
             sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
         }
         Some(sum)
+    }
+
+    /// I/O of the database's processes since an earlier sample, as the kernel counted it.
+    pub(crate) fn db_io_since(&self, earlier: &Self) -> Option<ProcessIo> {
+        self.db_io.as_ref()?.since(earlier.db_io.as_ref()?)
     }
 
     /// CPU time of this program since an earlier sample.

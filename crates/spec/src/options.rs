@@ -29,7 +29,7 @@ impl EngineOptions {
         for (param, value) in settings.entries().filter_map(|entry| Some((entry.param(), entry.value()?))) {
             match param.group {
                 Group::Engine(engine) => {
-                    drop(options.values.insert(param.key, (Some(engine), value.clone())))
+                    drop(options.values.insert(param.key, (Some(engine), value.clone())));
                 }
                 Group::Servers => drop(options.values.insert(param.key, (None, value.clone()))),
                 Group::Access => drop(options.access.insert(param.key, value.clone())),

@@ -60,6 +60,10 @@ pub struct RobustTrend {
     /// Change from the first to the last time by the slope, in percent of the line's value at the first time
     /// (the line passes through the median time and value); `None` unless it starts above 0.
     pub change_percent: Option<f64>,
+    /// The largest change, up or down, that the points do not rule out, in percent of the same value: of the slope's
+    /// confidence limits at 95 %, the one further from 0. `None` below 10 points.
+    #[serde(default)]
+    pub within_percent: Option<f64>,
     /// Mann-Kendall S: pairs that rise minus pairs that fall.
     pub s: i64,
     /// S in standard deviations; `None` below 10 points, where the normal approximation is poor.
@@ -92,6 +96,7 @@ impl RobustTrend {
             }
         }
         let slope = defined(median_in_place(&mut slopes)?)?;
+        let steepest = steepest_within(&mut slopes, points.len());
         let (mut times, mut values): (Vec<_>, Vec<_>) = points.iter().copied().unzip();
         let (middle_x, middle_y) = (median_in_place(&mut times)?, median_in_place(&mut values)?);
         let start = middle_y + slope * (first_time - middle_x);
@@ -100,11 +105,29 @@ impl RobustTrend {
             n: points.len(),
             slope,
             change_percent: change_percent(start, slope * (last_time - first_time)),
+            within_percent: steepest
+                .and_then(|slope| change_percent(start, slope * (last_time - first_time))),
             s,
             z,
             p_value: z.and_then(normal_two_sided),
         })
     }
+}
+
+/// Of the confidence limits of a slope at 95 %, the one further from 0, without its sign: ranks of the slopes of all pairs,
+/// by the deviation of S without ties (Gilbert, section 16.5).
+fn steepest_within(slopes: &mut [f64], points: usize) -> Option<f64> {
+    const DEVIATIONS: f64 = 1.96;
+    if points < RobustTrend::MIN_POINTS_FOR_TEST {
+        return None;
+    }
+    let n = points as f64;
+    let spread = DEVIATIONS * (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    let pairs = slopes.len() as f64;
+    let rank = |place: f64| (place.round().max(0.0) as usize).min(slopes.len() - 1);
+    let (low, high) = (rank((pairs - spread) / 2.0 - 1.0), rank((pairs + spread) / 2.0));
+    slopes.sort_unstable_by(f64::total_cmp);
+    defined(slopes[low].abs().max(slopes[high].abs()))
 }
 
 /// S in standard deviations, with the variance reduced for tied values and the continuity correction.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use postgres::Client;
 
+use crate::processes;
+
 /// The folder of the tables: a tablespace's, or the data directory if the role may know it.
 pub(crate) fn of_tables(client: &mut Client, tablespace: Option<&str>) -> Option<PathBuf> {
     let row = client.query_opt(include_str!("../sql/place.sql"), &[&tablespace]).ok()??;
@@ -15,10 +17,11 @@ pub(crate) fn of_tables(client: &mut Client, tablespace: Option<&str>) -> Option
     Some(data_directory(client)?.join(location))
 }
 
-/// The data directory, if the role may know it.
+/// The data directory, if the role may know it, or this user may look at the server's processes on this machine.
 pub(crate) fn data_directory(client: &mut Client) -> Option<PathBuf> {
     // A plain role sees no such row, where SHOW would be an error.
     let sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'";
-    let row = client.query_opt(sql, &[]).ok()??;
-    row.try_get::<_, Option<String>>(0).ok()?.map(PathBuf::from)
+    let row = client.query_opt(sql, &[]).ok()?;
+    let told = row.and_then(|row| row.try_get::<_, Option<String>>(0).ok()?).map(PathBuf::from);
+    told.or_else(|| processes::working_directory(client))
 }

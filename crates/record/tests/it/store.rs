@@ -42,6 +42,7 @@ fn record(id: &str) -> Record {
         events: Vec::new(),
         server_report: None,
         db_cpu: None,
+        db_io: None,
         client_cpu: None,
         client_io: None,
         client_peak_memory_bytes: None,

@@ -32,12 +32,12 @@ figures! { DEVICE:
     DEVICE_BUSY_PERCENT = "device_busy_percent", "Device busy (%)", "%", Neither, KERNEL,
         Number(|run| run.device()?.used.utilisation_percent(run.window_s));
     /// Blocks' worth of bytes that the device read for the database: the smallest of the database's physical reads, the
-    /// device's reads, the reads of the disks below it, and what the kernel fetched for this process (embedded), as far
+    /// device's reads, the reads of the disks below it, and what the kernel fetched for the database's processes, as far
     /// as they are known. What a cache served is not in it, nor what others read.
     DATABASE_READS_PER_S = "database_reads_per_s", "Device reads for the database (blocks)", "blocks/s", Higher,
         "reads that the device served for the database",
         Number(database_reads_per_s);
-    /// Beyond what this process had fetched (embedded), or beyond the database's physical reads.
+    /// Beyond what the database's processes had fetched, or else beyond the database's physical reads.
     FOREIGN_READ_MB_PER_S = "foreign_read_mb_per_s", "Device read MB/s for others", "MB/s", Lower,
         "reads of the device for others than this run",
         Number(foreign_read_mb_per_s);

@@ -8,7 +8,7 @@ use slob_record::Record;
 use self::pair::Pair;
 pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{counter, db_time_s, operations, physical_read_bytes};
+use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes};
 use crate::figure::Figures;
 use crate::format::percent;
 use crate::latencies::all_operations;
@@ -17,6 +17,9 @@ use crate::window::operations_within_and_touching;
 
 /// What a pair calls the device's own count.
 const DEVICE_BYTES: &str = "bytes read by the device";
+/// And the kernel's count of an embedded database, and of a server.
+const OWN_BYTES: &str = "bytes fetched for this process";
+const SERVERS_BYTES: &str = "bytes fetched for the server's processes";
 /// Above this difference the device's further reads are pointed out.
 const OTHERS_READS_PERCENT: f64 = 5.0;
 
@@ -64,7 +67,9 @@ pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
 fn others_reads(pairs: &[Pair]) -> Option<String> {
     let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
     let more = device.difference_percent().filter(|more| *more > OTHERS_READS_PERCENT)?;
-    Some(format!("The device read {} % more than the database: other programs' reads.", percent(more)))
+    let own = pairs.iter().any(|pair| pair.left.0 == OWN_BYTES || pair.left.0 == SERVERS_BYTES);
+    let whose = if own { "other programs' reads" } else { "other programs' reads, or read ahead" };
+    Some(format!("The device read {} % more than the database: {whose}.", percent(more)))
 }
 
 fn agreement(independent: &[Pair], judged: usize) -> String {
@@ -122,7 +127,7 @@ fn largest_operation(record: &Record) -> f64 {
     keyed.max(scanned) as f64
 }
 
-/// Physical reads against what the kernel fetched for this process and what the device read, for whomever: more at
+/// Physical reads against what the kernel fetched for the database's processes and what the device read, for whomever: more at
 /// the device are others' reads, less is a cache between. Where the page cache takes part they may differ by any
 /// amount: then they are shown and not judged here but by the first verdict.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
@@ -133,9 +138,13 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     };
     let direct = record.server.direct_io == Some(true);
     let rule = |rule| if direct { rule } else { Rule::Shown };
-    let process = record.client_io.filter(|_| record.server.embedded).map(|io| {
-        let fetched = ("bytes fetched for this process", io.read_bytes);
-        Pair::new(rule(Rule::Equal), fetched, ("bytes of physical reads", bytes), edge_bytes)
+    let process = own_read_bytes(record).map(|fetched| {
+        // A server's processes also read logs, catalogues and what other sessions ask for.
+        let (name, strict) = match record.server.embedded {
+            true => (OWN_BYTES, Rule::Equal),
+            false => (SERVERS_BYTES, Rule::AtLeast),
+        };
+        Pair::new(rule(strict), (name, fetched), ("bytes of physical reads", bytes), edge_bytes)
     });
     let device = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters).map(|counters| {
         // Others are known to have read once the process's own count agrees. A server's reads are not counted apart

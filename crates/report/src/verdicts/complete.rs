@@ -4,6 +4,7 @@ use slob_record::{Interval, Record, Status};
 
 use super::{Answer, Finding, Question, Verdict};
 use crate::counters::ratio;
+use crate::due::Due;
 use crate::format::{count, fixed, plural, seconds};
 use crate::window::window_intervals;
 
@@ -14,6 +15,8 @@ const WINDOW_TOLERANCE: f64 = 0.01;
 const LATE_TOLERANCE: f64 = 0.05;
 /// A snapshot that takes this long in a short window is nothing to speak of, in seconds.
 const LATE_S: f64 = 0.5;
+/// Below this share of what was due a rate was missed, and not just not quite met.
+const RATE_MISSED: f64 = 0.95;
 /// Rows and the blocks that hold them differ by at most this share if one row lies in each block.
 const LAYOUT_TOLERANCE: f64 = 0.01;
 
@@ -22,6 +25,7 @@ pub(super) fn judge(record: &Record) -> Verdict {
         ending(record),
         sessions(record),
         window(record),
+        unmet_rate(record),
         gaps(record),
         verification(record),
         unread(record),
@@ -41,6 +45,10 @@ fn complete(record: &Record) -> Verdict {
         None => "no row was read back".into(),
     };
     let verdict = Verdict::new(Question::Complete, Answer::Good, format!("Yes: {ran}; {verified}."));
+    let verdict = match Due::of(record) {
+        Some(due) => verdict.with_detail(format!("The rate was met: {}.", due.words())),
+        None => verdict,
+    };
     match record.load.as_ref().map(|load| load.schemas.len() as u64) {
         Some(schemas) if schemas > 0 => verdict
             .with_detail(format!("One row lies in each block ({} checked).", plural(schemas, "schema"))),
@@ -118,6 +126,14 @@ fn window(record: &Record) -> Option<Finding> {
         ));
     }
     None
+}
+
+/// In an open loop, what was due in the window must have been done in it.
+fn unmet_rate(record: &Record) -> Option<Finding> {
+    let due = Due::of(record)?;
+    let share = due.share().filter(|share| due.is_unmet() && *share < 1.0)?;
+    let answer = if share < RATE_MISSED { Answer::Bad } else { Answer::Doubt };
+    Some(Finding::new(answer, format!("No: the rate was not met: {}.", due.words())))
 }
 
 /// A sample that comes late leaves the intervals before it without any.
@@ -304,6 +320,34 @@ mod tests {
         assert_eq!(gap.answer, Answer::Doubt);
         assert!(gap.sentence.contains("5 of the window's 59 intervals had no sample"), "{gap:?}");
         assert_eq!(with_gap(0..10).answer, Answer::Good, "before the window");
+    }
+
+    #[test]
+    fn a_rate_that_was_not_met_is_said() {
+        let mut record = fixture::direct_read_run();
+        // 18,000 operations in 60 s.
+        record.workload.rate_per_s = Some(300);
+        record.workload.arrivals = Some("steady".into());
+        let met = judge(&record);
+        assert_eq!(met.answer, Answer::Good, "{met:?}");
+        assert!(met.details[0].contains("300/s of 300/s"), "{met:?}");
+        record.workload.rate_per_s = Some(306);
+        assert_eq!(judge(&record).answer, Answer::Doubt);
+        record.workload.rate_per_s = Some(1200);
+        let missed = judge(&record);
+        assert_eq!(missed.answer, Answer::Bad);
+        assert!(missed.sentence.contains("18,000 of 72,000 operations that were due, 25.0 %"), "{missed:?}");
+        assert!(crate::compact_summary(&record).contains("300/s of 1,200/s"));
+    }
+
+    /// Of Poisson arrivals the number itself is drawn by chance.
+    #[test]
+    fn few_random_arrivals_are_no_unmet_rate() {
+        let mut record = fixture::direct_read_run();
+        record.window.as_mut().unwrap().seconds = 60.0;
+        record.workload.rate_per_s = Some(305);
+        record.workload.arrivals = Some("poisson".into());
+        assert_eq!(judge(&record).answer, Answer::Good, "{:?}", judge(&record));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Physical? Did what the database calls physical reads reach the device?
 
 mod kind;
+mod times;
 mod witness;
 
 use slob_measure::Counter;
@@ -10,7 +11,7 @@ pub(super) use self::kind::is_cached_test;
 use self::kind::{hardly_reads, writes};
 use self::witness::{Place, Witness};
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{counter, physical_read_bytes};
+use crate::counters::{counter, own_io, physical_read_bytes, ratio};
 use crate::figure::{self, Figures};
 use crate::format::{ABSENT, count, fixed, or_absent, percent};
 
@@ -48,13 +49,35 @@ fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writ
         _ => "the buffer cache asked for no block physically".into(),
     };
     let sentence = format!("The load was writes ({writes}); {reads}.");
-    if blocks == 0 {
-        return Verdict::new(Question::Physical, Answer::Good, sentence);
-    }
-    let few = delivered(record, figures, blocks, bytes);
-    // Others' reads easily exceed so few; those that a cache served are still worth a look.
-    let answer = if few.answer == Answer::Bad { Answer::Doubt } else { Answer::Good };
-    Verdict::new(Question::Physical, answer, sentence).with_detail(format!("Of the reads: {}", few.sentence))
+    let verdict = match blocks {
+        0 => Verdict::new(Question::Physical, Answer::Good, sentence),
+        _ => {
+            let few = delivered(record, figures, blocks, bytes);
+            // Others' reads easily exceed so few; those that a cache served are still worth a look.
+            let answer = if few.answer == Answer::Bad { Answer::Doubt } else { Answer::Good };
+            Verdict::new(Question::Physical, answer, sentence)
+                .with_detail(format!("Of the reads: {}", few.sentence))
+        }
+    };
+    verdict.qualified_by(unwritten(record).into_iter().collect())
+}
+
+/// The log is written before a commit is acknowledged: a device that wrote less than the log, whoever it wrote for, has not
+/// got it.
+fn unwritten(record: &Record) -> Option<Finding> {
+    let redo = counter(record, Counter::RedoBytes)?;
+    let device = record.host.as_ref()?.device.as_ref()?.counters?.used.write_bytes;
+    // Both are bounds from above of what the device wrote for the database.
+    let written = own_io(record).map_or(device, |own| device.min(own.write_bytes));
+    let share = ratio(written as f64, redo as f64).filter(|share| *share < DELIVERED)?;
+    Some(Finding::new(
+        Answer::Doubt,
+        format!(
+            "Not certain: the device wrote no more than {} % of the redo for the database: the log lies elsewhere, or \
+             its writes stay in memory.",
+            percent(100.0 * share)
+        ),
+    ))
 }
 
 fn cached(record: &Record, figures: &Figures<'_>, blocks: u64) -> Verdict {
@@ -94,7 +117,9 @@ fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) ->
         (witness, share) if share > EXCESS => excess(witness, share),
         _ => all_there(blocks, &shares),
     };
-    verdict.qualified_by(cache_below(record).into_iter().collect())
+    let total_only = first.0.place != Place::Process;
+    let behind = total_only.then(|| times::behind_the_total(record, figures)).flatten();
+    verdict.qualified_by(behind.into_iter().chain(cache_below(record)).collect())
 }
 
 /// No witness misses anything, and the first one saw no more than was asked for.
@@ -105,7 +130,7 @@ fn all_there(blocks: u64, shares: &[(&Witness, f64)]) -> Verdict {
     let speaker = if busy_device.is_some() { shares.first() } else { device.or(shares.first()) };
     let (name, share) = speaker.map_or((ABSENT, 0.0), |(witness, share)| (witness.name(), *share));
     match busy_device {
-        // The first witness is then another one: the kernel's count for this process.
+        // The first witness is then another one: the kernel's count for the database's processes.
         Some((_, all)) => good(format!(
             "Yes: the kernel fetched {} % of what the buffer cache asked for from the storage.",
             percent(100.0 * share)
@@ -130,13 +155,19 @@ fn excess(witness: &Witness, share: f64) -> Verdict {
         Answer::Doubt,
         format!("Not certain: the {name} read {more} % more than the buffer cache asked for."),
     )
-    .with_detail(
-        "Other programs used it, or the system read ahead: how much of the database's own reads a cache served \
-         can't be told.",
-    )
+    .with_detail(match witness.place {
+        Place::Process => {
+            "The system read ahead, or the server's processes read for others too: how much of the run's own reads a \
+             cache served can't be told."
+        }
+        Place::Device | Place::Disks => {
+            "Other programs used it, or the system read ahead: how much of the database's own reads a cache served \
+             can't be told."
+        }
+    })
 }
 
-/// Less was read than was asked for. `own` says whether the kernel's count for this process is complete.
+/// Less was read than was asked for. `own` says whether the kernel's count for the database's processes is complete.
 fn short(record: &Record, figures: &Figures<'_>, blocks: u64, found: (&Witness, f64), own: bool) -> Verdict {
     let (witness, share) = found;
     let answer = if share < MOSTLY_CACHED { Answer::Bad } else { Answer::Doubt };
@@ -161,8 +192,9 @@ fn missing(record: &Record, figures: &Figures<'_>, (witness, share): (&Witness, 
             format!("No: {cached} % of these reads never reached the disks below the device; {how}.")
         }
         Place::Device if own => format!(
-            "No: {cached} % of these reads never reached this device, although the kernel fetched them for this \
-             process: the data may lie on another one."
+            "No: {cached} % of these reads never reached this device, although the kernel fetched them for {}: the \
+             data may lie on another one.",
+            processes(record)
         ),
         _ if direct => format!(
             "No: {cached} % of these reads never reached the {name}, although they go around the page cache: the \
@@ -173,9 +205,15 @@ fn missing(record: &Record, figures: &Figures<'_>, (witness, share): (&Witness, 
             or_absent(figure::DEVICE_READS_PER_S.of(figures), |reads| fixed(reads, 0))
         ),
         Place::Process => format!(
-            "No: your OS page cache served {cached} % of these reads, by the kernel's own count for this process."
+            "No: your OS page cache served {cached} % of these reads, by the kernel's own count for {}.",
+            processes(record)
         ),
     }
+}
+
+/// Whose reads the first witness counts.
+fn processes(record: &Record) -> &'static str {
+    if record.server.embedded { "this process" } else { "the server's processes" }
 }
 
 /// What the top device delivered may come from the page cache below it, however much it was.

@@ -3,7 +3,7 @@
 use slob_stats::{RobustTrend, STEADY_VARIATION, Steadiness, TREND_PERCENT, WILD_VARIATION};
 
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::ratio;
+use crate::counters::{own_read_bytes, ratio};
 use crate::figure::{self, Figures};
 use crate::format::{count, fixed, or_absent, percent, plural, signed_percent};
 use crate::window::{Rate, operation_rates};
@@ -14,6 +14,8 @@ const LEAST_INTERVALS: usize = RobustTrend::MIN_POINTS_FOR_TEST;
 const LEAST_OPERATIONS: f64 = 20.0;
 /// Change over the window from which on its mean describes neither its beginning nor its end.
 const STEEP_TREND_PERCENT: f64 = 20.0;
+/// A change that noise must not hide.
+const HIDDEN_TREND_PERCENT: f64 = 15.0;
 /// Share of stalls from which on they are the rule and not an accident.
 const MANY_STALLS: f64 = 0.05;
 /// Others' CPU use, in percent of the host, that can move a result.
@@ -63,22 +65,41 @@ fn even(rates: &[Rate], steadiness: &Option<Steadiness>, width_s: f64) -> Verdic
             fixed(median * width_s, 1)
         ));
     }
-    let change = steadiness.trend.and_then(|trend| trend.change_percent);
     Verdict::new(
         Question::Steady,
         Answer::Good,
         format!(
-            "Yes: {} operations/s, varying by {} % from interval to interval, trend {} % over the window, no stalls.",
+            "Yes: {} operations/s, varying by {} % from interval to interval, {}, no stalls.",
             count(median.round() as u64),
             or_absent(steadiness.variation, |share| percent(100.0 * share)),
-            or_absent(change, signed_percent)
+            trend_words(steadiness)
         ),
     )
 }
 
+/// A trend that may be chance is not printed as one.
+fn trend_words(steadiness: &Steadiness) -> String {
+    let within = steadiness.trend.and_then(|trend| trend.within_percent);
+    match steadiness.drift(0.0) {
+        Some(change) => format!("trend {} % over the window", signed_percent(change)),
+        None => format!("no trend shown, within +-{} %", or_absent(within, percent)),
+    }
+}
+
 fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<Finding> {
     let stalls = stalls(rates, steadiness, width_s);
-    [drift(steadiness), stalls, variation(steadiness)].into_iter().flatten().collect()
+    let drift = drift(steadiness).or_else(|| hidden_drift(steadiness));
+    [drift, stalls, variation(steadiness)].into_iter().flatten().collect()
+}
+
+/// Noise that a change would not be seen in.
+fn hidden_drift(steadiness: &Steadiness) -> Option<Finding> {
+    let within = steadiness.trend?.within_percent.filter(|within| *within >= HIDDEN_TREND_PERCENT)?;
+    let sentence = format!(
+        "Not certain: the rate varies so much that a change by {} % over the window can't be told from none.",
+        percent(within)
+    );
+    Some(Finding::new(Answer::Doubt, sentence))
 }
 
 fn drift(steadiness: &Steadiness) -> Option<Finding> {
@@ -134,14 +155,13 @@ fn foreign_reads(figures: &Figures<'_>) -> Option<Finding> {
     let foreign = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_MB_PER_S)?;
     let all = figure::DEVICE_READ_MB_PER_S.of(figures)?;
     let share = ratio(100.0 * foreign, all).filter(|share| *share >= FOREIGN_READ_PERCENT)?;
-    Some(Finding::new(
-        Answer::Doubt,
-        format!(
-            "Not alone: {} MB/s, {} % of what the device read, were not this run's reads.",
-            fixed(foreign, 1),
-            percent(share)
-        ),
-    ))
+    let (foreign, share) = (fixed(foreign, 1), percent(share));
+    let whose = match own_read_bytes(figures.record) {
+        Some(_) => "were not this run's reads",
+        None => "were not asked for by this run: other programs' reads, or read ahead",
+    };
+    let sentence = format!("Not alone: {foreign} MB/s, {share} % of what the device read, {whose}.");
+    Some(Finding::new(Answer::Doubt, sentence))
 }
 
 fn others_unknown(figures: &Figures<'_>) -> Option<String> {

@@ -227,3 +227,20 @@ fn a_local_database_whose_processes_are_not_seen_is_not_said_to_be_on_another_ho
     assert!(!full.sentence.contains("only the sessions"), "{full:?}");
     assert!(full.details.iter().any(|detail| detail.contains("25.0 % of DB time")), "{full:?}");
 }
+
+#[test]
+fn a_cached_session_that_its_one_cpu_limits_is_cpu_bound() {
+    let mut record = without_probe(7.0, Some(1.0));
+    record.counters.set(Counter::PhysicalReads, 10);
+    record.server.embedded = false;
+    record.db_cpu.as_mut().unwrap().cpu.user_s = 0.95 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Good, "{found:?}");
+    assert!(
+        found.sentence.starts_with("Yes, as a test of cached reads should be, in each session"),
+        "{found:?}"
+    );
+    record.db_cpu.as_mut().unwrap().cpu.user_s *= 1.9;
+    let found = verdict(&record);
+    assert!(found.sentence.contains("background processes included"), "{found:?}");
+}

@@ -210,3 +210,73 @@ fn what_is_not_counted_is_not_judged() {
     assert_eq!(verdict(&record).answer, Answer::Unknown);
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
 }
+
+/// Reads of a cached server, of which a neighbour's stood in for: 4 us each, and the device's 69.
+fn cached_beside_a_neighbour() -> Record {
+    let mut record = fixture::page_cache_run();
+    let reads = record.counters.get(Counter::PhysicalReads).unwrap();
+    record.counters.set(Counter::PhysicalReadTimeNs, reads * 4_000);
+    with_device_read_share(&mut record, 0.993);
+    let used = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().counters.as_mut().unwrap().used;
+    used.read_time_ms = used.reads * 69 / 1000;
+    record
+}
+
+#[test]
+fn a_neighbours_reads_do_not_stand_in_for_those_of_a_cached_server() {
+    let mut record = cached_beside_a_neighbour();
+    let by_times = verdict(&record);
+    assert_eq!(by_times.answer, Answer::Bad, "{by_times:?}");
+    assert!(by_times.sentence.contains("memory's time; the device took 69"), "{by_times:?}");
+    record.db_io = Some(slob_host::ProcessIo::default());
+    let by_bytes = verdict(&record);
+    assert_eq!(by_bytes.answer, Answer::Bad, "{by_bytes:?}");
+    assert!(by_bytes.sentence.contains("served 100.0 % of these reads"), "{by_bytes:?}");
+    assert!(by_bytes.sentence.contains("the server's processes"), "{by_bytes:?}");
+    let ceiling = figure::PERCENT_OF_CEILING.of(&Figures::of(&record));
+    assert_eq!(ceiling, Some(0.0), "the neighbour's reads are not the run's");
+    (record.db_io, record.counters) = (None, record.counters.clone());
+    fixture::uncounted(&mut record, Counter::PhysicalReadTimeNs);
+    let by_nothing = verdict(&record);
+    assert_eq!(by_nothing.answer, Answer::Doubt, "{by_nothing:?}");
+    assert!(by_nothing.sentence.contains("only the device's total is known"), "{by_nothing:?}");
+}
+
+#[test]
+fn what_a_servers_processes_fetched_is_believed_whatever_others_read() {
+    let mut record = cached_beside_a_neighbour();
+    let asked = physical_read_bytes(&record).unwrap();
+    with_device_read_share(&mut record, 2.5);
+    record.db_io = Some(slob_host::ProcessIo { read_bytes: asked, ..slob_host::ProcessIo::default() });
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Good, "{found:?}");
+    assert!(found.details.iter().any(|detail| detail.contains("other programs used it")), "{found:?}");
+}
+
+#[test]
+fn times_between_memorys_and_the_devices_are_a_doubt() {
+    let mut record = cached_beside_a_neighbour();
+    let reads = record.counters.get(Counter::PhysicalReads).unwrap();
+    let answer = |record: &mut Record, us: u64| {
+        record.counters.set(Counter::PhysicalReadTimeNs, reads * us * 1000);
+        verdict(record).answer
+    };
+    assert_eq!(answer(&mut record, 20), Answer::Doubt);
+    assert_eq!(answer(&mut record, 60), Answer::Good);
+    // Where the system reads ahead, a read that is waited for brings others.
+    let used = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().counters.as_mut().unwrap().used;
+    used.reads /= 8;
+    used.read_time_ms /= 8;
+    assert_eq!(answer(&mut record, 20), Answer::Good);
+}
+
+#[test]
+fn redo_that_the_device_did_not_write_is_a_doubt() {
+    let mut record = cached_updates();
+    assert_eq!(verdict(&record).answer, Answer::Good);
+    let used = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().counters.as_mut().unwrap().used;
+    used.write_bytes /= 4;
+    let found = verdict(&record);
+    assert_eq!(found.answer, Answer::Doubt);
+    assert!(found.sentence.contains("of the redo for the database"), "{found:?}");
+}

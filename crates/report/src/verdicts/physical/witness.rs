@@ -7,10 +7,9 @@ use crate::counters::{own_read_bytes, ratio};
 /// Where a witness stands, from the database downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The kernel's count of what it had to fetch for this process, which an embedded database is part of. Others'
-    /// reads are not in it.
+    /// The kernel's count of what it had to fetch for the database's own processes. Others' reads are not in it.
     Process,
-    /// The device that carries the file system, for everybody.
+    /// The device that carries the file system, for everybody: an upper bound of what it read for the database.
     Device,
     /// All disks below that device, for everybody.
     Disks,

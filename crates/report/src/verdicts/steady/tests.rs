@@ -19,12 +19,12 @@ fn with_rates(of_second: impl Fn(u64) -> u64) -> Record {
 #[case::even(|s| 300 + s % 7, Answer::Good, "Yes: 303 operations/s")]
 #[case::noisy(|s| 300 + 90 * (s % 2), Answer::Doubt, "vary by 13.")]
 #[case::wild(|s| 300 + 400 * (s % 2), Answer::Bad, "vary by 40.")]
-#[case::falling(|s| 1000 - 2 * s, Answer::Doubt, "fell by 11.9 %")]
+#[case::falling(|s| 1000 - 2 * s, Answer::Doubt, "fell by 12.0 %")]
 #[case::collapsing(|s| 1000 - 10 * s, Answer::Bad, "fell by")]
 #[case::rising(|s| 1000 + 2 * s, Answer::Doubt, "rose by")]
 #[case::barely_rising(|s| 10_000 + 5 * s, Answer::Good, "trend +2.9 %")]
-#[case::one_stall(|s| if s == 40 { 20 } else { 3000 }, Answer::Doubt, "1 of 59")]
-#[case::stalls(|s| if s % 10 == 0 { 20 } else { 300 }, Answer::Bad, "5 of 59")]
+#[case::one_stall(|s| if s == 40 { 20 } else { 3000 }, Answer::Doubt, "1 of 60")]
+#[case::stalls(|s| if s % 10 == 0 { 20 } else { 300 }, Answer::Bad, "6 of 60")]
 #[case::slow(|_| 3, Answer::Unknown, "Too slow")]
 fn the_series_decides(#[case] of_second: fn(u64) -> u64, #[case] answer: Answer, #[case] words: &str) {
     let verdict = verdict(&with_rates(of_second));
@@ -49,10 +49,31 @@ fn a_second_in_which_nothing_was_reported_is_a_stall() {
 #[test]
 fn a_short_window_tells_nothing() {
     let mut record = fixture::direct_read_run();
+    record.window.as_mut().unwrap().seconds = 9.0;
+    let short = verdict(&record);
+    assert_eq!(short.answer, Answer::Unknown);
+    assert!(short.sentence.contains("9 intervals of 1 s"), "{short:?}");
     record.window.as_mut().unwrap().seconds = 10.0;
-    let verdict = verdict(&record);
-    assert_eq!(verdict.answer, Answer::Unknown);
-    assert!(verdict.sentence.contains("9 intervals of 1 s"), "{verdict:?}");
+    assert_eq!(verdict(&record).answer, Answer::Good, "a window of 10 s holds 10 intervals");
+}
+
+#[test]
+fn a_trend_that_may_be_chance_is_not_printed_as_one() {
+    let even = verdict(&with_rates(|s| 3000 + 90 * (s * 7 % 5)));
+    assert_eq!(even.answer, Answer::Good, "{even:?}");
+    assert!(even.sentence.contains("no trend shown, within +-"), "{even:?}");
+    assert!(!even.sentence.contains("over the window"), "{even:?}");
+}
+
+#[test]
+fn a_window_too_noisy_to_show_a_trend_is_not_called_steady() {
+    let mut record = with_rates(|s| 3000 + 500 * (s * 7 % 3));
+    record.window.as_mut().unwrap().seconds = 10.0;
+    let noisy = verdict(&record);
+    assert_eq!(noisy.answer, Answer::Doubt, "{noisy:?}");
+    let said = noisy.sentence.contains("can't be told from none")
+        || noisy.details.iter().any(|detail| detail.contains("can't be told from none"));
+    assert!(said, "{noisy:?}");
 }
 
 #[test]
