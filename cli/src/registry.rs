@@ -93,7 +93,7 @@ mod tests {
             let Some(target) = contract_target(engine.scheme, folder.path()) else {
                 // It needs a server: its own tests start one. There is no engine without a contract run.
                 let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../engines");
-                let test = std::fs::read_to_string(format!("{tests}/{}/tests/contract.rs", engine.scheme));
+                let test = std::fs::read_to_string(format!("{tests}/{}/tests/it/contract.rs", engine.scheme));
                 assert!(test.unwrap().contains("suite::run"), "{} has no contract run", engine.scheme);
                 continue;
             };

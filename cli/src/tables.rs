@@ -108,7 +108,7 @@ impl<T: Send> Records<T> {
 }
 
 /// A table for eyes: words keep left, numbers right and have separators; nothing where there are no rows.
-pub(crate) fn table(heads: &[String], columns: &[&Column], rows: &[Cells]) -> String {
+pub(crate) fn table(heads: &[String], columns: &[Column], rows: &[Cells]) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -121,7 +121,10 @@ pub(crate) fn table(heads: &[String], columns: &[&Column], rows: &[Cells]) -> St
         table.add_row(row.iter().map(|value| value.as_ref().map_or_else(|| ABSENT.into(), shown)));
     }
     for (index, column) in columns.iter().enumerate() {
-        let side = if column.is_text() { CellAlignment::Left } else { CellAlignment::Right };
+        let side = match column {
+            Column::Fact(_) => CellAlignment::Left,
+            Column::Figure(_) => CellAlignment::Right,
+        };
         if let Some(cells) = table.column_mut(index) {
             cells.set_cell_alignment(side);
         }

@@ -9,11 +9,12 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_record::{Record, SeriesWanted};
+use slob_report::Figures;
 use slob_report::analysis::{
     Analysis, Metric, Options, Run, TableSpec, Variant, awr_info, run_of, slob_r_tables, stem, variants_of,
 };
 use slob_report::html::analysis_page;
-use slob_report::info::{self, Row, Value};
+use slob_report::info::{self, Value};
 
 use super::awr_files::{self, Files};
 use super::awr_info::pipes as awr_info_text;
@@ -124,7 +125,8 @@ impl Inputs {
         let keep = |record: Record| {
             let mut run = run_of(&record)?;
             if let Some(column) = column {
-                run.label = column.value(&Row::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
+                run.label =
+                    column.value(&Figures::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
             }
             Some(run)
         };

@@ -12,7 +12,7 @@ use slob_campaign::{
     Campaign, Conductor, End, Ended, Event, Kept, Order, Plan, PlanErrors, Progress, RunFailure, Store,
     carry_out,
 };
-use slob_report::info;
+use slob_report::{figure, info};
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::{RunSpec, Settings};
 
@@ -204,11 +204,11 @@ impl From<PlanErrors> for Failure {
     }
 }
 
-/// Whether a name is a column of `slob info`; if not, those like it.
+/// Whether a name is a figure of `slob info`; if not, those like it.
 pub(super) fn known_column(name: &str) -> Result<(), String> {
-    match info::column(name) {
-        Some(column) if !column.is_text() => Ok(()),
-        _ => {
+    match figure::named(name) {
+        Some(_) => Ok(()),
+        None => {
             let near = info::near_columns(name).join(", ");
             let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
             Err(format!(

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use slob_record::{Record, SeriesWanted, list_runs};
 use slob_report::info::{
-    Column, Row, all_columns, as_csv, as_json, as_pipes, awr_columns, column, near_columns,
+    AWR_COLUMNS, Column, all_columns, as_csv, as_json, as_pipes, cells, column, near_columns,
 };
 
 use crate::failure::{Failure, Outcome};
@@ -24,13 +24,13 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let (heads, columns) = chosen(&asked)?;
-    let series = match columns.iter().any(|column| column.needs_series) {
+    let series = match columns.iter().any(Column::needs_series) {
         true => SeriesWanted::Whole,
         false => SeriesWanted::Empty,
     };
     let names: Vec<&str> =
         matches.get_many::<String>("runs").unwrap_or_default().map(String::as_str).collect();
-    let cells = |record: Record| Row::of(&record).cells(&columns);
+    let cells = |record: Record| cells(&record, &columns);
     let everything = names.is_empty();
     let read = match everything {
         true => Records::read_paths(&list_runs(&results)?, series, cells),
@@ -51,12 +51,12 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
 }
 
 /// The columns that were asked for, or else those of `awr_info`, with their heads.
-fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<&'static Column>), Failure> {
+fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<Column>), Failure> {
     if asked.is_empty() {
-        return Ok(awr_columns().map(|awr| (awr.head.to_owned(), awr.column)).unzip());
+        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.to_owned(), column)).unzip());
     }
     let find = |name: &&str| {
-        column(name).map(|column| (column.name.to_owned(), column)).ok_or_else(|| {
+        column(name).map(|column| (column.name().to_owned(), column)).ok_or_else(|| {
             let near = near_columns(name).join(", ");
             let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
             Failure::usage(format!(
@@ -69,11 +69,11 @@ fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<&'static Column>), Failure
 
 /// Every column with its unit and source.
 fn described() -> String {
-    let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(column).len()).max().unwrap_or(0);
-    let (name, unit) = (width(|column| column.name), width(|column| column.unit));
+    let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
+    let (name, unit) = (width(Column::name), width(Column::unit));
     let line =
-        |column: &Column| format!("{:<name$}  {:<unit$}  {}\n", column.name, column.unit, column.source);
-    let awr: Vec<String> = awr_columns().map(|awr| format!("{} = {}", awr.head, awr.column.name)).collect();
+        |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name(), column.unit(), column.source());
+    let awr = AWR_COLUMNS.map(|(head, column)| format!("{head} = {}", column.name()));
     let lines: String = all_columns().map(line).collect();
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }

@@ -5,30 +5,30 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use slob_record::{Record, SeriesWanted, list_runs};
-use slob_report::info::{Cells, Column, Row, as_csv, as_json, column, status_word};
+use slob_report::figure;
+use slob_report::info::{Cells, Column, as_csv, as_json, cells, fact, status_word};
 
 use crate::failure::{Failure, Outcome};
 use crate::tables::{Form, Records, table};
 use crate::{output, settings};
 
 /// What is shown of each run: the head for people, the column.
-const COLUMNS: [(&str, &str); 8] = [
-    ("ID", "id"),
-    ("NAME", "name"),
-    ("STATUS", "status"),
-    ("TARGET", "target"),
-    ("SESSIONS", "sessions"),
-    ("IOPS", "physical_reads_per_s"),
-    ("P99 US", "operation_p99_us"),
-    ("STARTED", "started"),
+const COLUMNS: [(&str, Column); 8] = [
+    ("ID", Column::Fact(&fact::ID)),
+    ("NAME", Column::Fact(&fact::NAME)),
+    ("STATUS", Column::Fact(&fact::STATUS)),
+    ("TARGET", Column::Fact(&fact::TARGET)),
+    ("SESSIONS", Column::Figure(&figure::SESSIONS)),
+    ("IOPS", Column::Figure(&figure::PHYSICAL_READS_PER_S)),
+    ("P99 US", Column::Figure(&figure::OPERATION_P99_US)),
+    ("STARTED", Column::Fact(&fact::STARTED)),
 ];
 
 pub(crate) fn list(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
     let wanted = Filter::of(matches)?;
-    let columns: Vec<&Column> = COLUMNS.iter().filter_map(|(_, name)| column(name)).collect();
-    let listed =
-        |record: Record| wanted.fits(&record).then(|| (record.started, Row::of(&record).cells(&columns)));
+    let columns = COLUMNS.map(|(_, column)| column);
+    let listed = |record: Record| wanted.fits(&record).then(|| (record.started, cells(&record, &columns)));
     let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Empty, listed);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();

@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use slob_campaign::{Found, Limit, Next, Point, Search, SearchRules, Why};
 use slob_record::{Record, Status};
+use slob_report::Figures;
 use slob_report::analysis::{Curve, CurvePoint};
-use slob_report::info::{Row, column};
+use slob_report::figure;
 use slob_spec::{RunSpec, Settings};
 
 use super::campaign::Quiet;
@@ -196,7 +197,7 @@ impl Work {
 
     fn passed(&self, record: &Record) -> Result<bool, Failure> {
         let Some(limit) = &self.limit else { return Ok(false) };
-        let value = column(limit.column).and_then(|column| column.value(&Row::of(record))?.as_number());
+        let value = figure::named(limit.column).and_then(|figure| figure.of(&Figures::of(record)));
         let value = value.ok_or_else(|| {
             Failure::usage(format!(
                 "--limit {limit}: this target does not know {}; choose another",

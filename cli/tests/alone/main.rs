@@ -2,15 +2,11 @@
 //! one test binary after the other, so that no other test works meanwhile; and here one test waits for the other.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
 mod open_loop;
 mod saturate;
-#[path = "../../../engines/mysql/tests/server/mod.rs"]
-mod server;
 #[path = "../../../crates/run/tests/it/tries.rs"]
 mod tries;
 

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::alone;
-use crate::cluster::Version;
 use crate::common::{Folder, postgres};
 use crate::tries::{ensure, shown_within};
+use slob_testing::postgres::Version;
 
 /// How far below the best rate the knee may lie, in percent.
 const TOLERANCE: f64 = 20.0;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Folder;
-use crate::server::MariaDb;
+use slob_testing::mariadb::MariaDb;
 
 /// A server, the target of a plain account on it, and a folder for runs.
 pub(crate) struct Bench {

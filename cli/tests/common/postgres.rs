@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Folder;
-use crate::cluster::{Cluster, Version};
+use slob_testing::postgres::{Cluster, Version};
 
 /// A server, the address of a plain role's database on it, and a folder for runs.
 pub(crate) struct Bench {

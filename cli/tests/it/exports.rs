@@ -63,11 +63,23 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     assert_eq!(open["workload"]["rate_per_s"], 100);
     fits(&schema, &open);
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
-    let failed =
-        folder.slob(["run", "--target", "null:", "--run-time", "1", "--external-script", "./hook.sh"]);
+    let failed = folder.slob([
+        "run",
+        "--target",
+        "null:",
+        "--run-time",
+        "1",
+        "--do-hotspot",
+        "--think-tm-frequency",
+        "7",
+        "--external-script",
+        "./hook.sh",
+    ]);
     assert_eq!(failed.code, 3, "{}", failed.stderr);
     let failed = folder.last_record();
     assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
+    let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
+    assert_eq!((&hot["every"], &think["every"], &think["max_us"]), (&3.into(), &7.into(), &500_000.into()));
     fits(&schema, &failed);
     let run = ["run", "--target", "null:", "--run-time", "60", "--name", "stopped"];
     let mut child = folder.start_run(Command::new(SLOB).args(run));

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Called, Folder, SLOB};
 use crate::counting::ended;
-use crate::server::galera::Galera;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use slob_testing::mariadb::Galera;
 
 const NODES: usize = 3;
 /// Of the cluster; each node has a third of them.

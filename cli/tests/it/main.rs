@@ -7,8 +7,6 @@ mod architecture;
 mod awr;
 mod browser;
 mod campaign;
-#[path = "../../../engines/postgres/tests/cluster/mod.rs"]
-mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod counting;
@@ -30,7 +28,5 @@ mod records;
 mod refusals;
 mod saturate;
 mod selftest;
-#[path = "../../../engines/mysql/tests/server/mod.rs"]
-mod server;
 #[path = "../../../crates/run/tests/it/tries.rs"]
 mod tries;

@@ -68,6 +68,25 @@ fn counts_equal_the_plan(#[case] place: &str) {
     }
 }
 
+/// The pages of this server have 16 KiB: BLOCK_SZ must be theirs, whoever writes it out.
+#[test]
+fn a_block_size_of_8192_that_is_written_out_is_refused_before_anything_is_touched() {
+    let Some(bench) = bench(&[]) else { return };
+    let schemas = || {
+        bench.server.ask("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'slob%'")
+    };
+    let setup = ["setup", "--target", &bench.target, "--scale", "1000", "1"];
+    let refused = bench.folder.slob([&setup[..], &["--block-sz", "8192"]].concat());
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("set BLOCK_SZ=16384 or leave it out"), "{}", refused.stderr);
+    assert_eq!(schemas(), 0);
+    bench.folder.slob([&setup[..], &["--block-sz", "16384"]].concat()).success();
+    assert_eq!(schemas(), 1);
+    let run = ["run", "--target", &bench.target, "--work-loop", "1", "--scale", "1000", "-s", "1"];
+    assert_eq!(bench.folder.slob([&run[..], &["--block-sz", "8192"]].concat()).code, 2);
+    bench.folder.slob(run).success();
+}
+
 #[test]
 fn every_fourth_operation_goes_to_the_hot_schema() {
     let Some(bench) = bench(&["innodb-flush-log-at-trx-commit=2", "userstat=1"]) else { return };

@@ -5,12 +5,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cluster::Version;
 use crate::common::postgres::{Bench, bench};
 use crate::common::{Called, Folder, SLOB};
 use crate::counting::{MIXES, assert_planned, count, ended};
 use rstest::rstest;
 use serde_json::Value;
+use slob_testing::postgres::Version;
 
 impl Bench {
     /// Starts a run that lasts until it is disturbed, and waits until it is at work.

@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder, SLOB};
 use rstest::rstest;
 use slob_engine::{OpenSpec, Purpose};
 use slob_run::{LoadEvent, LoadObserver, RunErrorKind, load, plan_load};
 use slob_spec::{LoadSpec, Settings, Table};
+use slob_testing::postgres::{Cluster, Version};
 
 fn start(version: Version) -> Option<(Cluster, String)> {
     let cluster = Cluster::start_or_skip(version, &[])?;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder};
+use slob_testing::postgres::{Cluster, Version};
 
 /// A report of a test that passed.
 fn assert_passed(called: &Called, target: &str) {

@@ -9,25 +9,20 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
-mod canceller;
 mod client_loop;
 mod contract;
 mod error;
 mod load;
-mod loop_place;
 pub mod null;
 mod outcome;
 mod patience;
-mod sampler;
 mod server;
-mod server_clock;
 mod server_report;
 mod snapshot;
 pub mod suite;
 mod unfinished;
 
 pub use alarm::Alarm;
-pub use canceller::{Canceller, Interrupt};
 pub use client_loop::{Perform, execute_each};
 pub use contract::{
     Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,
@@ -37,12 +32,9 @@ pub use error::{EngineError, ErrorKind};
 pub use load::{
     Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
-pub use loop_place::LoopPlace;
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};
-pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use server::{Capabilities, Server, Setting};
-pub use server_clock::ServerClock;
 pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Seen, Snapshot};
 // What an engine measures, so that it needs this room alone.

@@ -18,6 +18,7 @@ mod series;
 mod server_report;
 mod skip;
 mod store;
+mod workload;
 
 pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
@@ -26,7 +27,7 @@ pub use interval::Interval;
 pub use marks::{MarkText, leave_mark};
 pub use model::{
     ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, Record,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window, WorkloadRecord,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
 };
 pub use operations::{KeptOperation, KeptOperations, OPERATIONS_FILE, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
@@ -34,6 +35,7 @@ pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
 pub use server_report::{ReportedPair, ServerReportRecord};
 pub use store::{RUN_FILE, RunDirectory};
+pub use workload::{HotSpotRecord, ThinkTimeRecord, WorkloadRecord};
 
 /// The version of the record's schema. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -12,6 +12,7 @@ use crate::course::{LossRecord, Mark, UntilSteady};
 use crate::interval::Interval;
 use crate::probes::SavedProbe;
 use crate::server_report::ServerReportRecord;
+use crate::workload::WorkloadRecord;
 
 /// One run, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,57 +152,6 @@ pub struct ConfigEntry {
     pub value: String,
     /// Where it came from.
     pub origin: String,
-}
-
-/// What the sessions did, resolved to blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadRecord {
-    /// Schemas used.
-    pub schemas: u32,
-    /// Sessions of each.
-    pub threads_per_schema: u32,
-    /// Active data set of each schema, in blocks.
-    pub scale_blocks: u64,
-    /// Blocks of a SELECT.
-    pub work_unit: u16,
-    /// Blocks of an UPDATE.
-    pub update_work_unit: u16,
-    /// Percent of operations that are UPDATEs.
-    pub update_pct: u8,
-    /// Percent of the others that are scans.
-    pub scan_pct: u8,
-    /// LITE or HEAVY.
-    pub redo_stress: String,
-    /// Seconds of the planned window; absent with WORK_LOOP.
-    pub run_time_s: Option<f64>,
-    /// Operations per session, with WORK_LOOP.
-    pub work_loop: Option<u64>,
-    /// Seconds before the window.
-    pub warmup_s: f64,
-    /// The seed of the plan.
-    pub seed: u64,
-    /// The number that makes this run's updates differ from other runs'.
-    pub nonce: u64,
-    /// The hot spot in words, if there is one.
-    pub hot_spot: Option<String>,
-    /// Every how many operations one goes to schema 1.
-    pub hot_schema_every: Option<u32>,
-    /// Think time in words, if there is any.
-    pub think_time: Option<String>,
-    /// In an open loop, the operations per second that are to start, of all sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_per_s: Option<u32>,
-    /// In an open loop, how they arrive: steady or poisson.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<String>,
-}
-
-impl WorkloadRecord {
-    /// Sessions altogether.
-    #[must_use]
-    pub fn sessions(&self) -> u32 {
-        self.schemas.saturating_mul(self.threads_per_schema)
-    }
 }
 
 /// The data of a run.

@@ -14,7 +14,7 @@ pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
 }
 
 /// A latency of the window; `None` if the database does not measure it, or there was none.
-pub(crate) fn latency<'a>(record: &'a Record, kind: LatencyKind) -> Option<&'a Histogram> {
+pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
     record.window?;
     record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
 }

@@ -14,11 +14,11 @@ use slob_record::{Record, Status};
 
 pub use self::changes::Change;
 pub use self::events::EventPair;
-pub use self::metrics::{Better, Metric};
+pub use self::metrics::Metric;
 pub(crate) use self::sentence::{range, shown_percent};
 
-use crate::info::Row;
-use crate::text::Block;
+use crate::figure::Figures;
+use crate::page::Block;
 
 /// What differs between two sides, of one run or of several repeated ones each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,8 +73,8 @@ impl Diff {
                 return Err(DiffError::Empty(side));
             }
         }
-        let (a, b): (Vec<Row<'_>>, Vec<Row<'_>>) =
-            (first.iter().map(Row::of).collect(), second.iter().map(Row::of).collect());
+        let a: Vec<Figures<'_>> = first.iter().map(Figures::of).collect();
+        let b: Vec<Figures<'_>> = second.iter().map(Figures::of).collect();
         let metrics = metrics::compare(&a, &b, confidence);
         let changes = changes::find(first, second);
         Ok(Self {

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use crate::figures::{mean_us, percentile_us};
-use crate::info::{self, Row, all_columns};
+use crate::figure::Figures;
+use crate::info::{Column, all_columns};
+use crate::latencies::{mean_us, percentile_us};
 use crate::near::nearest;
 
 /// Name under which the columns stand.
@@ -74,14 +75,9 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
 
 /// Every column of a run by its name.
 fn figures(record: &Record) -> Value {
-    let row = Row::of(record);
-    let value = |column: &info::Column| match column.value(&row) {
-        Some(info::Value::Text(text)) => json!(text),
-        Some(info::Value::Count(count)) => json!(count),
-        Some(info::Value::Number(number)) => json!(number),
-        None => Value::Null,
-    };
-    Value::Object(all_columns().map(|column| (column.name.to_owned(), value(column))).collect())
+    let figures = Figures::of(record);
+    let value = |column: Column| column.value(&figures).map_or(Value::Null, |value| value.json());
+    Value::Object(all_columns().map(|column| (column.name().to_owned(), value(column))).collect())
 }
 
 /// One step down.

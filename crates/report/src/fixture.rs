@@ -8,7 +8,10 @@ use slob_host::{CpuSplit, DeviceUse};
 use slob_measure::{
     Counter, Counters, Latencies, Latency, LatencyKind, OpCounts, OpKind, WaitEvent, WaitTotal,
 };
-use slob_record::{DbCpu, Interval, Record, Status, Verification, Window};
+use slob_record::{
+    DbCpu, EndpointRecord, Interval, LossRecord, Mark, Record, ReportedPair, ServerReportRecord, Status,
+    Verification, Window,
+};
 use slob_stats::Series;
 
 pub(crate) use self::parts::spread;
@@ -163,6 +166,43 @@ pub(crate) fn update_run() -> Record {
     with_intervals(&mut record, 72, |second| Interval {
         redo_bytes: Some(63_000_000 + second * 1_000),
         ..interval(238 + (second * 7) % 5)
+    });
+    record
+}
+
+/// A run of which there is something to say in every section of its report.
+pub(crate) fn eventful_run() -> Record {
+    let mut record = update_run();
+    record.probe = direct_read_run().probe;
+    record.server.advice = page_cache_run().server.advice;
+    record.latencies.set(LatencyKind::PhysicalWrite, spread(455_000, 400_000));
+    let events = page_cache_run().events;
+    record.events =
+        [events.clone(), events.into_iter().map(|event| WaitEvent { background: true, ..event }).collect()]
+            .concat();
+    record.marks = vec![Mark { at_s: 30.25, text: "rebalance".into() }];
+    record.losses = vec![LossRecord {
+        session: 1,
+        endpoint: 0,
+        at_s: 20.5,
+        error: "the server went away".into(),
+        back_s: Some(21.0),
+        back_endpoint: Some(0),
+        refused: None,
+    }];
+    record.endpoints = vec![EndpointRecord {
+        endpoint: "db1:5000".into(),
+        sessions: 4,
+        operations: record.operations.clone(),
+        counters: Some(record.counters.clone()),
+        shares_with: None,
+    }];
+    record.server_report = Some(ServerReportRecord {
+        kind: "awr".into(),
+        snapshots: [41, 42],
+        files: vec!["awr.txt".into()],
+        seconds: Some(61.5),
+        pairs: vec![ReportedPair { what: "Logical reads/s".into(), ours: 86_400.0, reported: 86_000.0 }],
     });
     record
 }

@@ -9,12 +9,12 @@ mod analysis_page;
 mod assets;
 mod blocks;
 mod cards;
-pub(crate) mod chart;
 mod charts;
 mod diff_page;
 mod document;
 mod escape;
 mod page;
+mod plot;
 mod raw;
 mod series;
 

@@ -3,7 +3,7 @@
 //! Everything here is a function of a [`Record`](slob_record::Record): no clock, no network, no database, and
 //! nothing is printed. The same record gives the same text for ever.
 //!
-//! - [`Figures`]: what follows from a record's counts: rates, ratios, means. Every view uses these.
+//! - [`figure`]: what follows from a record's counts: rates, ratios, means, each defined once. Every view uses these.
 //! - [`verdicts`]: five answers in plain words: physical? accounted? CPU-bound? steady? complete?
 //! - [`text_report`]: the whole run as text, laid out like the reports that DBAs know.
 //! - [`html::run_page`]: the same with charts, as one HTML file.
@@ -24,24 +24,27 @@ mod counters;
 pub mod diff;
 pub mod export;
 pub mod field;
-mod figures;
+pub mod figure;
 #[cfg(test)]
 mod fixture;
 pub mod format;
 pub mod html;
 pub mod info;
+mod latencies;
 mod near;
+mod page;
 mod recheck;
+mod sections;
 mod summary;
 mod sums;
-mod text;
+mod timed;
 mod verdicts;
 mod window;
 
 pub use cells::{csv_cell, pipe_cell};
-pub use figures::{CpuFigures, DeviceFigures, Figures, LatencyFigures, LoadFigures, ProbeFigures};
+pub use figure::{Figure, Figures};
 pub use recheck::{Recheck, recheck, recheck_operations};
+pub use sections::{NoComparison, compare_probe_text, probe_text, text_report};
 pub use summary::compact_summary;
-pub use text::{NoComparison, compare_probe_text, probe_text, text_report};
 pub use verdicts::{Answer, Question, Verdict, limits, verdicts};
 pub use window::{Rate, operation_rates};

@@ -6,7 +6,7 @@ use slob_measure::{Counter, LatencyKind};
 use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
 
 use crate::counters::{counter, latency};
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::count;
 use crate::sums::total;
 use crate::verdicts::{Rule, counter_pairs};
@@ -169,7 +169,7 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
 /// Little's law at its plainest: sessions can't have been busy for longer than there was time, but for the operation that
 /// each was at when the window began.
 fn time_within_window(record: &Record) -> Option<Recheck> {
-    let window_s = Figures::of(record).window_s?;
+    let window_s = figure::WINDOW_S.of(&Figures::of(record))?;
     let sessions = record.sessions.len() as f64;
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();

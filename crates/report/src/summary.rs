@@ -2,9 +2,10 @@
 
 use slob_record::{Record, Status};
 
-use crate::figures::Figures;
+use crate::figure::{self, Figure, Figures};
 use crate::format::{count, duration_us, fixed, or_absent, or_bound, percent, plural, seconds};
-use crate::text::{ABOVE_PROBE, Page, verdict_lines};
+use crate::page::Page;
+use crate::sections::{ABOVE_PROBE, verdict_lines};
 use crate::verdicts::{Question, verdicts_by};
 
 /// A run in about eight lines: how it ended, its key figures, its verdicts.
@@ -18,13 +19,13 @@ pub fn compact_summary(record: &Record) -> String {
         None => "nothing was measured".into(),
     };
     page.line(&format!("Run {}: {}, {measured}", record.id, ending(&record.status)));
-    if figures.window_s.is_some() {
+    if figures.is_measured() {
         page.paragraph(&load(&figures));
         page.paragraph(&cost(&figures));
     }
     // Of a run without a window there is only one thing to say.
-    let says = |question| figures.window_s.is_some() || question == Question::Complete;
-    for verdict in verdicts_by(record, &figures).iter().filter(|verdict| says(verdict.question)) {
+    let says = |question| figures.is_measured() || question == Question::Complete;
+    for verdict in verdicts_by(&figures).iter().filter(|verdict| says(verdict.question)) {
         verdict_lines(&mut page, verdict);
     }
     page.into_text()
@@ -38,33 +39,32 @@ fn ending(status: &Status) -> &'static str {
     }
 }
 
-fn load(figures: &Figures) -> String {
-    let (load, latency) = (&figures.load, &figures.latency);
-    let rate = |value: Option<f64>| or_absent(value, |rate| count(rate.round() as u64));
-    let us = |value| or_absent(value, duration_us);
+fn load(figures: &Figures<'_>) -> String {
+    let rate = |figure: &Figure| or_absent(figure.of(figures), |rate| count(rate.round() as u64));
+    let us = |figure: &Figure| or_bound(figure.of(figures), figure.is_bound(figures), duration_us);
     format!(
         "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {})",
-        rate(load.physical_reads_per_s),
-        us(latency.physical_read_mean_us),
-        or_bound(latency.physical_read_p99_us, latency.physical_read_is_bound, duration_us),
-        rate(load.operations_per_s),
-        us(latency.operation_mean_us),
-        us(latency.operation_p99_us),
+        rate(&figure::PHYSICAL_READS_PER_S),
+        us(&figure::PHYSICAL_READ_MEAN_US),
+        us(&figure::PHYSICAL_READ_P99_US),
+        rate(&figure::OPERATIONS_PER_S),
+        us(&figure::OPERATION_MEAN_US),
+        us(&figure::OPERATION_P99_US),
     )
 }
 
-fn cost(figures: &Figures) -> String {
+fn cost(figures: &Figures<'_>) -> String {
     let share =
         |value: Option<f64>| value.map_or_else(|| "- %".into(), |share| format!("{} %", percent(share)));
-    let ceiling = match figures.probe.run_is_above_probe {
+    let ceiling = match figures.is_above_probe() {
         true => format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.')),
-        false => format!("{} of the device's ceiling", share(figures.probe.percent_of_ceiling)),
+        false => format!("{} of the device's ceiling", share(figure::PERCENT_OF_CEILING.of(figures))),
     };
     format!(
         "{} logical reads/s; {} IOPS per DB-CPU-s; {} redo MB/s; {ceiling}",
-        or_absent(figures.load.logical_reads_per_s, |rate| fixed(rate, 0)),
-        or_absent(figures.cpu.physical_reads_per_db_cpu_s, |rate| fixed(rate, 0)),
-        or_absent(figures.load.redo_mb_per_s, |mb| fixed(mb, 1)),
+        or_absent(figure::LOGICAL_READS_PER_S.of(figures), |rate| fixed(rate, 0)),
+        or_absent(figure::PHYSICAL_READS_PER_DB_CPU_S.of(figures), |rate| fixed(rate, 0)),
+        or_absent(figure::REDO_MB_PER_S.of(figures), |mb| fixed(mb, 1)),
     )
 }
 

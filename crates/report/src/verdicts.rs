@@ -9,7 +9,7 @@ mod steady;
 use slob_record::Record;
 
 pub(crate) use self::accounted::{Rule, counter_pairs};
-use crate::figures::Figures;
+use crate::figure::Figures;
 
 /// Where the verdicts draw their lines, for those who judge a run while it goes on.
 pub mod limits {
@@ -135,17 +135,17 @@ impl Finding {
 /// The answers to all questions, in the order of [`Question`].
 #[must_use]
 pub fn verdicts(record: &Record) -> [Verdict; 5] {
-    verdicts_by(record, &Figures::of(record))
+    verdicts_by(&Figures::of(record))
 }
 
 /// The same for figures that are already there.
-pub(crate) fn verdicts_by(record: &Record, figures: &Figures) -> [Verdict; 5] {
+pub(crate) fn verdicts_by(figures: &Figures<'_>) -> [Verdict; 5] {
     [
-        physical::judge(record, figures),
-        accounted::judge(record, figures),
-        cpu_bound::judge(record, figures),
-        steady::judge(record, figures),
-        complete::judge(record),
+        physical::judge(figures),
+        accounted::judge(figures),
+        cpu_bound::judge(figures),
+        steady::judge(figures),
+        complete::judge(figures.record),
     ]
 }
 

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use slob_host::{Device, HostInfo};
 use slob_method::{Arrivals, PlanSeed, Workload};
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record, SavedProbe,
-    SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status, Verification,
-    Window, WorkloadRecord,
+    DbCpu, DeviceRecord, HostRecord, HotSpotRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record,
+    SavedProbe, SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status,
+    ThinkTimeRecord, Verification, Window, WorkloadRecord,
 };
 use slob_spec::{Length, RunSpec};
 
@@ -237,36 +237,20 @@ pub(crate) fn workload_record(spec: &RunSpec, workload: &Workload, seed: PlanSee
         warmup_s: warmup_of(spec).as_secs_f64(),
         seed: seed.seed,
         nonce: seed.nonce,
-        hot_spot: hot_spot.map(|hot| {
-            let last = hot.first + hot.blocks - 1;
-            format!("blocks {} to {last} on {}", hot.first, every_nth(hot.every))
+        hot_spot: hot_spot.map(|hot| HotSpotRecord {
+            first_block: hot.first,
+            blocks: hot.blocks,
+            every: hot.every.get(),
         }),
         rate_per_s: arrivals.map(|arrivals| arrivals.per_second.get()),
         arrivals: arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
         hot_schema_every: workload.hot_schema_every.map(NonZeroU32::get),
-        think_time: think.map(|think| {
-            let seconds = |us: u32| f64::from(us) / 1e6;
-            format!(
-                "{} to {} s after {}",
-                seconds(think.min_us),
-                seconds(think.max_us),
-                every_nth(think.every)
-            )
+        think_time: think.map(|think| ThinkTimeRecord {
+            every: think.every.get(),
+            min_us: think.min_us,
+            max_us: think.max_us,
         }),
     }
-}
-
-/// 'every operation', 'every 2nd operation', 'every 11th operation'.
-fn every_nth(every: NonZeroU32) -> String {
-    let n = every.get();
-    let ending = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    if n == 1 { "every operation".into() } else { format!("every {n}{ending} operation") }
 }
 
 fn load(prepared: &Prepared) -> Option<LoadRecord> {

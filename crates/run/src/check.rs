@@ -38,7 +38,7 @@ pub struct Prepared {
 /// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
-    check_block_size(spec.block_bytes, server.block_bytes)?;
+    check_block_size(spec.block_sz, server.block_bytes)?;
     let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let workload = workload_of(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
@@ -75,12 +75,9 @@ pub(crate) fn arrivals_of(spec: &RunSpec) -> Option<Arrivals> {
     spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process })
 }
 
-/// BLOCK_SZ can't change what an engine's blocks are; 8192 is also what it is when nobody set it.
-pub(crate) fn check_block_size(asked: u32, real: u32) -> Result<(), RunError> {
-    const UNSET: u32 = 8192;
-    if asked == real || asked == UNSET {
-        return Ok(());
-    }
+/// BLOCK_SZ can't change what an engine's blocks are.
+pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
+    let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
     Err(RunError::usage(format!(
         "BLOCK_SZ is {asked}, but the blocks of this target have {real} bytes; set BLOCK_SZ={real} or leave it out"
     )))
@@ -165,4 +162,21 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_size_that_is_written_out_is_the_servers_or_refused() {
+        for real in [8192, 16_384] {
+            assert!(check_block_size(None, real).is_ok() && check_block_size(Some(real), real).is_ok());
+        }
+        for (asked, real) in [(8192, 16_384), (16_384, 8192)] {
+            let error = check_block_size(Some(asked), real).unwrap_err();
+            assert_eq!(error.kind(), crate::RunErrorKind::Usage);
+            assert!(error.to_string().contains(&format!("set BLOCK_SZ={real}")), "{error}");
+        }
+    }
 }

@@ -95,7 +95,7 @@ pub(crate) fn rows_of(slice: &Slice) -> u64 {
 /// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters, or there is no room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
-    check_block_size(spec.block_bytes, server.block_bytes)?;
+    check_block_size(spec.block_sz, server.block_bytes)?;
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
     let count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
     let mut load = wanted(spec, server.block_bytes);

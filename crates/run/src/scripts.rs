@@ -16,7 +16,7 @@ use crate::loader_slices::Slicing;
 /// With [`crate::RunErrorKind::Usage`] if the engine can't write them down, or not these.
 pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
-    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes };
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
     let text = (scripts(engine)?.load)(open, &plan);
     text.map_err(|error| RunError::while_preparing(&error))
 }
@@ -32,7 +32,7 @@ pub fn script_of_server(
     sessions: u32,
 ) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
-    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes };
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
     let text = (scripts(engine)?.init)(open, &plan, sessions);
     text.map_err(|error| RunError::while_preparing(&error))
 }
@@ -72,9 +72,9 @@ fn scripts(engine: &EngineKind) -> Result<&'static Scripts, RunError> {
 }
 
 fn planned(spec: &LoadSpec) -> Result<(Load, Vec<SchemaNo>), RunError> {
-    let mut load = wanted(spec, spec.block_bytes);
+    let mut load = wanted(spec, spec.block_bytes());
     let rows = load.scale.max(load.scan_blocks);
-    load.slice_rows = Slicing { whole_tables: false, rows, block_bytes: spec.block_bytes }.rows_of_slice();
+    load.slice_rows = Slicing { whole_tables: false, rows, block_bytes: spec.block_bytes() }.rows_of_slice();
     Ok((load, numbers(spec.schemas.get())?))
 }
 

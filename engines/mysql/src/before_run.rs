@@ -1,64 +1,44 @@
 //! What happens before the sessions of a run are opened.
 
-use std::sync::PoisonError;
-
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, ErrorKind, LoopPlace, RunPlan};
+use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
+use slob_server::names::plain;
+use slob_server::{Connector as _, LoopPlace};
 
-use crate::engine::Inner;
+use crate::capacity::OTHERS;
+use crate::databases::Databases;
 use crate::error::failed;
-use crate::names::plain;
-use crate::{capacity, catalog, flush, plans, procedure, quiet};
-
-const NOT_SEEN: &str = "The server is reached without a network, but its process is not seen on this host (it may be in a container, at the end of a tunnel, or hidden from this account), so its CPU and the device behind its data are not known.";
+use crate::{catalog, flush, plans, procedure, quiet};
 
 /// Brings the servers to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a plan is not single-page I/O, or there is no room for the sessions.
-pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
-    check_capacity(inner, run)?;
+pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    let Databases { servers, loop_place, .. } = databases;
+    servers.check_capacity(run, OTHERS)?;
     let mut notes = Vec::new();
-    for server in inner.servers.iter().filter(|server| server.is_first()) {
-        let name = inner.connector.endpoint(server.endpoint());
-        server.with(&inner.connector, |conn| {
+    for endpoint in servers.first_endpoints() {
+        let connector = servers.connector();
+        let name = connector.endpoint(endpoint);
+        servers.with(endpoint, |conn| {
             catch_up(conn, &name)?;
-            if inner.loop_place == LoopPlace::Server {
+            if *loop_place == LoopPlace::Server {
                 check_clock(conn, &name)?;
             }
-            run.schemas.iter().try_for_each(|schema| check_schema(inner, conn, *schema, &name))
+            run.schemas.iter().try_for_each(|schema| check_schema(*loop_place, conn, *schema, &name))
         })?;
-        let (switched, said) =
-            server.with(&inner.connector, |conn| quiet::make(conn, &inner.connector, server.endpoint()))?;
-        inner.quiet.lock().unwrap_or_else(PoisonError::into_inner).push(switched);
+        let (switched, said) = servers.with(endpoint, |conn| quiet::make(conn, connector, endpoint))?;
+        databases.keep_quiet(switched);
         notes.extend(said);
-        let (connector, endpoint) = (&inner.connector, server.endpoint());
-        notes.extend(server.with(connector, |conn| flush::flush(conn, connector, endpoint, run))?);
+        notes.extend(servers.with(endpoint, |conn| flush::flush(conn, connector, endpoint, run))?);
     }
-    if inner.connector.is_local(0) && !inner.is_here() {
-        notes.push(NOT_SEEN.into());
-    }
-    if inner.connector.endpoints() > 1 {
-        notes.push(
-            "Sessions use several endpoints; the server settings, and the device, are those of the first one.".into(),
-        );
-    }
+    notes.extend(servers.notes());
     notes.dedup();
     Ok(notes)
-}
-
-/// Each server must let in the sessions that fall on it.
-fn check_capacity(inner: &Inner, run: &RunPlan<'_>) -> Result<(), EngineError> {
-    let endpoints = inner.servers.len() as u32;
-    for (endpoint, server) in (0..endpoints).zip(&inner.servers) {
-        let sessions = run.sessions / endpoints + u32::from(endpoint < run.sessions % endpoints);
-        let name = inner.connector.endpoint(endpoint as usize);
-        server.with(&inner.connector, |conn| capacity::check(conn, &name, sessions))?;
-    }
-    Ok(())
 }
 
 /// Waits until a node of a Galera cluster has applied what was committed on the others, such as a load just now.
@@ -74,10 +54,15 @@ fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
     conn.query_drop(format!("SET SESSION wsrep_sync_wait = {before}")).map_err(fail)
 }
 
-fn check_schema(inner: &Inner, conn: &mut Conn, schema: SchemaNo, endpoint: &str) -> Result<(), EngineError> {
+fn check_schema(
+    loop_place: LoopPlace,
+    conn: &mut Conn,
+    schema: SchemaNo,
+    endpoint: &str,
+) -> Result<(), EngineError> {
     let step = format!("checking {} on {endpoint}", plain(schema));
     let load = catalog::schema(conn, schema, &step)?.load;
-    if inner.loop_place == LoopPlace::Server {
+    if loop_place == LoopPlace::Server {
         procedure::install(conn, &load, schema, &step)?;
     }
     plans::check(conn, schema)

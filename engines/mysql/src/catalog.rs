@@ -8,9 +8,10 @@ use slob_engine::{
     EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{COMMENT, MARKER, SLICES, plain, schema_of};
 
 use crate::error::{code_of, failed};
-use crate::names::{COMMENT, MARKER, SLICES, database, plain, schema_of};
+use crate::names::database;
 use crate::procedure::{BATCH, SELECTS};
 
 /// Databases with a table of our name and our comment: both together are the marker.

@@ -6,8 +6,8 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{Counter, Counters, EngineError};
 
-use crate::engine::Product;
 use crate::error::failed;
+use crate::product::Product;
 
 /// A counter, and the server's variables that make it up: all of them must be there.
 type Source = (Counter, &'static [&'static str]);

@@ -2,16 +2,14 @@
 
 use mysql::Error;
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::advice::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
 
 /// Translates an error that happened in `step`.
 pub(crate) fn failed(step: impl Into<String>, error: &Error) -> EngineError {
     let Error::MySqlError(server) = error else { return lost(step, error) };
     let result = EngineError::new(kind_of(server.code), step, server.message.clone())
         .with_code(format!("error {}", server.code));
-    match advice(server.code) {
-        Some(advice) => result.with_advice(advice),
-        None => result,
-    }
+    advised(result, advice(server.code))
 }
 
 /// An error that the server did not report: the connection broke, or an answer made no sense.
@@ -24,10 +22,7 @@ fn lost(step: impl Into<String>, error: &Error) -> EngineError {
         other => (ErrorKind::Fatal, other.to_string()),
     };
     let result = EngineError::new(kind, step, message);
-    if kind == ErrorKind::Connection {
-        return result.with_advice("see the server's log: it was restarted, or ended this connection");
-    }
-    result
+    advised(result, (kind == ErrorKind::Connection).then_some(LOST))
 }
 
 /// The server's code of an error, if it is one of the server.
@@ -66,7 +61,7 @@ pub(crate) fn kind_of(code: u16) -> ErrorKind {
 
 fn advice(code: u16) -> Option<&'static str> {
     Some(match code {
-        1021 | 1114 => "make room on the server, or load a smaller SCALE",
+        1021 | 1114 => NO_ROOM,
         1040 | 1203 | 1226 => {
             "raise max_connections (or max_user_connections), or use fewer schemas or threads"
         }
@@ -76,14 +71,14 @@ fn advice(code: u16) -> Option<&'static str> {
         1205 => {
             "another session holds a lock on our rows or tables: see SHOW ENGINE INNODB STATUS, and end it"
         }
-        1053 | 1927 | 2013 => "see the server's log: it was stopped, or ended this session",
+        1053 | 1927 | 2013 => STOPPED,
         1047 => "this node has left its cluster: see its log and wsrep_cluster_status",
         1180 => {
             "this node lost its cluster, or can't write its log: see the server's log and wsrep_cluster_status"
         }
         1153 => "raise max_allowed_packet on the server",
-        1290 | 1792 | 1836 => "this server is read-only: name the primary",
-        1712 | 1815 | 1877 => "the data are damaged: drop the schema with `slob drop` and load it again",
+        1290 | 1792 | 1836 => READ_ONLY,
+        1712 | 1815 | 1877 => DAMAGED,
         _ => return None,
     })
 }

@@ -2,14 +2,16 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoopPlace};
+use slob_engine::{EngineError, ErrorKind, Layout, Load};
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{INDEX, plain};
+use slob_server::{LoopPlace, all_there};
 
 use crate::catalog::{self, get};
 use crate::error::{code_of, failed, is_denied};
 use crate::layout::PAGES_WITHOUT_ROWS;
 use crate::load::TABLES;
-use crate::names::{INDEX, database, plain, table};
+use crate::names::{database, table};
 use crate::procedure::{self, BATCH, SELECTS};
 
 /// Completes a schema whose slices are all there: statistics, and the procedures that sessions call, unless the loop is
@@ -49,13 +51,8 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
     let row: Option<Row> = conn.query_first(sql).map_err(|error| failed(step, &error))?;
     let row = row.ok_or_else(|| EngineError::new(ErrorKind::Data, step, "the rows can't be counted"))?;
     let value = |column| get::<u64>(&row, column, step);
-    // With as many different keys as there are numbers between the ends, every key is there.
     let rows = value(0)?;
-    if (rows, value(1)?, value(2)?) != (load.scale, 1, load.scale) {
-        let message = format!("{rows} of {} rows are there", load.scale);
-        return Err(EngineError::new(ErrorKind::Data, step, message)
-            .with_advice("remove the schema with `slob drop` and load it again"));
-    }
+    all_there(load, [rows, value(1)?, value(2)?], step)?;
     let (row_blocks, all_blocks) = pages(conn, schema, step)?;
     Ok(Layout { rows, row_blocks, all_blocks })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::Unfinished;
+use slob_server::Connector as _;
 
 use crate::connect::Connector;
 use crate::error::is_denied;

@@ -8,11 +8,12 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{COMMENT, INDEX, MARKER, SLICES, columns, plain};
 
 use crate::catalog;
 use crate::error::{code_of, failed};
 use crate::layout::{RowLayout, sentinels};
-use crate::names::{COMMENT, INDEX, MARKER, SLICES, columns, database, loaded_columns, plain, table};
+use crate::names::{database, loaded_columns, table};
 use crate::rows::Rows;
 
 /// What prepares the connections of loaders. Texts arrive in the character set of their columns, so that the server need not

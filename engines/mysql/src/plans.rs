@@ -4,10 +4,11 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::SchemaNo;
+use slob_server::Kind;
+use slob_server::names::{INDEX, plain};
 
 use crate::error::failed;
-use crate::names::{INDEX, plain};
-use crate::statement::{Kind, statement};
+use crate::statement::statement;
 
 /// One line of an EXPLAIN, as far as it matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,12 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{EngineError, Load};
 use slob_method::{COLUMNS, SchemaNo, UpdateText};
+use slob_server::names::plain;
+use slob_server::{Kind, homes};
 
 use crate::error::failed;
-use crate::names::{database, plain};
-use crate::statement::{Kind, statement};
+use crate::names::database;
+use crate::statement::statement;
 
 /// Of any operations.
 pub(crate) const BATCH: &str = "slob_batch";
@@ -48,12 +50,7 @@ fn batch_body(schema: SchemaNo, updates: &UpdateText) -> String {
         (2..2 + COLUMNS).map(|i| format!("  DECLARE v{i} VARCHAR(128) CHARACTER SET ascii;\n")).collect();
     let variables = include_str!("../sql/batch_variables.sql").to_owned() + &texts;
     let mut branches = String::new();
-    let homes = if schema == SchemaNo::FIRST {
-        vec![(schema, false)]
-    } else {
-        vec![(schema, false), (SchemaNo::FIRST, true)]
-    };
-    for (home, hot) in homes {
+    for (home, hot) in homes(schema, true) {
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSEIF" };
             branches += &format!("      {word} kind = {} THEN\n", kind.number(hot));
@@ -92,7 +89,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
             let mut text = "        SET stamp = SUBSTR(part, at + 30, 16);\n".to_owned();
             for column in kind.updated_columns() {
                 text +=
-                    &format!("        SET v{} = CONCAT(stamp, '{}');\n", column + 2, updates.tail(column));
+                    &format!("        SET v{} = CONCAT(stamp, '{}');\n", column + 2, updates.tail(*column));
             }
             let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
             text + &format!("        {sql};\n        SET n = ROW_COUNT();\n        COMMIT;\n")

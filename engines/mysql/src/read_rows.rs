@@ -6,6 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::{COLUMNS, RowView, SchemaNo, Table};
+use slob_server::chunks;
 
 use crate::catalog::{self, get};
 use crate::error::failed;
@@ -23,23 +24,19 @@ pub(crate) fn read_rows(
     conn: &mut Conn,
     schema: SchemaNo,
     table: Table,
-    positions: Range<u64>,
+    positions: &Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
     let name = name_of(schema, table);
     let step = format!("reading {name}");
     let load = catalog::schema(conn, schema, &step)?.load;
-    let end = positions.end.min(load.rows(table) + 1);
     let sql =
         format!("SELECT {} FROM {name} WHERE pos >= ? AND pos < ? AND custid IS NOT NULL", loaded_columns());
-    let mut start = positions.start.max(1);
-    while start < end {
-        let after = end.min(start + CHUNK);
-        let rows = conn.exec_iter(&sql, (pos(start), pos(after))).map_err(|error| failed(&step, &error))?;
+    for Range { start, end } in chunks(positions, load.rows(table), CHUNK) {
+        let rows = conn.exec_iter(&sql, (pos(start), pos(end))).map_err(|error| failed(&step, &error))?;
         for row in rows {
             view(&row.map_err(|error| failed(&step, &error))?, &step, visit)?;
         }
-        start = after;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, Sample, Sampler};
+use slob_engine::EngineError;
+use slob_server::{Connector as _, Sample, Sampler};
 
 use crate::connect::Connector;
 use crate::error::failed;

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{Capabilities, EngineError, ErrorKind, LoopPlace, Server, Setting};
+use slob_engine::{Capabilities, EngineError, ErrorKind, Server};
+use slob_server::{Found, LoopPlace, Sizes, loaded_blocks, memory_bytes};
 
 use crate::catalog;
-use crate::engine::Product;
 use crate::error::failed;
+use crate::product::Product;
 
 /// In the order in which they should be read. Those that a server lacks are left out.
 const NAMES: &[&str] = &[
@@ -53,34 +54,17 @@ const NAMES: &[&str] = &[
     "wsrep_cluster_name",
 ];
 
-/// The settings found, by name.
-struct Found(Vec<Setting>);
+fn ask(conn: &mut Conn) -> Result<Found, mysql::Error> {
+    let list: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", list.join(", "));
+    Ok(Found::in_order(conn.query::<(String, String), _>(sql)?, NAMES))
+}
 
-impl Found {
-    fn ask(conn: &mut Conn) -> Result<Self, mysql::Error> {
-        let list: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
-        let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", list.join(", "));
-        let rows: Vec<(String, String)> = conn.query(sql)?;
-        let mut settings: Vec<Setting> =
-            rows.into_iter().map(|(name, value)| Setting::new(name, value)).collect();
-        settings.sort_by_key(|setting| NAMES.iter().position(|name| *name == setting.name));
-        Ok(Self(settings))
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.get(name)?.parse().ok()
-    }
-
-    /// Both products read around the page cache where the method says so; later MariaDB has a switch of its own.
-    fn direct_io(&self) -> Option<bool> {
-        match self.get("innodb_data_file_buffering") {
-            Some(buffering) => Some(buffering == "OFF"),
-            None => self.get("innodb_flush_method").map(|method| method.starts_with("O_DIRECT")),
-        }
+/// Both products read around the page cache where the method says so; later MariaDB has a switch of its own.
+fn direct_io(found: &Found) -> Option<bool> {
+    match found.get("innodb_data_file_buffering") {
+        Some(buffering) => Some(buffering == "OFF"),
+        None => found.get("innodb_flush_method").map(|method| method.starts_with("O_DIRECT")),
     }
 }
 
@@ -95,20 +79,23 @@ pub(crate) fn describe(
     here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
-    let found = Found::ask(conn).map_err(|error| failed(step, &error))?;
+    let found = ask(conn).map_err(|error| failed(step, &error))?;
     let block_bytes = found.number("innodb_page_size").and_then(|bytes| u32::try_from(bytes).ok());
     let block_bytes = block_bytes.ok_or_else(|| {
         EngineError::new(ErrorKind::Usage, step, "the server has no innodb_page_size")
             .with_advice("this engine tests InnoDB: switch it on")
     })?;
-    let direct_io = found.direct_io();
-    let blocks = loaded_blocks(conn)?;
-    let memory = memory_bytes().filter(|_| here);
+    let direct_io = direct_io(&found);
+    let sizes = Sizes {
+        data: loaded_blocks(&catalog::schemas(conn)?).map(|blocks| blocks * u64::from(block_bytes)),
+        cache: found.number("innodb_buffer_pool_size"),
+        memory: memory_bytes().filter(|_| here),
+    };
     Ok(Server {
         product: product.name().into(),
         version: product.version.clone(),
         block_bytes,
-        advice: advice(&found, blocks.map(|blocks| blocks * u64::from(block_bytes)), direct_io, memory),
+        advice: advice(&found, sizes, direct_io),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: false,
@@ -129,50 +116,13 @@ fn data_folder(conn: &mut Conn) -> Option<PathBuf> {
     conn.query_first::<String, _>("SELECT @@datadir").ok()?.map(PathBuf::from)
 }
 
-/// Blocks of all complete schemas; `None` if there is none.
-fn loaded_blocks(conn: &mut Conn) -> Result<Option<u64>, EngineError> {
-    let blocks = catalog::schemas(conn)?
-        .into_iter()
-        .filter_map(|state| state.state.layout())
-        .map(|layout| layout.all_blocks);
-    Ok(Some(blocks.sum()).filter(|blocks| *blocks > 0))
-}
-
-/// This machine's memory.
-fn memory_bytes() -> Option<u64> {
-    use procfs::Current;
-    Some(procfs::Meminfo::current().ok()?.mem_total)
-}
-
-fn advice(found: &Found, data: Option<u64>, direct_io: Option<bool>, memory: Option<u64>) -> Vec<String> {
-    let mib = |bytes: u64| bytes >> 20;
-    let mut advice = Vec::new();
-    if let (Some(data), Some(pool)) = (data, found.number("innodb_buffer_pool_size"))
-        && data <= pool
-    {
-        advice.push(format!(
-            "The data ({} MiB) fit into innodb_buffer_pool_size ({} MiB): reads will not leave the server. Load more, or lower the pool and restart the server, to test I/O.",
-            mib(data), mib(pool)
-        ));
-    }
-    if let (Some(data), Some(memory)) = (data, memory)
-        && direct_io != Some(true)
-        && data <= memory
-    {
-        advice.push(format!(
-            "The data ({} MiB) fit into this machine's memory ({} MiB), and reads go through the page cache of the operating system: many will not reach the device. Load more, or use innodb_flush_method=O_DIRECT.",
-            mib(data), mib(memory)
-        ));
-    }
-    for (name, spoilt, text) in SPOILERS {
-        if found.get(name) == Some(spoilt) {
-            advice.push((*text).into());
-        }
-    }
-    if found.get("log_bin") == Some("ON") && found.get("sync_binlog") != Some("1") {
-        advice.push("log_bin is on without sync_binlog=1: commits do not wait for all of the log.".into());
-    }
-    advice
+fn advice(found: &Found, sizes: Sizes, direct_io: Option<bool>) -> Vec<String> {
+    let around = "innodb_flush_method=O_DIRECT";
+    let fits = sizes.advice(direct_io, "innodb_buffer_pool_size", around);
+    let log = found.get("log_bin") == Some("ON") && found.get("sync_binlog") != Some("1");
+    let log =
+        log.then(|| "log_bin is on without sync_binlog=1: commits do not wait for all of the log.".into());
+    fits.chain(found.spoilt_by(SPOILERS)).chain(log).collect()
 }
 
 /// Settings and values that make figures better or worse than they are.
@@ -203,6 +153,7 @@ const SPOILERS: &[(&str, &str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::Setting;
 
     fn found(settings: &[(&str, &str)]) -> Found {
         Found(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
@@ -210,24 +161,20 @@ mod tests {
 
     #[test]
     fn direct_io_is_known_by_method_or_switch() {
-        assert_eq!(found(&[]).direct_io(), None);
-        assert_eq!(found(&[("innodb_flush_method", "fsync")]).direct_io(), Some(false));
-        assert_eq!(found(&[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]).direct_io(), Some(true));
+        assert_eq!(direct_io(&found(&[])), None);
+        assert_eq!(direct_io(&found(&[("innodb_flush_method", "fsync")])), Some(false));
+        assert_eq!(direct_io(&found(&[("innodb_flush_method", "O_DIRECT_NO_FSYNC")])), Some(true));
         let switched = [("innodb_flush_method", "O_DIRECT"), ("innodb_data_file_buffering", "ON")];
-        assert_eq!(found(&switched).direct_io(), Some(false));
+        assert_eq!(direct_io(&found(&switched)), Some(false));
     }
 
     #[test]
     fn advice_names_what_spoils() {
-        let pool = ("innodb_buffer_pool_size", "67108864");
-        let (small, large) = (1 << 20, 1 << 30);
-        assert!(advice(&found(&[pool]), Some(large), Some(true), Some(4 * large)).is_empty());
-        assert!(advice(&found(&[pool]), None, None, None).is_empty(), "nothing is loaded");
-        let cached = advice(&found(&[pool]), Some(small), Some(true), None);
+        let sizes = Sizes { data: Some(1 << 20), cache: Some(1 << 26), memory: None };
+        assert!(advice(&found(&[]), Sizes::default(), Some(true)).is_empty());
+        let cached = advice(&found(&[]), sizes, Some(true));
         assert!(cached.len() == 1 && cached[0].contains("innodb_buffer_pool_size"), "{cached:?}");
-        let paged = advice(&found(&[pool]), Some(large), Some(false), Some(4 * large));
-        assert!(paged.len() == 1 && paged[0].contains("page cache"), "{paged:?}");
         let lax = found(&[("innodb_flush_log_at_trx_commit", "2"), ("log_bin", "ON"), ("sync_binlog", "0")]);
-        assert_eq!(advice(&lax, None, None, None).len(), 2);
+        assert_eq!(advice(&lax, Sizes::default(), None).len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! Sentences on settings that spoil an I/O test.
 
-use crate::settings::Found;
+use slob_server::Found;
 
 /// Three hidden parameters that make an index range read several blocks at once.
 const PREFETCH: [&str; 3] =
@@ -8,11 +8,19 @@ const PREFETCH: [&str; 3] =
 /// Smaller redo logs than this are switched every few seconds at full load.
 const SMALL_LOG_BYTES: u64 = 1 << 30;
 
+/// Data in ASM are read around the page cache, and files where the option says so.
+pub(crate) fn direct_io(found: &Found) -> Option<bool> {
+    if found.get("data files in ASM").is_some_and(|share| share != "0") {
+        return Some(true);
+    }
+    let option = found.get("filesystemio_options")?;
+    Some(["SETALL", "DIRECTIO"].iter().any(|direct| option.eq_ignore_ascii_case(direct)))
+}
+
 /// What there is to say. `data_bytes` are those of all complete schemas.
 pub(crate) fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
     let mut advice = Vec::new();
-    let bytes = |name| found.get(name).and_then(|text| text.parse::<u64>().ok());
-    if let (Some(data), Some(cache)) = (data_bytes, bytes("buffer cache bytes"))
+    if let (Some(data), Some(cache)) = (data_bytes, found.number("buffer cache bytes"))
         && data <= cache
     {
         advice.push(format!(
@@ -29,7 +37,7 @@ pub(crate) fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
             if unset.len() == 1 { "is" } else { "are" }
         ));
     }
-    if found.direct_io() == Some(false) {
+    if direct_io(found) == Some(false) {
         advice.push("filesystemio_options is neither SETALL nor DIRECTIO: on a local file system reads may be served by the page cache of the operating system, and not reach the device.".into());
     }
     for (name, spoilt, text) in SPOILERS {
@@ -43,7 +51,7 @@ pub(crate) fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
     if found.get("db_flash_cache_size").is_some_and(|size| !["", "0"].contains(&size)) {
         advice.push("A flash cache is behind the buffer cache (db_flash_cache_size): blocks may come from there, and not from the storage of the data.".into());
     }
-    if let Some(smallest) = bytes("smallest redo log bytes").filter(|bytes| *bytes < SMALL_LOG_BYTES) {
+    if let Some(smallest) = found.number("smallest redo log bytes").filter(|bytes| *bytes < SMALL_LOG_BYTES) {
         advice.push(format!(
             "The smallest redo log has {} MiB: updates will wait for log switches and checkpoints. Test updates with logs of 1 GiB or more.",
             smallest >> 20
@@ -150,10 +158,10 @@ mod tests {
     #[test]
     fn data_in_asm_go_around_the_page_cache() {
         assert_eq!(
-            with(&[("filesystemio_options", "none"), ("data files in ASM", "5")]).direct_io(),
+            direct_io(&with(&[("filesystemio_options", "none"), ("data files in ASM", "5")])),
             Some(true)
         );
-        assert_eq!(with(&[("filesystemio_options", "ASYNCH")]).direct_io(), Some(false));
-        assert_eq!(Found(Vec::new()).direct_io(), None);
+        assert_eq!(direct_io(&with(&[("filesystemio_options", "ASYNCH")])), Some(false));
+        assert_eq!(direct_io(&Found::default()), None);
     }
 }

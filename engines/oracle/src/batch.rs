@@ -9,24 +9,20 @@
 
 use slob_engine::SessionPlan;
 use slob_method::{SchemaNo, UpdateText};
+use slob_server::{Kind, homes};
 
 use crate::names::Prefix;
-use crate::statement::{Kind, statement};
+use crate::statement::statement;
 
 /// The text of the block for a session.
 ///
 /// `sleep` is what pauses between operations; without it the block takes no pauses.
 pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, sleep: Option<&str>) -> String {
-    let hot = plan.hot_schema && plan.home != SchemaNo::FIRST;
-    let mut branches = vec![branch(Kind::Select, None, &plan.update_text)];
-    let mut kinds = vec![Kind::Select];
-    kinds.extend(plan.redo.map(Kind::of_redo));
-    kinds.extend(plan.scans.then_some(Kind::Scan));
-    branches.extend(kinds[1..].iter().map(|kind| branch(*kind, None, &plan.update_text)));
-    if hot {
-        let owner = format!("{}.", prefix.user(SchemaNo::FIRST));
-        branches.extend(kinds.iter().map(|kind| branch(*kind, Some(&owner), &plan.update_text)));
-    }
+    let of_home = |(schema, hot): (SchemaNo, bool)| {
+        let owner = hot.then(|| format!("{}.", prefix.user(schema)));
+        Kind::of_session(plan).map(move |kind| branch(kind, owner.as_deref(), &plan.update_text))
+    };
+    let branches: Vec<String> = homes(plan.home, plan.hot_schema).flat_map(of_home).collect();
     let stamped = plan.redo.is_some();
     include_str!("../sql/batch.sql")
         .trim_end()

@@ -1,9 +1,8 @@
-//! The engine: the accounts of ours in one Oracle database.
+//! The engine: the contract, on the accounts of ours in one database.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
@@ -12,22 +11,15 @@ use slob_engine::{
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
 
-use crate::access::Access;
-use crate::catalog::{self, number};
-use crate::client::{Client, Dial};
-use crate::connector::{Connector, Who};
-use crate::counters::Views;
-use crate::link::Links;
+use crate::catalog;
+use crate::client::Dial;
+use crate::connector::Who;
+use crate::database::Database;
 use crate::load::{self, Making};
 use crate::native::Native;
-use crate::options::{Options, PARAMS};
-use crate::passwords::Passwords;
+use crate::options::{PARAMS, SCHEME};
 use crate::settings::Place;
-use crate::version::{self, Version};
 use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings};
-
-/// The scheme of our targets.
-pub(crate) const SCHEME: &str = "oracle";
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -45,70 +37,18 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
 }
 
 /// Opens a target by those connections, with the passwords in that file unless a parameter names one.
+///
+/// # Errors
+/// As [`Database::open`].
 pub(crate) fn open_with(
     spec: &OpenSpec,
     dial: Box<dyn Dial>,
     password_file: Option<PathBuf>,
 ) -> Result<OracleEngine, EngineError> {
-    let options = Options::from_spec(spec)?;
-    let access = Access::new(&spec.target, &options)?;
-    let password_file = options.password_file.clone().or(password_file);
-    let passwords = Passwords::new(password_file, &access.admin_service)?;
-    let connector = Connector::new(dial, access, options.prefix.clone(), options.accounts, passwords);
-    let links = Links::default();
-    let (version, views) =
-        links.with(&connector, Who::Admin, |client| Ok((version::ask(client)?, views(client))))?;
-    Ok(OracleEngine(Arc::new(Inner {
-        connector,
-        links,
-        version,
-        views,
-        options,
-        places: OnceLock::new(),
-        complete: Mutex::default(),
-    })))
+    Ok(OracleEngine(Arc::new(Database::open(spec, dial, password_file)?)))
 }
 
-/// All instances, if there are several and the account may see them.
-fn views(client: &mut dyn Client) -> Views {
-    let rows = client.query(include_str!("../sql/instances.sql"), &[]).unwrap_or_default();
-    match rows.first().and_then(|row| number(row, 0)) {
-        Some(instances) if instances > 1 => Views::Cluster,
-        _ => Views::Instance,
-    }
-}
-
-/// What an engine and its sessions share.
-pub(crate) struct Inner {
-    pub(crate) connector: Connector,
-    pub(crate) links: Links,
-    pub(crate) version: Version,
-    pub(crate) views: Views,
-    pub(crate) options: Options,
-    /// The instances that endpoints lead to, once they were asked for.
-    pub(crate) places: OnceLock<Option<Vec<u64>>>,
-    /// Schemas that were found to be complete.
-    pub(crate) complete: Mutex<BTreeSet<SchemaNo>>,
-}
-
-impl Inner {
-    /// Works as the account that looks.
-    ///
-    /// # Errors
-    /// Of connecting, and of `work`.
-    pub(crate) fn look<T>(
-        &self,
-        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.links.with(&self.connector, Who::Admin, work)
-    }
-
-    fn tablespace(&self) -> Option<&str> {
-        self.options.tablespace.as_deref()
-    }
-}
-
-pub(crate) struct OracleEngine(Arc<Inner>);
+pub(crate) struct OracleEngine(Arc<Database>);
 
 impl Engine for OracleEngine {
     fn server(&self) -> Result<Server, EngineError> {
@@ -120,22 +60,29 @@ impl Engine for OracleEngine {
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        let Inner { connector, links, .. } = &*self.0;
+        let Database { connector, links, .. } = &*self.0;
         let place = self.0.options.tablespace.clone().map_or(Place::Default, Place::Tablespace);
         let block_bytes = self.0.look(|client| Ok(settings::block_bytes(client, &place)))?;
-        let making = Making { connector, links, tablespace: self.0.tablespace(), block_bytes };
+        let making =
+            Making { connector, links, tablespace: self.0.options.tablespace.as_deref(), block_bytes };
         load::create(&making, load, schema)
     }
 
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
-        let Inner { connector, links, .. } = &*self.0;
+        let Database { connector, links, .. } = &*self.0;
         links.with(connector, Who::Schema(slice.schema), |client| {
             load::load_slice(client, connector, load, slice, progress)
         })
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        let layout = finish::finish(&self.0.links, &self.0.connector, load, schema, self.0.tablespace());
+        let layout = finish::finish(
+            &self.0.links,
+            &self.0.connector,
+            load,
+            schema,
+            self.0.options.tablespace.as_deref(),
+        );
         // Else a load of many schemas ends with a session for each stream and schema, which `processes` may not allow.
         self.0.links.close(schema);
         self.0.links.close(SchemaNo::FIRST);
@@ -143,7 +90,7 @@ impl Engine for OracleEngine {
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        self.0.complete.lock().unwrap_or_else(PoisonError::into_inner).remove(&schema);
+        self.0.complete.forget(schema);
         finish::drop_schema(&self.0.links, &self.0.connector, schema)
     }
 
@@ -152,8 +99,7 @@ impl Engine for OracleEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        let places = self.0.places.get_or_init(|| figures::places(&self.0));
-        figures::snapshot(&self.0, places.as_deref())
+        figures::snapshot(&self.0)
     }
 
     fn read_rows(
@@ -163,7 +109,8 @@ impl Engine for OracleEngine {
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError> {
-        self.0.look(|client| read_rows::read_rows(client, &self.0.connector, schema, table, positions, visit))
+        self.0
+            .look(|client| read_rows::read_rows(client, &self.0.connector, schema, table, &positions, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {

@@ -8,7 +8,7 @@ use slob_engine::{Counter, EngineError, Figures, Latency, Seen, Snapshot};
 use crate::catalog::number;
 use crate::client::{Client, Row};
 use crate::counters::{self, Views};
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::error::failed;
 use crate::events;
 use crate::version::Version;
@@ -29,30 +29,30 @@ pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
 
 /// Which instance the services of the sessions lead to, in their order, if each instance has one: only then are an
 /// instance's figures those of an endpoint.
-pub(crate) fn places(inner: &Inner) -> Option<Vec<u64>> {
-    let endpoints = inner.connector.endpoints();
-    if inner.views == Views::Instance || endpoints.len() < 2 {
+fn places(database: &Database) -> Option<Vec<u64>> {
+    let endpoints = database.connector.endpoints();
+    if database.views == Views::Instance || endpoints.len() < 2 {
         return None;
     }
     let ask = |endpoint: usize| {
-        let mut client = inner.connector.connect_admin(endpoint).ok()?;
+        let mut client = database.connector.connect_admin(endpoint).ok()?;
         let rows = client.query(include_str!("../sql/instance_number.sql"), &[]).ok()?;
         number(rows.first()?, 0)
     };
     let places: Vec<u64> = (0..endpoints.len()).map(ask).collect::<Option<_>>()?;
-    let all = inner.look(|client| by_instance(client, inner)).ok()?;
+    let all = database.look(|client| by_instance(client, database)).ok()?;
     all.keys().all(|instance| places.contains(instance)).then_some(places)
 }
 
-/// A snapshot: of each endpoint's instance where `places` tells it, else of the whole database.
+/// A snapshot: of each endpoint's instance where [`places`] tells it, else of the whole database.
 ///
 /// # Errors
 /// If the views can't be read.
-pub(crate) fn snapshot(inner: &Inner, places: Option<&[u64]>) -> Result<Snapshot, EngineError> {
-    let mut figures = inner.look(|client| by_instance(client, inner))?;
-    let Some(places) = places else {
+pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
+    let mut figures = database.look(|client| by_instance(client, database))?;
+    let Some(places) = database.places.get_or_init(|| places(database)) else {
         let all = Snapshot::of_servers(figures.into_values().map(Seen::Figures).collect()).total();
-        let others = inner.connector.endpoints().len().saturating_sub(1);
+        let others = database.connector.endpoints().len().saturating_sub(1);
         // Whatever services lead there, it is one database, and its views count all of it.
         let seen = [Seen::Figures(all)].into_iter().chain((0..others).map(|_| Seen::SameAs(0)));
         return Ok(Snapshot::of_servers(seen.collect()));
@@ -71,15 +71,15 @@ pub(crate) fn snapshot(inner: &Inner, places: Option<&[u64]>) -> Result<Snapshot
 /// Views of a server that hangs must not hold up the timeline of a run for longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn by_instance(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
+fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
     client.limit(Some(PATIENCE));
-    let figures = read(client, inner);
+    let figures = read(client, database);
     client.limit(None);
     figures
 }
 
-fn read(client: &mut dyn Client, inner: &Inner) -> Result<ByInstance, EngineError> {
-    let [statistics, waits, model, histograms, io] = queries(inner.views, &inner.version);
+fn read(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
+    let [statistics, waits, model, histograms, io] = queries(database.views, &database.version);
     let mut ask = |sql: &str| {
         let rows = client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault))?;
         Ok::<_, EngineError>(split(rows))

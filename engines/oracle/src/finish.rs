@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind, Layout, Load};
+use slob_engine::{EngineError, Layout, Load};
 use slob_method::{SchemaNo, Table};
+use slob_server::all_there;
 
 use crate::catalog::{self, number};
 use crate::client::{Bind, Client, Fault};
@@ -101,12 +102,7 @@ fn look(client: &mut dyn Client, load: &Load, tables: &Tables, step: &str) -> Re
     let row = ask(&tables.layout())?;
     let all_blocks = number(&ask(include_str!("../sql/segments.sql"))?, 0).unwrap_or(0);
     let value = |column: usize| number(&row, column).unwrap_or(0);
-    // The index is unique: with as many keys as there are numbers between the ends, every key is there.
-    if (value(0), value(1), value(2)) != (load.scale, 1, load.scale) {
-        let message = format!("{} of {} rows are there", value(0), load.scale);
-        return Err(EngineError::new(ErrorKind::Data, step, message)
-            .with_advice("remove the schema with `slob drop` and load it again"));
-    }
+    all_there(load, [value(0), value(1), value(2)], step)?;
     Ok(Layout { rows: value(0), row_blocks: value(3), all_blocks })
 }
 

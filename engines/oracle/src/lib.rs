@@ -17,6 +17,7 @@ mod catalog;
 mod client;
 mod connector;
 mod counters;
+mod database;
 mod engine;
 mod error;
 mod events;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use slob_engine::{EngineError, OpenSpec};
 use slob_spec::{EngineOptions, Group, Kind, Param, Secret};
 
-use crate::engine::SCHEME;
 use crate::names::Prefix;
 
+/// The scheme of our targets.
+pub(crate) const SCHEME: &str = "oracle";
 const CREATE: &str = "create";
 const EXISTING: &str = "existing";
 const KIT: &str = "kit";

@@ -2,12 +2,13 @@
 
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::SchemaNo;
+use slob_server::Kind;
 
 use crate::catalog::text;
 use crate::client::{Bind, Client};
 use crate::connector::Connector;
 use crate::error::failed;
-use crate::statement::{Kind, statement};
+use crate::statement::statement;
 
 /// Tells our lines of the table of plans, which is the session's own.
 const ID: &str = "slob";

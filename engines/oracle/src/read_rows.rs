@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::{COLUMNS, RowView, SchemaNo, Table};
+use slob_server::chunks;
 
 use crate::catalog::{self, number};
 use crate::client::{Client, Row};
@@ -24,7 +25,7 @@ pub(crate) fn read_rows(
     connector: &Connector,
     schema: SchemaNo,
     table: Table,
-    positions: Range<u64>,
+    positions: &Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
     let user = connector.prefix.user(schema);
@@ -38,12 +39,9 @@ pub(crate) fn read_rows(
     }
     let load = catalog::schema(client, connector, schema, &step)?.state.load;
     let scatter = load.scatter(schema);
-    let end = positions.end.min(load.rows(table) + 1);
-    let mut start = positions.start.max(1);
-    while start < end {
-        let next = end.min(start + CHUNK);
+    for chunk in chunks(positions, load.rows(table), CHUNK) {
         let key = |position: u64| if table == Table::Main { scatter.key_at(position) } else { position };
-        let keys: Vec<String> = (start..next).map(|position| key(position).to_string()).collect();
+        let keys: Vec<String> = chunk.map(|position| key(position).to_string()).collect();
         let sql = include_str!("../sql/read_rows.sql")
             .trim_end()
             .replace("{names}", &column_names())
@@ -55,7 +53,6 @@ pub(crate) fn read_rows(
             let position = if table == Table::Main { scatter.position_of(custid) } else { custid };
             visit(&RowView { position, custid, columns: texts(&row), filler: &[] });
         }
-        start = next;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use slob_spec::StatisticsType;
 use crate::catalog::{number, text};
 use crate::client::{Bind, Client, Fault};
 use crate::connector::Who;
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::error::failed;
 use crate::version::Version;
 
@@ -18,14 +18,14 @@ use crate::version::Version;
 ///
 /// # Errors
 /// If the snapshot can't be taken; [`ErrorKind::Usage`] if the server says that it has no licence for it.
-pub(crate) fn open(inner: &Inner, kind: StatisticsType) -> Result<Box<dyn ServerReport>, EngineError> {
-    let mut client = inner.connector.connect(Who::Admin)?;
+pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn ServerReport>, EngineError> {
+    let mut client = database.connector.connect(Who::Admin)?;
     if kind == StatisticsType::Awr {
         check_licence(client.as_mut())?;
     }
     let first = snapshot(client.as_mut(), kind)?;
     let snapshots = [first, first];
-    Ok(Box::new(Report { client, kind, version: inner.version.clone(), snapshots }))
+    Ok(Box::new(Report { client, kind, version: database.version.clone(), snapshots }))
 }
 
 /// The statement that takes a snapshot.

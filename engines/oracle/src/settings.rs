@@ -1,12 +1,13 @@
 //! The settings that change results.
 
 use slob_engine::{Capabilities, EngineError, Server, Setting};
+use slob_server::{Found, loaded_blocks};
 
-use crate::advice::advice;
+use crate::advice::{advice, direct_io};
 use crate::catalog::{self, number, text};
 use crate::client::{Bind, Client, Row};
 use crate::counters::Views;
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::names::literals;
 
 /// In the order in which they should be read. Hidden ones are seen only where they were set.
@@ -47,27 +48,8 @@ const NAMES: &[&str] = &[
 ];
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
 
-/// The settings found.
-pub(crate) struct Found(pub(crate) Vec<Setting>);
-
-impl Found {
-    /// The value of a setting.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
-    }
-
-    fn add(&mut self, name: &str, value: Option<impl ToString>) {
-        self.0.extend(value.map(|value| Setting::new(name, value.to_string())));
-    }
-
-    /// Data in ASM are read around the page cache, and files where the option says so.
-    pub(crate) fn direct_io(&self) -> Option<bool> {
-        if self.get("data files in ASM").is_some_and(|share| share != "0") {
-            return Some(true);
-        }
-        let option = self.get("filesystemio_options")?;
-        Some(["SETALL", "DIRECTIO"].iter().any(|direct| option.eq_ignore_ascii_case(direct)))
-    }
+fn add(found: &mut Found, name: &str, value: Option<impl ToString>) {
+    found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
 }
 
 /// The names of these, and those that are set, from the server.
@@ -76,28 +58,24 @@ impl Found {
 fn ask(client: &mut dyn Client, views: Views) -> Found {
     let mut rows = |sql: &str| -> Vec<Row> { client.query(sql, &[]).unwrap_or_default() };
     let parameters = rows(&include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES)));
-    let mut settings: Vec<Setting> = parameters
-        .iter()
-        .filter_map(|row| Some(Setting::new(text(row, 0)?, text(row, 1).unwrap_or_default())))
-        .collect();
-    settings.sort_by_key(|setting| NAMES.iter().position(|name| *name == setting.name));
-    let mut found = Found(settings);
+    let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
+    let mut found = Found::in_order(parameters.iter().filter_map(pair), NAMES);
     let first = |rows: Vec<Row>| rows.into_iter().next().unwrap_or_default();
     let cache = first(rows(&views.fill(include_str!("../sql/cache.sql"))));
-    found.add("buffer cache bytes", number(&cache, 0));
+    add(&mut found, "buffer cache bytes", number(&cache, 0));
     let database = first(rows(include_str!("../sql/database.sql")));
     for (column, name) in ["log mode", "force logging", "database role"].into_iter().enumerate() {
-        found.add(name, text(&database, column));
+        add(&mut found, name, text(&database, column));
     }
     let logs = first(rows(include_str!("../sql/redo_logs.sql")));
-    found.add("redo logs", number(&logs, 0));
-    found.add("smallest redo log bytes", number(&logs, 1));
+    add(&mut found, "redo logs", number(&logs, 0));
+    add(&mut found, "smallest redo log bytes", number(&logs, 1));
     let files = first(rows(include_str!("../sql/data_files.sql")));
-    found.add("data files", number(&files, 1));
-    found.add("data files in ASM", number(&files, 0));
+    add(&mut found, "data files", number(&files, 1));
+    add(&mut found, "data files in ASM", number(&files, 0));
     let tasks: Vec<String> =
         rows(include_str!("../sql/autotasks.sql")).into_iter().flatten().flatten().collect();
-    found.add("automatic tasks", (!tasks.is_empty()).then(|| tasks.join(", ")));
+    add(&mut found, "automatic tasks", (!tasks.is_empty()).then(|| tasks.join(", ")));
     found
 }
 
@@ -105,20 +83,19 @@ fn ask(client: &mut dyn Client, views: Views) -> Found {
 ///
 /// # Errors
 /// If it can't be asked for our schemas.
-pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server, EngineError> {
-    let mut found = ask(client, inner.views);
-    found.add("client library", inner.connector.client_version());
-    let schemas = catalog::schemas(client, &inner.connector)?;
+pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
+    let mut found = ask(client, database.views);
+    add(&mut found, "client library", database.connector.client_version());
+    let schemas = catalog::schemas(client, &database.connector)?;
     let place = match schemas.first() {
-        Some(state) => Place::Table(inner.connector.prefix.user(state.schema)),
-        None => inner.options.tablespace.clone().map_or(Place::Default, Place::Tablespace),
+        Some(state) => Place::Table(database.connector.prefix.user(state.schema)),
+        None => database.options.tablespace.clone().map_or(Place::Default, Place::Tablespace),
     };
     let block_bytes = block_bytes(client, &place);
-    let blocks = schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
-    let bytes = Some(blocks.sum::<u64>() * u64::from(block_bytes)).filter(|bytes| *bytes > 0);
+    let bytes = loaded_blocks(&schemas).map(|blocks| blocks * u64::from(block_bytes));
     Ok(Server {
         product: "Oracle Database".into(),
-        version: inner.version.text.clone(),
+        version: database.version.text.clone(),
         block_bytes,
         advice: advice(&found, bytes),
         capabilities: Capabilities {
@@ -130,7 +107,7 @@ pub(crate) fn describe(client: &mut dyn Client, inner: &Inner) -> Result<Server,
             embedded: false,
             batches_in_server: true,
             cancel: true,
-            direct_io: found.direct_io(),
+            direct_io: direct_io(&found),
         },
         settings: found.0,
         data_path: None,

@@ -4,69 +4,56 @@ use postgres::Client;
 use postgres::error::SqlState;
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
+use slob_server::names::plain;
+use slob_server::{Kind, LoopPlace};
 
+use crate::capacity::OTHERS;
 use crate::catalog::{self, get};
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::error::failed;
 use crate::namespace::namespace;
-use crate::options::LoopPlace;
-use crate::{capacity, place, plans, procedure};
-
-const NOT_SEEN: &str = "The server is reached without a network, but its processes are not seen on this host (it may be in a container, at the end of a tunnel, or hidden from this account), so its CPU and the device behind its data are not known.";
+use crate::statement::statement;
+use crate::{place, plans, procedure};
 
 /// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a plan is not single-block I/O, or updates of a table would make no redo.
-pub(crate) fn prepare(inner: &Inner, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
-    check_capacity(inner, run)?;
-    inner.look.with(&inner.connector, |client| {
-        let mut notes = Vec::new();
+pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    let Database { servers, options, version, .. } = database;
+    servers.check_capacity(run, OTHERS)?;
+    let mut notes = database.links().look(|client| {
         for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));
             check_logged(client, *schema, &step)?;
-            if inner.options.loop_place == LoopPlace::Server {
+            if options.loop_place == LoopPlace::Server {
                 let load = catalog::schema(client, *schema, &step)?.load;
-                procedure::install(client, &load, *schema, &step)?;
+                procedure::install(client, &load, *schema, *version, &step)?;
             }
             plans::check(client, *schema)?;
         }
-        notes.extend(checkpoint(client)?);
-        if inner.options.prewarm {
+        let mut notes: Vec<String> = checkpoint(client)?.into_iter().collect();
+        if options.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
-        if inner.connector.is_local(0) && !inner.is_here() {
-            notes.push(NOT_SEEN.into());
-        } else if inner.connector.is_local(0) && place::of_tables(client, None).is_none() {
+        if servers.is_here() && place::of_tables(client, None).is_none() {
             notes.push("The role may not see data_directory, so the device behind the data is not known: GRANT pg_read_all_settings to it, or run as a superuser.".into());
         }
-        if !inner.version.can_flush() {
+        if !version.can_flush() {
             notes.push("Before version 15 the server publishes what its sessions did at most twice a second, so its counters may lag by half a second at either edge of the window.".into());
         }
-        if inner.connector.endpoints() > 1 {
-            notes.push("Sessions use several endpoints; the server settings, and the device, are those of the first one.".into());
-        }
         Ok(notes)
-    })
-}
-
-/// Each server must let in the sessions that fall on it.
-fn check_capacity(inner: &Inner, run: &RunPlan<'_>) -> Result<(), EngineError> {
-    let endpoints = inner.servers.len() as u32;
-    for (endpoint, server) in (0..endpoints).zip(&inner.servers) {
-        let sessions = run.sessions / endpoints + u32::from(endpoint < run.sessions % endpoints);
-        let name = inner.connector.endpoint(endpoint as usize);
-        server.with(&inner.connector, |client| capacity::check(client, &name, sessions))?;
-    }
-    Ok(())
+    })?;
+    notes.extend(servers.notes());
+    Ok(notes)
 }
 
 /// Updates of an unlogged table would make no redo.
 fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
     let sql = "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = $1 AND c.relname IN ('cf1', 'cf2') AND c.relpersistence <> 'p'";
-    let name = format!("slob{schema}");
+    let name = plain(schema);
     let Some(row) = client.query_opt(sql, &[&name]).map_err(|error| failed(step, &error))? else {
         return Ok(());
     };
@@ -79,7 +66,7 @@ fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(),
 /// Reads every block of a main table. The index leads there: a scan of the table would use a small ring of buffers
 /// over and over.
 fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
-    let sql = procedure::statement(procedure::Kind::Select, schema, ["$1", "$2"], |_| String::new());
+    let sql = statement(Kind::Select, schema, ["$1", "$2"], |_| String::new());
     let read = client.query_one(&sql, &[&1_i64, &i64::MAX]);
     read.map(drop).map_err(|error| failed(format!("reading {} into the cache", namespace(schema)), &error))
 }

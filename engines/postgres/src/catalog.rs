@@ -7,9 +7,10 @@ use slob_engine::{
     EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{COMMENT, schema_of};
 
 use crate::error::failed;
-use crate::namespace::{COMMENT, namespace, schema_of};
+use crate::namespace::namespace;
 
 /// Schemas that one query asks about: bounds its length.
 const CHUNK: usize = 256;

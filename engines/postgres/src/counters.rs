@@ -8,8 +8,8 @@ use postgres::Client;
 use slob_engine::{Counter, Counters, EngineError};
 
 use crate::catalog::get;
-use crate::engine::ServerVersion;
 use crate::error::failed;
+use crate::version::ServerVersion;
 
 /// Reads all that the role may see.
 ///

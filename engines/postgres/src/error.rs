@@ -2,6 +2,7 @@
 
 use postgres::error::SqlState;
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::advice::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
 
 /// Translates an error that happened in `step`.
 pub(crate) fn failed(step: impl Into<String>, error: &postgres::Error) -> EngineError {
@@ -16,10 +17,7 @@ pub(crate) fn failed(step: impl Into<String>, error: &postgres::Error) -> Engine
         }
     }
     let result = EngineError::new(kind, step, message).with_code(format!("SQLSTATE {}", db.code().code()));
-    match advice(db.code()) {
-        Some(advice) => result.with_advice(advice),
-        None => result,
-    }
+    advised(result, advice(db.code()))
 }
 
 /// An error that the server did not report: the connection broke, or an answer made no sense.
@@ -30,8 +28,7 @@ fn lost(step: impl Into<String>, error: &postgres::Error) -> EngineError {
     let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     let message = format!("{error}{}", if error.to_string().contains(&cause) { "" } else { &cause });
     if io || error.is_closed() {
-        return EngineError::new(ErrorKind::Connection, step, message)
-            .with_advice("see the server's log: it was restarted, or ended this connection");
+        return EngineError::new(ErrorKind::Connection, step, message).with_advice(LOST);
     }
     EngineError::new(ErrorKind::Fatal, step, message)
 }
@@ -54,16 +51,14 @@ pub(crate) fn kind_of(code: &SqlState) -> ErrorKind {
 
 fn advice(code: &SqlState) -> Option<&'static str> {
     Some(match code.code() {
-        "53100" => "make room on the server, or load a smaller SCALE",
+        "53100" => NO_ROOM,
         "53200" => "the server is short of memory: use fewer sessions, or lower its settings",
         "53300" => "raise max_connections, or use fewer schemas or threads",
         "55P03" => "another session holds a lock on our tables: see pg_locks, and end it",
-        "57P01" | "57P02" | "57P03" | "57P05" => {
-            "see the server's log: it was stopped, or ended this session"
-        }
+        "57P01" | "57P02" | "57P03" | "57P05" => STOPPED,
         "42501" => "the role must own the schemas, and have CREATE on the database to load them",
-        "25006" => "this server or database is read-only: name the primary",
-        "XX001" | "XX002" => "the data are damaged: drop the schema with `slob drop` and load it again",
+        "25006" => READ_ONLY,
+        "XX001" | "XX002" => DAMAGED,
         _ => return None,
     })
 }

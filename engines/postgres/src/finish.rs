@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind, Layout, Load};
+use slob_engine::{EngineError, Layout, Load};
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{INDEX, plain};
+use slob_server::{LoopPlace, all_there};
 
 use crate::error::failed;
-use crate::namespace::{INDEX, namespace, quoted, table};
-use crate::options::{LoopPlace, Options};
+use crate::namespace::{namespace, quoted, table};
+use crate::options::Options;
+use crate::version::ServerVersion;
 use crate::{catalog, locks, procedure};
 
 /// How often a vacuum is repeated, and how long it waits before: transactions that began before the last slice ended,
@@ -29,6 +32,7 @@ pub(crate) fn finish(
     load: &Load,
     schema: SchemaNo,
     options: &Options,
+    version: ServerVersion,
 ) -> Result<Layout, EngineError> {
     let step = format!("completing {}", namespace(schema));
     if let Some(layout) = catalog::schema(client, schema, &step)?.state.before_finish(load, schema, &step)? {
@@ -46,7 +50,7 @@ pub(crate) fn finish(
     // The commit of the mark makes durable what the slices left to the server's own pace.
     transaction.batch_execute("SET LOCAL synchronous_commit = on").map_err(fail)?;
     if options.loop_place == LoopPlace::Server {
-        procedure::install(&mut transaction, load, schema, &step)?;
+        procedure::install(&mut transaction, load, schema, version, &step)?;
     }
     catalog::mark_complete(&mut transaction, schema, layout).map_err(fail)?;
     transaction.commit().map_err(fail)?;
@@ -97,16 +101,11 @@ fn vacuum(client: &mut Client, table: &str) -> Result<(), postgres::Error> {
 fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout, EngineError> {
     let sql = include_str!("../sql/layout.sql")
         .replace("{ns}", &namespace(schema))
-        .replace("{name}", &format!("slob{schema}"));
+        .replace("{name}", &plain(schema));
     let row = client.query_one(&sql, &[]).map_err(|error| failed(step, &error))?;
     let value = |column: usize| catalog::get::<i64>(&row, column, step).map(i64::cast_unsigned);
     let layout = Layout { rows: value(0)?, row_blocks: value(3)?, all_blocks: value(4)? };
-    // With as many different keys as there are numbers between the ends, every key is there.
-    if (layout.rows, value(1)?, value(2)?) != (load.scale, 1, load.scale) {
-        let message = format!("{} of {} rows are there", layout.rows, load.scale);
-        return Err(EngineError::new(ErrorKind::Data, step, message)
-            .with_advice("remove the schema with `slob drop` and load it again"));
-    }
+    all_there(load, [layout.rows, value(1)?, value(2)?], step)?;
     Ok(layout)
 }
 

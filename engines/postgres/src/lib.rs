@@ -11,14 +11,14 @@
 mod before_run;
 mod capacity;
 mod catalog;
-#[allow(dead_code, reason = "its own tests use the rest")]
 mod connect;
+mod connections;
 mod copy_rows;
 mod counters;
+mod database;
 mod engine;
 mod error;
 mod finish;
-mod link;
 mod load;
 mod locks;
 mod namespace;
@@ -32,5 +32,7 @@ mod sampler;
 mod servers;
 mod session;
 mod settings;
+mod statement;
+mod version;
 
 pub use engine::KIND;

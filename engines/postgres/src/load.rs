@@ -11,11 +11,12 @@ use std::io::Write;
 use postgres::{Client, Transaction};
 use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
 use slob_method::{SchemaNo, Table};
+use slob_server::names::{COMMENT, column_list, columns};
 
 use crate::catalog;
 use crate::copy_rows::{CopyRows, HEADER, TRAILER};
 use crate::error::failed;
-use crate::namespace::{COMMENT, column_list, columns, namespace, quoted, table};
+use crate::namespace::{namespace, quoted, table};
 
 /// Rows sent at once, about 160 KB: large enough for the system calls not to count, small enough for caches.
 const STRIDE_ROWS: u64 = 64;

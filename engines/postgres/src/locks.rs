@@ -5,9 +5,11 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::SchemaNo;
+use slob_server::Links;
+use slob_server::names::plain;
 
 use crate::catalog::get;
-use crate::engine::Inner;
+use crate::connect::Connector;
 use crate::error::failed;
 use crate::namespace::namespace;
 
@@ -20,23 +22,34 @@ const MOST_NAMED: i64 = 3;
 /// A lock was not had in time (`lock_not_available`).
 const CODE: &str = "SQLSTATE 55P03";
 
-/// What a session of a run ended with; if it is a lock that was not had in time, with the holders named.
-pub(crate) fn named(inner: &Inner, schema: SchemaNo, error: EngineError) -> EngineError {
-    if !timed_out(&error) {
+/// An error of work on a schema; if it is a lock that was not had in time, with the holders named. `patience` tells for how
+/// long it was waited for.
+pub(crate) fn named(
+    links: &Links<Connector>,
+    schema: SchemaNo,
+    error: EngineError,
+    patience: impl FnOnce(&mut Client) -> Result<String, EngineError>,
+) -> EngineError {
+    if error.code() != Some(CODE) {
         return error;
     }
-    let explain = |client: &mut Client| {
-        let row = client
-            .query_one("SHOW lock_timeout", &[])
-            .map_err(|error| failed("asking for a time-out", &error))?;
-        explained(client, schema, &get::<String>(&row, 0, "asking for a time-out")?)
-    };
-    inner.look.with(&inner.connector, explain).unwrap_or(error)
+    // If the server can't be asked any more, the error itself must do.
+    links
+        .look(|client| {
+            let patience = patience(client)?;
+            explained(client, schema, &patience)
+        })
+        .unwrap_or(error)
 }
 
-/// Whether an error is that a lock was not had in time.
-pub(crate) fn timed_out(error: &EngineError) -> bool {
-    error.code() == Some(CODE)
+/// How long the sessions of a run wait for a lock.
+///
+/// # Errors
+/// If the server can't be asked.
+pub(crate) fn patience_of_sessions(client: &mut Client) -> Result<String, EngineError> {
+    let step = "asking for a time-out";
+    let row = client.query_one("SHOW lock_timeout", &[]).map_err(|error| failed(step, &error))?;
+    get(&row, 0, step)
 }
 
 /// An error that says for how long a lock on a schema's tables was waited for, and who holds it: whoever made us wait
@@ -44,14 +57,10 @@ pub(crate) fn timed_out(error: &EngineError) -> bool {
 ///
 /// # Errors
 /// If the server can't be asked.
-pub(crate) fn explained(
-    client: &mut Client,
-    schema: SchemaNo,
-    patience: &str,
-) -> Result<EngineError, EngineError> {
+fn explained(client: &mut Client, schema: SchemaNo, patience: &str) -> Result<EngineError, EngineError> {
     let step = format!("waiting for the tables of {}", namespace(schema));
     let rows = client
-        .query(include_str!("../sql/holders.sql"), &[&format!("slob{schema}"), &MOST_NAMED])
+        .query(include_str!("../sql/holders.sql"), &[&plain(schema), &MOST_NAMED])
         .map_err(|error| failed(step.as_str(), &error))?;
     let holders: Vec<String> = rows.iter().map(|row| get(row, 0, &step)).collect::<Result<_, _>>()?;
     let by = match holders[..] {

@@ -1,10 +1,11 @@
 //! Parameters of this engine.
 
-pub(crate) use slob_engine::LoopPlace;
 use slob_engine::OpenSpec;
+use slob_server::LoopPlace;
 use slob_spec::{Group, Kind, Param};
 
-use crate::engine::SCHEME;
+/// The scheme of our targets.
+pub(crate) const SCHEME: &str = "postgres";
 
 const GROUP: Group = Group::Engine(SCHEME);
 const PREWARM_NONE: &str = "none";

@@ -3,17 +3,19 @@
 use postgres::{Client, SimpleQueryMessage};
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::SchemaNo;
+use slob_server::Kind;
+use slob_server::names::INDEX;
 
 use crate::error::failed;
-use crate::namespace::{INDEX, namespace};
-use crate::procedure::{Kind, statement};
+use crate::namespace::namespace;
+use crate::statement::statement;
 
 /// Looks at the generic plan of each statement of a schema. `client` must have the settings of sessions.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the plan, if one is not single-block I/O.
 pub(crate) fn check(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
-    for kind in [Kind::Select, Kind::Lite, Kind::Heavy, Kind::Scan] {
+    for kind in Kind::ALL {
         let step = format!("checking the plans of {}", namespace(schema));
         let plan = explain(client, kind, schema).map_err(|error| failed(step.as_str(), &error))?;
         let expected = expected(kind);

@@ -9,10 +9,12 @@ use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
 use slob_engine::{EngineError, ErrorKind};
 use slob_method::{COLUMNS, RowView, SchemaNo, Table};
+use slob_server::chunks;
+use slob_server::names::column_list;
 
 use crate::catalog::{self, get};
 use crate::error::failed;
-use crate::namespace::{column_list, table as name_of};
+use crate::namespace::table as name_of;
 
 /// Keys that one query asks for.
 const CHUNK: u64 = 256;
@@ -25,31 +27,27 @@ pub(crate) fn read_rows(
     client: &mut Client,
     schema: SchemaNo,
     table: Table,
-    positions: Range<u64>,
+    positions: &Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
     let name = name_of(schema, table);
     let step = format!("reading {name}");
     let load = catalog::schema(client, schema, &step)?.load;
-    let positions = positions.start.max(1)..positions.end.min(load.rows(table) + 1);
     let columns = column_list();
     match table {
         Table::Scan => {
+            let Some(all) = chunks(positions, load.rows(table), u64::MAX).next() else { return Ok(()) };
             let sql = format!("SELECT custid, {columns} FROM {name} WHERE custid >= $1 AND custid < $2");
-            let (first, end) = (positions.start.cast_signed(), positions.end.cast_signed());
+            let (first, end) = (all.start.cast_signed(), all.end.cast_signed());
             visit_rows(client, &sql, &[&first, &end], &step, |custid| custid, visit)
         }
         Table::Main => {
             let scatter = load.scatter(schema);
             let sql = format!("SELECT custid, {columns} FROM {name} WHERE custid = ANY ($1)");
-            let mut start = positions.start;
-            while start < positions.end {
-                let end = positions.end.min(start + CHUNK);
-                let keys: Vec<i64> =
-                    (start..end).map(|position| scatter.key_at(position).cast_signed()).collect();
+            for chunk in chunks(positions, load.rows(table), CHUNK) {
+                let keys: Vec<i64> = chunk.map(|position| scatter.key_at(position).cast_signed()).collect();
                 let position_of = |custid| scatter.position_of_any(custid);
                 visit_rows(client, &sql, &[&keys], &step, position_of, visit)?;
-                start = end;
             }
             Ok(())
         }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use postgres::{Client, Statement};
-use slob_engine::{EngineError, Sample, Sampler};
+use slob_engine::EngineError;
+use slob_server::{Connector as _, Sample, Sampler};
 
 use crate::catalog::get;
 use crate::connect::Connector;

@@ -1,13 +1,14 @@
 //! The settings that change results, and advice on them.
 
 use postgres::Client;
-use slob_engine::{Capabilities, EngineError, Server, Setting};
+use slob_engine::{Capabilities, EngineError, Server};
+use slob_server::{Found, LoopPlace, Sizes, loaded_blocks, memory_bytes};
 
 use crate::catalog::{self, get};
-use crate::engine::ServerVersion;
 use crate::error::failed;
-use crate::options::{LoopPlace, Options};
+use crate::options::Options;
 use crate::place;
+use crate::version::ServerVersion;
 
 /// In the order in which they should be read. Those that a version lacks are left out.
 const NAMES: &[&str] = &[
@@ -49,23 +50,11 @@ const NAMES: &[&str] = &[
 const QUERY: &str =
     "SELECT s.name, pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s WHERE s.name = ANY ($1)";
 
-/// The settings found, by name.
-struct Found(Vec<Setting>);
-
-impl Found {
-    fn ask(client: &mut Client, step: &str) -> Result<Self, EngineError> {
-        let rows = client.query(QUERY, &[&NAMES]).map_err(|error| failed(step, &error))?;
-        let mut settings = Vec::with_capacity(rows.len());
-        for row in &rows {
-            settings.push(Setting::new(get::<String>(row, 0, step)?, get::<String>(row, 1, step)?));
-        }
-        settings.sort_by_key(|setting| NAMES.iter().position(|name| *name == setting.name));
-        Ok(Self(settings))
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
-    }
+fn ask(client: &mut Client, step: &str) -> Result<Found, EngineError> {
+    let rows = client.query(QUERY, &[&NAMES]).map_err(|error| failed(step, &error))?;
+    let pairs: Result<Vec<_>, EngineError> =
+        rows.iter().map(|row| Ok((get::<String>(row, 0, step)?, get::<String>(row, 1, step)?))).collect();
+    Ok(Found::in_order(pairs?, NAMES))
 }
 
 /// Describes the server; `here` says whether it is known to run on this machine.
@@ -79,7 +68,7 @@ pub(crate) fn describe(
     here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
-    let found = Found::ask(client, step)?;
+    let found = ask(client, step)?;
     let row = client
         .query_one(
             "SELECT current_setting('server_version'), current_setting('block_size')::integer,
@@ -90,13 +79,18 @@ pub(crate) fn describe(
     let block_bytes = get::<i32>(&row, 1, step)?.unsigned_abs();
     let buffers = get::<Option<i64>>(&row, 2, step)?.map(i64::cast_unsigned);
     let direct_io = direct_io(&found, version);
-    let blocks = loaded_blocks(client)?;
+    let bytes = |blocks: u64| blocks * u64::from(block_bytes);
+    let sizes = Sizes {
+        data: loaded_blocks(&catalog::schemas(client)?).map(bytes),
+        cache: buffers.map(bytes),
+        memory: memory_bytes().filter(|_| here),
+    };
     let data_path = place::of_tables(client, options.tablespace.as_deref());
     Ok(Server {
         product: "PostgreSQL".into(),
         version: get(&row, 0, step)?,
         block_bytes,
-        advice: advice(&found, blocks, buffers, direct_io, memory_blocks(block_bytes).filter(|_| here)),
+        advice: advice(&found, sizes, direct_io),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,
@@ -120,50 +114,9 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
 }
 
-/// Blocks of all complete schemas; `None` if there is none.
-fn loaded_blocks(client: &mut Client) -> Result<Option<u64>, EngineError> {
-    let blocks = catalog::schemas(client)?
-        .into_iter()
-        .filter_map(|state| state.state.layout())
-        .map(|layout| layout.all_blocks);
-    Ok(Some(blocks.sum()).filter(|blocks| *blocks > 0))
-}
-
-/// This machine's memory, in blocks.
-fn memory_blocks(block_bytes: u32) -> Option<u64> {
-    use procfs::Current;
-    Some(procfs::Meminfo::current().ok()?.mem_total / u64::from(block_bytes))
-}
-
-fn advice(
-    found: &Found,
-    blocks: Option<u64>,
-    buffers: Option<u64>,
-    direct_io: Option<bool>,
-    memory: Option<u64>,
-) -> Vec<String> {
-    let mut advice = Vec::new();
-    if let (Some(blocks), Some(buffers)) = (blocks, buffers)
-        && blocks <= buffers
-    {
-        advice.push(format!(
-            "The data ({blocks} blocks) fit into shared_buffers ({buffers} blocks): reads will not leave the server. Load more, or lower shared_buffers, to test I/O."
-        ));
-    }
-    if let (Some(blocks), Some(memory)) = (blocks, memory)
-        && direct_io != Some(true)
-        && blocks <= memory
-    {
-        advice.push(format!(
-            "The data ({blocks} blocks) fit into this machine's memory ({memory} blocks), and reads go through the page cache of the operating system: many will not reach the device. Load more, or use debug_io_direct=data (16 and later)."
-        ));
-    }
-    for (name, spoilt, text) in SPOILERS {
-        if found.get(name) == Some(spoilt) {
-            advice.push((*text).into());
-        }
-    }
-    advice
+fn advice(found: &Found, sizes: Sizes, direct_io: Option<bool>) -> Vec<String> {
+    let around = "debug_io_direct=data (16 and later)";
+    sizes.advice(direct_io, "shared_buffers", around).chain(found.spoilt_by(SPOILERS)).collect()
 }
 
 /// Settings and values that make figures of writes better than they are.
@@ -185,6 +138,7 @@ const SPOILERS: &[(&str, &str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::Setting;
 
     fn found(settings: &[(&str, &str)]) -> Found {
         Found(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
@@ -204,13 +158,11 @@ mod tests {
     #[test]
     fn advice_names_what_spoils() {
         let sound = found(&[("fsync", "on"), ("synchronous_commit", "on"), ("track_io_timing", "on")]);
-        assert!(advice(&sound, Some(5000), Some(1000), Some(false), Some(4000)).is_empty());
-        assert!(advice(&sound, None, Some(1000), None, None).is_empty(), "nothing is loaded");
-        let cached = advice(&sound, Some(900), Some(1000), Some(true), Some(4000));
+        let sizes = Sizes { data: Some(900), cache: Some(1000), memory: None };
+        assert!(advice(&sound, Sizes::default(), Some(false)).is_empty());
+        let cached = advice(&sound, sizes, Some(true));
         assert!(cached.len() == 1 && cached[0].contains("shared_buffers"), "{cached:?}");
-        let paged = advice(&sound, Some(3000), Some(1000), Some(false), Some(4000));
-        assert!(paged.len() == 1 && paged[0].contains("page cache"), "{paged:?}");
         let unsafe_settings = found(&[("fsync", "off"), ("full_page_writes", "off")]);
-        assert_eq!(advice(&unsafe_settings, Some(5000), Some(1000), Some(true), None).len(), 2);
+        assert_eq!(advice(&unsafe_settings, Sizes::default(), Some(true)).len(), 2);
     }
 }

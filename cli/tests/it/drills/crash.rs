@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::random::Random;
 use super::times;
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
 
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
     Command::new(SLOB)

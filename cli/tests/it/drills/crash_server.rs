@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use super::family::kill_family;
 use super::random::Random;
 use super::times;
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
-use crate::server::MariaDb;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 /// How long the program may go on after its server was killed.
 const PATIENCE: Duration = Duration::from_secs(45);

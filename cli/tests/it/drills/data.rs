@@ -10,9 +10,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::random::Random;
 use super::times;
-use crate::cluster::{Cluster, Version};
 use crate::common::Folder;
-use crate::server::MariaDb;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 /// Flips all bits of a byte, or some, and never none.
 fn flip(path: &Path, at: u64, random: &mut Random) {

@@ -12,9 +12,9 @@ use rustix::process::{Signal, kill_process};
 use super::family::{children, kill_family, pid};
 use super::random::Random;
 use super::times;
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder, SLOB};
-use crate::server::MariaDb;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 const JOURNAL: &str = "updates.log";
 /// Two sessions on one schema, whose updates cross.

@@ -12,9 +12,9 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 use super::family::children;
 use super::secrets::{PASSWORD, contains, holders, locked};
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
-use crate::server::MariaDb;
+use slob_testing::mariadb::MariaDb;
+use slob_testing::postgres::{Cluster, Version};
 
 /// The name of something that would end a statement, if it were put there as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
@@ -168,7 +168,7 @@ fn a_crash_leaves_no_copy_of_the_memory() {
 
 #[test]
 fn a_name_is_a_name_even_if_it_reads_like_a_statement() {
-    if crate::cluster::skip(Version::V15) {
+    if slob_testing::postgres::skip(Version::V15) {
         return;
     }
     let cluster = Cluster::start_with(Version::V15, &[], &["host all plain 127.0.0.1/32 trust"]).unwrap();

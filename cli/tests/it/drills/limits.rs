@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::times;
-use crate::cluster::{Cluster, Version};
 use crate::common::{Called, Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
 
 #[test]
 fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {

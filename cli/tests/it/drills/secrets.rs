@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
 
 pub(super) const PASSWORD: &str = "hunter2-4711-c0rrect";
 
@@ -18,7 +18,7 @@ pub(super) struct Locked {
 
 /// A server that wants a password of the account `plain`.
 pub(super) fn locked() -> Option<Locked> {
-    if crate::cluster::skip(Version::V15) {
+    if slob_testing::postgres::skip(Version::V15) {
         return None;
     }
     let access = ["host all plain 127.0.0.1/32 scram-sha-256"];

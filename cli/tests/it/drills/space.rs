@@ -13,8 +13,8 @@ use tempfile::TempDir;
 
 use super::family::kill_family;
 use super::wire::{Weather, Wire};
-use crate::cluster::{Cluster, Version};
 use crate::common::{Folder, SLOB};
+use slob_testing::postgres::{Cluster, Version};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);

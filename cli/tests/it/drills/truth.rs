@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Version};
 use crate::common::Folder;
+use slob_testing::postgres::{Cluster, Version};
 
 fn number(record: &Value, path: &str) -> f64 {
     record.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path}"))

@@ -10,7 +10,7 @@ use slob_report::diff::Diff;
 use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
 use slob_report::html::{diff_page, run_page};
-use slob_report::info::{self, Row};
+use slob_report::info;
 use slob_report::{compact_summary, compare_probe_text, text_report, verdicts};
 
 use super::damage::{self, Random, SCRIPT};
@@ -30,7 +30,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     let _ =
         (compare_probe_text(record), verdicts(record), hlog(record), prometheus(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
-    let cells = [Row::of(record).cells(&columns), Row::of(good).cells(&columns)];
+    let cells = [info::cells(record, &columns), info::cells(good, &columns)];
     let _ = (info::as_csv(&columns, &cells), info::as_json(&columns, &cells));
     for path in [
         "window.seconds",

@@ -3,7 +3,7 @@
 use slob_method::{RowState, SchemaNo, Table};
 
 use super::{LOAD, SCHEMAS, Subject, Verdict, ensure, second, text, verify};
-use crate::{ErrorKind, Layout, LoadProgress, LoadState};
+use crate::{Engine, ErrorKind, Layout, LoadProgress, LoadState};
 
 pub(super) fn describes_itself(subject: &Subject<'_>) -> Verdict {
     let server = subject.engine()?.server().map_err(text)?;
@@ -21,12 +21,7 @@ pub(super) fn starts_empty(subject: &Subject<'_>) -> Verdict {
 /// after opening the target again.
 pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Verdict {
     let engine = subject.engine()?;
-    let progress = LoadProgress::default();
-    engine.create_schema(&LOAD, SchemaNo::FIRST).map_err(text)?;
-    for slice in LOAD.slices(SchemaNo::FIRST) {
-        engine.load_slice(&LOAD, &slice, &progress).map_err(text)?;
-    }
-    check_layout(engine.finish_schema(&LOAD, SchemaNo::FIRST).map_err(text)?)?;
+    let progress = load_whole(engine.as_ref(), SchemaNo::FIRST)?;
     ensure(progress.rows() == LOAD.scale + LOAD.scan_blocks, || {
         format!("progress counted {} rows", progress.rows())
     })?;
@@ -55,6 +50,17 @@ pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Verdict {
     check_layout(engine.finish_schema(&LOAD, second()?).map_err(text)?)?;
     // Cut off after its work but before its caller heard of it, it must be able to do it again.
     check_layout(engine.finish_schema(&LOAD, second()?).map_err(text)?)
+}
+
+/// Loads a schema from its beginning to its end.
+pub(super) fn load_whole(engine: &dyn Engine, schema: SchemaNo) -> Result<LoadProgress, String> {
+    let progress = LoadProgress::default();
+    engine.create_schema(&LOAD, schema).map_err(text)?;
+    for slice in LOAD.slices(schema) {
+        engine.load_slice(&LOAD, &slice, &progress).map_err(text)?;
+    }
+    check_layout(engine.finish_schema(&LOAD, schema).map_err(text)?)?;
+    Ok(progress)
 }
 
 fn check_layout(layout: Layout) -> Verdict {

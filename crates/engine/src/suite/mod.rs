@@ -5,6 +5,7 @@
 //! run it against a server of their own.
 
 mod counting;
+pub mod damage;
 mod loading;
 mod plans;
 mod working;

@@ -70,7 +70,7 @@ impl Host {
         let resolver = Resolver { roots, place: Box::new(place) };
         let device = resolver.device(path.as_ref()).unwrap();
         for id in device.top.iter().chain(device.disks.iter().map(|disk| &disk.id)) {
-            assert_eq!(id.counters_in(&resolver.roots).unwrap().reads, 1);
+            assert_eq!(id.counters_in(&resolver.roots).unwrap().used.reads, 1);
         }
         device
     }
@@ -209,7 +209,7 @@ fn the_reads_of_the_disks_below_are_counted_beside_the_top_devices() {
     let counters = |path: &str| host.resolve(path).counters_in(&roots).unwrap().unwrap();
     // The disk's own file says that 3 sectors were read.
     let stacked = counters("/data");
-    assert_eq!((stacked.read_bytes, stacked.disk_read_bytes), (4000 * 512, Some(3 * 512)));
+    assert_eq!((stacked.used.read_bytes, stacked.disk_read_bytes), (4000 * 512, Some(3 * 512)));
     assert_eq!(counters("/images").disk_read_bytes, None, "a disk by itself has nothing below");
     let device = host.resolve("/data");
     fs::remove_file(host.sys().join("devices/pci0/block/vda/stat")).unwrap();

@@ -82,7 +82,7 @@ fn direct_reads_of_a_step_reach_the_device_one_for_one() {
     let interval = device.counters().unwrap().unwrap().since(&before.get().unwrap()).unwrap();
     let read_bytes = result.steps[1].figures.as_ref().unwrap().operations * u64::from(plan.block_bytes);
     // Others may read from the device too, but not one of these reads may have been served from memory.
-    assert!(interval.read_bytes >= read_bytes, "{} of {read_bytes}", interval.read_bytes);
+    assert!(interval.used.read_bytes >= read_bytes, "{} of {read_bytes}", interval.used.read_bytes);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use slob_measure::Counter;
 use slob_record::{
-    RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record, read_record_with,
-    read_records,
+    HotSpotRecord, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, ThinkTimeRecord, list_runs,
+    read_record, read_record_with, read_records,
 };
 use slob_stats::{Histogram, Series};
 
@@ -48,6 +48,14 @@ fn the_figures_of_a_fixture_are_those_of_its_text() {
     assert_eq!(record.series.len(), json["series"]["points"].as_array().unwrap().len());
     // And nothing is lost on the way out, to the last digit.
     assert_eq!(serde_json::to_string(&record).unwrap(), text.trim_end());
+}
+
+/// The first release saved hot spot and think time in words.
+#[test]
+fn a_record_with_a_sentence_for_its_hot_spot_has_its_values() {
+    let workload = read_record(&fixtures().join("words/20261122T085909Z-hot")).unwrap().workload;
+    assert_eq!(workload.hot_spot, Some(HotSpotRecord { first_block: 129, blocks: 256, every: 3 }));
+    assert_eq!(workload.think_time, Some(ThinkTimeRecord { every: 11, min_us: 500, max_us: 20_000 }));
 }
 
 #[test]

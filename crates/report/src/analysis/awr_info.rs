@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Run;
 use super::metric::{READS as READ_RATE, REDO as REDO_RATE, WRITES as WRITE_RATE};
+use crate::figure;
 
 pub(super) const READS: &str = "READS";
 const REDO: &str = "REDO";
@@ -27,11 +28,11 @@ const FIGURES: [(&str, &str, f64); 9] = [
     ("PWRITES", WRITE_RATE, 1.0),
     ("REDO", REDO_RATE, 1.0),
     ("REDO_MBS", REDO_RATE, 1_048_576.0),
-    ("EXECUTES", "operations_per_s", 1.0),
-    ("LIO", "logical_reads_per_s", 1.0),
-    ("DFSR_LAT", "single_read_mean_us", 1.0),
-    ("ELAPSED", "window_s", 1.0),
-    ("DB CPU", "db_cpus", 1.0),
+    ("EXECUTES", figure::OPERATIONS_PER_S.name, 1.0),
+    ("LIO", figure::LOGICAL_READS_PER_S.name, 1.0),
+    ("DFSR_LAT", figure::SINGLE_READ_MEAN_US.name, 1.0),
+    ("ELAPSED", figure::WINDOW_S.name, 1.0),
+    ("DB CPU", figure::DB_CPUS.name, 1.0),
 ];
 
 /// Why a text is not what `awr_info` prints.

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use slob_record::Record;
 
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{fixed, percent};
-use crate::text::{Timed, timed_events};
+use crate::timed::{Timed, timed_events};
 
 /// From here on something is at its limit, in percent of what there is.
 const FULL_PERCENT: f64 = 90.0;
@@ -54,25 +54,26 @@ impl Bottleneck {
 pub fn bottleneck(record: &Record) -> (Bottleneck, String) {
     let figures = Figures::of(record);
     at_a_limit(&figures)
-        .or_else(|| waited_for(record, &figures))
+        .or_else(|| waited_for(&figures))
         .unwrap_or_else(|| (Bottleneck::Unknown, "Nothing that was sampled is at its limit.".to_owned()))
 }
 
-fn at_a_limit(figures: &Figures) -> Option<(Bottleneck, String)> {
+fn at_a_limit(figures: &Figures<'_>) -> Option<(Bottleneck, String)> {
     let full = |share: Option<f64>| share.filter(|share| *share >= FULL_PERCENT);
-    if let Some(share) = full(figures.probe.device_percent_of_ceiling) {
+    if let Some(share) = full(figure::DEVICE_PERCENT_OF_CEILING.of(figures)) {
         let text = format!("The device delivered {} % of its ceiling.", percent(share));
         return Some((Bottleneck::Device, text));
     }
-    let share = full(figures.cpu.host_busy_percent)?;
-    let own = figures.cpu.run_percent_of_host.map(|own| format!(", {} % with this run", percent(own)));
+    let share = full(figure::HOST_BUSY_PERCENT.of(figures))?;
+    let own =
+        figure::RUN_PERCENT_OF_HOST.of(figures).map(|own| format!(", {} % with this run", percent(own)));
     let text = format!("The host's CPUs were {} % busy{}.", percent(share), own.unwrap_or_default());
     Some((Bottleneck::HostCpu, text))
 }
 
-fn waited_for(record: &Record, figures: &Figures) -> Option<(Bottleneck, String)> {
-    let db_time_s = figures.load.db_time_s.filter(|db_time_s| *db_time_s > 0.0);
-    let events = timed_events(record, figures);
+fn waited_for(figures: &Figures<'_>) -> Option<(Bottleneck, String)> {
+    let db_time_s = figure::DB_TIME_S.of(figures).filter(|db_time_s| *db_time_s > 0.0);
+    let events = timed_events(figures);
     let top = events.first().zip(db_time_s).and_then(|(event, db_time_s)| {
         let share = 100.0 * event.time_s / db_time_s;
         (share >= MOST_PERCENT).then_some((event, share))
@@ -82,13 +83,15 @@ fn waited_for(record: &Record, figures: &Figures) -> Option<(Bottleneck, String)
             format!("{} % of DB time was '{}': sessions waited for each other.", percent(share), event.name);
         return Some((Bottleneck::Locks, text));
     }
-    if let Some(share) = figures.cpu.db_cpu_percent_of_db_time.filter(|share| *share >= FULL_PERCENT) {
+    if let Some(share) = figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures).filter(|share| *share >= FULL_PERCENT)
+    {
         let text = format!("CPU was {} % of DB time: sessions hardly waited for anything.", percent(share));
         return Some((Bottleneck::DatabaseCpu, text));
     }
-    if let Some(busy) = figures.device.utilisation_percent.filter(|busy| *busy >= FULL_PERCENT) {
-        let queue =
-            figures.device.queue.map(|queue| format!(", {} requests in flight on average", fixed(queue, 1)));
+    if let Some(busy) = figure::DEVICE_BUSY_PERCENT.of(figures).filter(|busy| *busy >= FULL_PERCENT) {
+        let queue = figure::DEVICE_QUEUE
+            .of(figures)
+            .map(|queue| format!(", {} requests in flight on average", fixed(queue, 1)));
         let text = format!("The device was {} % busy{}.", percent(busy), queue.unwrap_or_default());
         return Some((Bottleneck::Device, text));
     }

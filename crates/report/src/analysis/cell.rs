@@ -4,6 +4,7 @@ use serde::Serialize;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 use super::{Metric, Run};
+use crate::figure;
 
 /// The repeats of one variant at one number of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -34,7 +35,7 @@ pub struct Cell {
 }
 
 /// Latencies, the first of which is known is taken.
-const LATENCIES: [&str; 2] = ["operation_mean_us", "single_read_mean_us"];
+const LATENCIES: [&str; 2] = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name];
 
 impl Cell {
     pub(super) fn of(runs: &[&Run], metric: &Metric, confidence: f64) -> Self {

@@ -4,9 +4,9 @@ use serde::Serialize;
 use slob_record::Record;
 
 use super::bottleneck::{Bottleneck, bottleneck};
-use crate::figures::{Figures, all_responses, percentile_us};
+use crate::figure::{self, Figures};
 use crate::format::{ABSENT, duration_us, fixed, or_absent, percent};
-use crate::text::{Column, Page, Table};
+use crate::page::{Column, Page, Table};
 
 /// Little's law says 100 %; within this it is held to hold.
 const LITTLE_PERCENT: f64 = 5.0;
@@ -49,18 +49,18 @@ impl CurvePoint {
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Figures::of(record);
         let sessions = record.workload.sessions();
-        let operations_per_s = figures.load.operations_per_s.filter(|rate| rate.is_finite())?;
-        let operation_mean_us = figures.latency.operation_mean_us;
+        let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
+        let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
         let (bottleneck, reason) = bottleneck(record);
         Some(Self {
             run: record.id.clone(),
             sessions,
             rate_per_s: record.workload.rate_per_s,
             operations_per_s,
-            physical_reads_per_s: figures.load.physical_reads_per_s,
+            physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
             operation_mean_us,
-            operation_p99_us: figures.latency.operation_p99_us,
-            response_p99_us: percentile_us(&all_responses(record), 99.0),
+            operation_p99_us: figure::OPERATION_P99_US.of(&figures),
+            response_p99_us: figure::RESPONSE_P99_US.of(&figures),
             little_percent: operation_mean_us
                 .filter(|_| record.workload.rate_per_s.is_none())
                 .map(|us| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions)),

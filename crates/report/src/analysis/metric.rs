@@ -1,11 +1,11 @@
 //! The figure that a table shows.
 
 use crate::analysis::Run;
-use crate::info;
+use crate::figure::{self, Figure};
 
-pub(super) const READS: &str = "physical_reads_per_s";
-pub(super) const WRITES: &str = "physical_writes_per_s";
-/// Bytes, as in SLOB.R; the columns of `slob info` have megabytes.
+pub(super) const READS: &str = figure::PHYSICAL_READS_PER_S.name;
+pub(super) const WRITES: &str = figure::PHYSICAL_WRITES_PER_S.name;
+/// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
 pub(super) const REDO: &str = "redo_bytes_per_s";
 
 /// The figure that a table shows.
@@ -19,12 +19,12 @@ pub enum Metric {
     Writes,
     /// Physical reads and writes per second.
     ReadWrite,
-    /// A column of `slob info`.
-    Column(&'static info::Column),
+    /// A figure of `slob info`.
+    Figure(&'static Figure),
 }
 
 impl Metric {
-    /// By its name: `reads`, `redo`, `writes`, `read-write`, or a column of `slob info` that holds numbers.
+    /// By its name: `reads`, `redo`, `writes`, `read-write`, or a figure of `slob info`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -32,7 +32,7 @@ impl Metric {
             "redo" => Some(Self::Redo),
             "writes" => Some(Self::Writes),
             "read-write" => Some(Self::ReadWrite),
-            _ => info::column(name).filter(|column| !column.is_text()).map(Self::Column),
+            _ => figure::named(name).map(Self::Figure),
         }
     }
 
@@ -46,16 +46,16 @@ impl Metric {
             Self::ReadWrite => {
                 "physical reads and writes per second (blocks; AWR reports count requests)".to_owned()
             }
-            Self::Column(column) if column.unit.is_empty() => column.name.to_owned(),
-            Self::Column(column) => format!("{} ({})", column.name, column.unit),
+            Self::Figure(figure) if figure.unit.is_empty() => figure.name.to_owned(),
+            Self::Figure(figure) => format!("{} ({})", figure.name, figure.unit),
         }
     }
 
     /// The words for more and for less of it.
     pub(super) fn words_of_change(&self) -> [&'static str; 2] {
         match self {
-            Self::Column(column) if column.unit == "us" || column.unit == "s" => ["longer", "shorter"],
-            Self::Column(column) if !column.unit.contains('/') => ["higher", "lower"],
+            Self::Figure(figure) if figure.unit == "us" || figure.unit == "s" => ["longer", "shorter"],
+            Self::Figure(figure) if !figure.unit.contains('/') => ["higher", "lower"],
             _ => ["faster", "slower"],
         }
     }
@@ -67,7 +67,7 @@ impl Metric {
             Self::Redo => vec![REDO],
             Self::Writes => vec![WRITES],
             Self::ReadWrite => vec![READS, WRITES],
-            Self::Column(column) => vec![column.name],
+            Self::Figure(figure) => vec![figure.name],
         }
     }
 

@@ -6,7 +6,7 @@ use slob_record::{Record, Status};
 
 use super::metric::{READS, REDO, WRITES};
 use super::{Run, awr_info};
-use crate::info::{Row, all_columns};
+use crate::figure::{self, Figures};
 
 /// A completed run as the analysis sees it, with its RUN_NAME as the label, and SLOB.R's model; `None` if it did not
 /// complete: what it measured is no repeat of anything.
@@ -15,12 +15,10 @@ pub fn run_of(record: &Record) -> Option<Run> {
     if record.status != Status::Completed || record.window.is_none() {
         return None;
     }
-    let row = Row::of(record);
-    let columns = all_columns().filter(|column| !column.is_text() && !column.needs_series);
-    let mut figures: std::collections::BTreeMap<String, f64> = columns
-        .filter_map(|column| Some((column.name.to_owned(), column.value(&row)?.as_number()?)))
-        .collect();
-    if let Some(mb) = figures.get("redo_mb_per_s") {
+    let known = Figures::of(record);
+    let named = figure::all().filter_map(|figure| Some((figure.name.to_owned(), figure.of(&known)?)));
+    let mut figures: std::collections::BTreeMap<String, f64> = named.collect();
+    if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO.to_owned(), mb * 1e6);
     }
     let model = if record.workload.update_pct == 0 {

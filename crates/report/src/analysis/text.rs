@@ -6,7 +6,7 @@ use super::digits::column;
 use super::{Analysis, Cell, Pair, Table};
 use crate::diff::shown_percent;
 use crate::format::{ABSENT, duration_us, fixed, or_absent, signed_percent, significant};
-use crate::text::{Column, Page, Table as Grid};
+use crate::page::{Column, Page, Table as Grid};
 
 pub(super) fn page(analysis: &Analysis) -> String {
     let mut page = Page::new();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::counters::ratio;
-use crate::info::Row;
-use crate::text::timed_events;
+use crate::figure::{self, Figures};
+use crate::timed::timed_events;
 
 /// How many are shown.
 const TOP: usize = 10;
@@ -36,7 +36,7 @@ pub struct EventShare {
 }
 
 /// The events that took most on either side.
-pub(super) fn pairs(first: &[Row<'_>], second: &[Row<'_>]) -> Vec<EventPair> {
+pub(super) fn pairs(first: &[Figures<'_>], second: &[Figures<'_>]) -> Vec<EventPair> {
     let (a, b) = (sums(first), sums(second));
     let (of_a, of_b) = (Whole::of(first), Whole::of(second));
     let names: BTreeMap<&String, &String> =
@@ -64,9 +64,9 @@ struct Sum {
     waits: Option<u64>,
 }
 
-fn sums(rows: &[Row<'_>]) -> BTreeMap<String, Sum> {
+fn sums(runs: &[Figures<'_>]) -> BTreeMap<String, Sum> {
     let mut sums = BTreeMap::<String, Sum>::new();
-    for event in rows.iter().flat_map(|row| timed_events(row.record, &row.figures)) {
+    for event in runs.iter().flat_map(|run| timed_events(run)) {
         let sum = sums.entry(event.name).or_insert(Sum { class: event.class, time_s: 0.0, waits: Some(0) });
         sum.time_s += event.time_s;
         sum.waits = sum.waits.zip(event.waits).map(|(sum, waits)| sum.saturating_add(waits));
@@ -81,11 +81,11 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(rows: &[Row<'_>]) -> Self {
-        let measured = || rows.iter().filter(|row| row.figures.window_s.is_some());
+    fn of(runs: &[Figures<'_>]) -> Self {
+        let measured = || runs.iter().filter(|run| run.is_measured());
         Self {
-            window_s: measured().filter_map(|row| row.figures.window_s).sum(),
-            db_time_s: measured().map(|row| row.figures.load.db_time_s).sum(),
+            window_s: measured().filter_map(|run| figure::WINDOW_S.of(run)).sum(),
+            db_time_s: measured().map(|run| figure::DB_TIME_S.of(run)).sum(),
         }
     }
 

@@ -2,21 +2,22 @@
 
 use slob_stats::{Comparison, PercentInterval};
 
-use super::metrics::{Better, Metric};
+use super::metrics::Metric;
+use crate::figure::{self, Better, Figure};
 use crate::format::{fixed, plural};
 
 /// The figures that are put into words, what they are called there, and the words for more and for less of them.
-const SPOKEN: [(&str, &str, [&str; 2]); 4] = [
-    ("operations_per_s", "Operations/s", ["faster", "slower"]),
-    ("physical_reads_per_s", "Physical reads/s", ["higher", "lower"]),
-    ("operation_p99_us", "p99 of an operation", ["longer", "shorter"]),
-    ("redo_mb_per_s", "Redo MB/s", ["higher", "lower"]),
+const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
+    (figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
+    (figure::PHYSICAL_READS_PER_S, "Physical reads/s", ["higher", "lower"]),
+    (figure::OPERATION_P99_US, "p99 of an operation", ["longer", "shorter"]),
+    (figure::REDO_MB_PER_S, "Redo MB/s", ["higher", "lower"]),
 ];
 
 /// A sentence for each of the figures that matter most, and one about repeats where there are none.
 pub(super) fn statements(metrics: &[Metric], runs: (usize, usize), confidence: f64) -> Vec<String> {
-    let spoken = |(name, title, words): &(&str, &str, [&str; 2])| {
-        let metric = metrics.iter().find(|metric| metric.name == *name)?;
+    let spoken = |(figure, title, words): &(Figure, &str, [&str; 2])| {
+        let metric = metrics.iter().find(|metric| metric.name == figure.name)?;
         let comparison = metric.comparison.as_ref()?;
         Some(format!("{title}: {}", about(comparison, words, metric.better)))
     };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture;
-use crate::text::WIDTH;
+use crate::page::WIDTH;
 use slob_measure::{Counter, LatencyKind};
 
 /// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.

@@ -6,7 +6,7 @@ use super::events::EventShare;
 use super::metrics::{Metric, SECTIONS};
 use super::{Diff, EventPair, Side};
 use crate::format::{ABSENT, micros, or_absent, percent, plural, signed_percent, significant};
-use crate::text::{Column, Page, Table};
+use crate::page::{Column, Page, Table};
 
 /// Groups larger than this are named by their first and last run.
 const MOST_NAMED: usize = 4;

@@ -7,11 +7,11 @@ use slob_measure::OpKind;
 use slob_record::Record;
 
 use super::metrics::{Kind, Labels, Metrics, name_of};
-use crate::figures::Figures;
-use crate::info::{Row, all_columns, status_word};
+use crate::figure::{self, Figures};
+use crate::info::status_word;
 use crate::verdicts::verdicts_by;
 
-/// Ends of column names, the ends of the metrics' names, and what a value is multiplied by to get there.
+/// Ends of the figures' names, the ends of the metrics' names, and what a value is multiplied by to get there.
 const UNITS: [(&str, &str, f64); 6] = [
     ("_us_per_physical_read", "_seconds_per_physical_read", 1e-6),
     ("_mb_per_s", "_bytes_per_second", 1e6),
@@ -27,8 +27,9 @@ pub fn prometheus(record: &Record) -> String {
     let mut metrics = Metrics::default();
     let labels = [("run", record.id.as_str()), ("name", &record.name), ("target", &record.target)];
     about(&mut metrics, record, &labels);
-    figures(&mut metrics, record, &labels);
-    verdicts(&mut metrics, record, &labels);
+    let known = Figures::of(record);
+    figures(&mut metrics, &known, &labels);
+    verdicts(&mut metrics, &known, &labels);
     counters(&mut metrics, record, &labels);
     operations(&mut metrics, record, &labels);
     latencies(&mut metrics, record, &labels);
@@ -53,34 +54,29 @@ fn about(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
     metrics.sample("slob_run_start_time_seconds", labels, record.started.as_millisecond() as f64 / 1e3);
 }
 
-/// The numbers of all columns of a table of runs.
-fn figures(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
-    let row = Row::of(record);
-    for column in all_columns() {
-        // It tells runs apart and measures nothing.
-        if column.name == "seed" {
-            continue;
-        }
-        let Some(value) = column.value(&row).and_then(|value| value.as_number()) else { continue };
-        let (name, factor) = metric_of(column.name);
-        metrics.begin(&name, Kind::Gauge, &format!("Of a run: {}.", column.source));
+fn figures(metrics: &mut Metrics, figures: &Figures<'_>, labels: Labels<'_>) {
+    // The seed tells runs apart and measures nothing.
+    for figure in figure::all().filter(|figure| figure.name != figure::SEED.name) {
+        let Some(value) = figure.of(figures) else { continue };
+        let (name, factor) = metric_of(figure.name);
+        metrics.begin(&name, Kind::Gauge, &format!("Of a run: {}.", figure.source));
         metrics.sample(&name, labels, value * factor);
     }
 }
 
-/// The name and the factor of a column in base units.
-fn metric_of(column: &str) -> (String, f64) {
-    let unit = UNITS.iter().find_map(|(end, base, factor)| Some((column.strip_suffix(end)?, base, factor)));
+/// The name and the factor of a figure in base units.
+fn metric_of(figure: &str) -> (String, f64) {
+    let unit = UNITS.iter().find_map(|(end, base, factor)| Some((figure.strip_suffix(end)?, base, factor)));
     unit.map_or_else(
-        || (format!("slob_{column}"), 1.0),
+        || (format!("slob_{figure}"), 1.0),
         |(stem, base, factor)| (format!("slob_{stem}{base}"), *factor),
     )
 }
 
-fn verdicts(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
+fn verdicts(metrics: &mut Metrics, figures: &Figures<'_>, labels: Labels<'_>) {
     let name = "slob_verdict";
     metrics.begin(name, Kind::Gauge, "A verdict; the label says which and what, the value is always 1.");
-    for verdict in verdicts_by(record, &Figures::of(record)) {
+    for verdict in verdicts_by(figures) {
         let question = verdict.question.title().trim_end_matches('?');
         let more = [("question", question), ("answer", verdict.answer.word())];
         metrics.sample(name, &[labels, &more].concat(), 1);

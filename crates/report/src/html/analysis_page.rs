@@ -4,12 +4,12 @@ mod bars;
 mod ratios;
 mod sweep;
 
-use super::chart::{Axis, Chart, Unit};
 use super::document::{self, Document};
+use super::plot::{Axis, Chart, Unit};
 use super::{blocks, escape};
 use crate::analysis::{Analysis, Table, text};
 use crate::format::{fixed, plural};
-use crate::text::Page;
+use crate::page::Page;
 
 /// An analysis as one HTML file that needs no network.
 #[must_use]

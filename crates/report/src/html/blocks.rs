@@ -1,7 +1,7 @@
 //! The sections of the text report as HTML.
 
 use super::escape;
-use crate::text::{Block, Table};
+use crate::page::{Block, Table};
 
 /// Blocks as HTML. Headings become those of subsections; rules and bare lines are for text only.
 pub(super) fn html(blocks: &[Block]) -> String {
@@ -102,22 +102,26 @@ pub(super) fn framed(head: &str, rows: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Figures;
-    use crate::fixture;
-    use crate::text::{Part, part};
+    use crate::page::{Column, Page};
 
     #[test]
     fn tables_keep_their_numbers_to_the_right() {
-        let record = fixture::direct_read_run();
-        let html = html(&part(Part::Operations, &record, &Figures::of(&record)));
+        let mut page = Page::new();
+        page.section("Operation latency (us)");
+        let mut table = Table::new([Column::left("Kind"), Column::right("Count")]);
+        table.row(["SELECT".into(), "18,000".into()]);
+        page.table(&table);
+        let html = html(&page.into_blocks());
         assert!(html.contains("<h3>Operation latency (µs)</h3>"), "{html}");
         assert!(html.contains("<td>SELECT</td><td class=\"n\">18,000</td>"), "{html}");
     }
 
     #[test]
     fn facts_are_one_list() {
-        let record = fixture::direct_read_run();
-        let html = html(&part(Part::Facts, &record, &Figures::of(&record)));
+        let mut page = Page::new();
+        page.fact("Run", "a");
+        page.fact("Seed", "1");
+        let html = html(&page.into_blocks());
         assert_eq!((html.matches("<dl").count(), html.matches("</dl>").count()), (1, 1));
         assert!(html.contains("<dt>Seed</dt>"), "{html}");
     }

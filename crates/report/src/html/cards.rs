@@ -4,9 +4,10 @@ use slob_measure::OpKind;
 use slob_record::{Record, Status};
 
 use super::escape;
-use crate::figures::{Figures, percentile_us};
+use crate::figure::{self, Figures};
 use crate::format::{duration_us, fixed, percent, plural};
-use crate::text::ABOVE_PROBE;
+use crate::latencies::percentile_us;
+use crate::sections::ABOVE_PROBE;
 use crate::verdicts::{Answer, Verdict};
 
 /// Anything but a completed run, in large letters.
@@ -37,7 +38,7 @@ struct Card {
 }
 
 /// The five figures.
-pub(super) fn figures(record: &Record, figures: &Figures) -> String {
+pub(super) fn figures(record: &Record, figures: &Figures<'_>) -> String {
     let cards = [
         iops(figures),
         read_p99(record, figures),
@@ -68,18 +69,17 @@ fn html(card: &Card) -> String {
 }
 
 /// Why a figure is absent: nothing was measured, or else as said.
-fn reason(figures: &Figures, else_reason: &str) -> String {
-    if figures.window_s.is_none() { "Nothing was measured.".into() } else { else_reason.into() }
+fn reason(figures: &Figures<'_>, else_reason: &str) -> String {
+    if !figures.is_measured() { "Nothing was measured.".into() } else { else_reason.into() }
 }
 
-fn iops(figures: &Figures) -> Card {
-    let load = &figures.load;
-    let logical =
-        load.logical_reads_per_s.map(|rate| format!("; {} logical", fixed(rate, 0))).unwrap_or_default();
+fn iops(figures: &Figures<'_>) -> Card {
+    let logical = figure::LOGICAL_READS_PER_S.of(figures);
+    let logical = logical.map(|rate| format!("; {} logical", fixed(rate, 0))).unwrap_or_default();
     Card {
         name: "Physical IOPS",
-        value: load
-            .physical_reads_per_s
+        value: figure::PHYSICAL_READS_PER_S
+            .of(figures)
             .map(|rate| (fixed(rate, 0), " /s"))
             .ok_or_else(|| reason(figures, "The database does not count its physical reads.")),
         about: format!("Blocks per second that the buffer cache asked for{logical}"),
@@ -88,12 +88,12 @@ fn iops(figures: &Figures) -> Card {
 }
 
 /// The database's own measure of a read, or else the SELECT's latency shared among its blocks.
-fn read_p99(record: &Record, figures: &Figures) -> Card {
-    let operation = figures.latency.operation_p99_us.map(duration_us);
-    if let Some(p99_us) = figures.latency.physical_read_p99_us {
+fn read_p99(record: &Record, figures: &Figures<'_>) -> Card {
+    let operation = figure::OPERATION_P99_US.of(figures).map(duration_us);
+    if let Some(p99_us) = figure::PHYSICAL_READ_P99_US.of(figures) {
         let operation = operation.map(|p99| format!("; p99 of a whole operation {p99}")).unwrap_or_default();
         let (number, unit) = with_unit(p99_us);
-        let (number, about, source) = if figures.latency.physical_read_is_bound {
+        let (number, about, source) = if figure::PHYSICAL_READ_P99_US.is_bound(figures) {
             let about = "Upper bound of the bucket that the database sorts such a read into";
             (format!("\u{2264} {number}"), about, "the database's own histogram of its waits")
         } else {
@@ -134,15 +134,20 @@ fn with_unit(us: f64) -> (String, &'static str) {
     (number.to_owned(), unit)
 }
 
-fn cost(record: &Record, figures: &Figures) -> Card {
-    let cpu = &figures.cpu;
-    let each = cpu.db_cpu_us_per_physical_read.map(|us| format!(": {} for each read", duration_us(us)));
+fn cost(record: &Record, figures: &Figures<'_>) -> Card {
+    let each = figure::DB_CPU_US_PER_PHYSICAL_READ.of(figures);
+    let each = each.map(|us| format!(": {} for each read", duration_us(us)));
     Card {
         name: "IOPS per DB-CPU-s",
-        value: cpu.physical_reads_per_db_cpu_s.map(|rate| (fixed(rate, 0), "")).ok_or_else(|| {
-            let unseen = "The CPU of the database's processes can't be seen from here.";
-            reason(figures, if record.db_cpu.is_none() { unseen } else { "No physical reads were counted." })
-        }),
+        value: figure::PHYSICAL_READS_PER_DB_CPU_S.of(figures).map(|rate| (fixed(rate, 0), "")).ok_or_else(
+            || {
+                let unseen = "The CPU of the database's processes can't be seen from here.";
+                reason(
+                    figures,
+                    if record.db_cpu.is_none() { unseen } else { "No physical reads were counted." },
+                )
+            },
+        ),
         about: format!(
             "Physical reads for each second of the database's CPU time{}",
             each.unwrap_or_default()
@@ -151,9 +156,10 @@ fn cost(record: &Record, figures: &Figures) -> Card {
     }
 }
 
-fn redo(record: &Record, figures: &Figures) -> Card {
-    let syncs =
-        figures.load.redo_syncs_per_s.map(|rate| format!("; forced to storage {} times/s", fixed(rate, 1)));
+fn redo(record: &Record, figures: &Figures<'_>) -> Card {
+    let syncs = figure::REDO_SYNCS_PER_S
+        .of(figures)
+        .map(|rate| format!("; forced to storage {} times/s", fixed(rate, 1)));
     let none = if record.workload.update_pct == 0 {
         "This run had no updates, and no redo was counted."
     } else {
@@ -161,9 +167,8 @@ fn redo(record: &Record, figures: &Figures) -> Card {
     };
     Card {
         name: "Redo",
-        value: figures
-            .load
-            .redo_mb_per_s
+        value: figure::REDO_MB_PER_S
+            .of(figures)
             .map(|mb| (fixed(mb, 1), " MB/s"))
             .ok_or_else(|| reason(figures, none)),
         about: format!("Log written; MB are 10\u{2076} bytes{}", syncs.unwrap_or_default()),
@@ -171,18 +176,20 @@ fn redo(record: &Record, figures: &Figures) -> Card {
     }
 }
 
-fn ceiling(record: &Record, figures: &Figures) -> Card {
-    let probe = &figures.probe;
+fn ceiling(record: &Record, figures: &Figures<'_>) -> Card {
     let missing = || match &record.probe {
-        _ if probe.run_is_above_probe => format!("Reads from the device: {ABOVE_PROBE}"),
+        _ if figures.is_above_probe() => format!("Reads from the device: {ABOVE_PROBE}"),
         None => "The device was not probed: `slob probe` shows what it can do.".into(),
         Some(_) => "The probe does not fit this run: see the section on it.".into(),
     };
-    let of = probe.ceiling_iops.map(|iops| format!(" of {} IOPS", fixed(iops, 0))).unwrap_or_default();
+    let of = figure::CEILING_IOPS
+        .of(figures)
+        .map(|iops| format!(" of {} IOPS", fixed(iops, 0)))
+        .unwrap_or_default();
     Card {
         name: "Of the device's ceiling",
-        value: probe
-            .percent_of_ceiling
+        value: figure::PERCENT_OF_CEILING
+            .of(figures)
             .map(|share| (percent(share), " %"))
             .ok_or_else(|| reason(figures, &missing())),
         about: format!("The run's reads from the device, in percent{of} without a database"),

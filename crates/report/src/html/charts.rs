@@ -15,8 +15,8 @@ mod timeline;
 
 use slob_record::Record;
 
-use super::chart::{Absent, Chart};
-use crate::figures::Figures;
+use super::plot::{Absent, Chart};
+use crate::figure::Figures;
 
 /// A group of charts under one heading.
 pub(super) struct Group {
@@ -40,7 +40,7 @@ impl Group {
 }
 
 /// All charts of a run.
-pub(super) fn groups(record: &Record, figures: &Figures) -> Vec<Group> {
+pub(super) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Group> {
     let group = |title, id, charts| Group { title, id, charts };
     vec![
         group("Throughput", "throughput", vec![throughput::chart(record), operations::chart(record)]),
@@ -57,7 +57,7 @@ pub(super) fn groups(record: &Record, figures: &Figures) -> Vec<Group> {
         group("CPU", "cpu", vec![cpu::host(record), cpu::database(record, figures)]),
         group("Device", "device", device::charts(record)),
         group("Waits and sessions", "waits", {
-            let mut charts = vec![events::chart(record, figures)];
+            let mut charts = vec![events::chart(figures)];
             charts.extend(sessions::charts(record));
             charts
         }),

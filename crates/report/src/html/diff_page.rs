@@ -3,13 +3,13 @@
 
 use slob_record::Record;
 
-use super::chart::Chart;
 use super::charts::{self, Group};
 use super::document::{self, Document};
+use super::plot::Chart;
 use super::{blocks, escape};
 use crate::diff::{Diff, Side};
-use crate::figures::Figures;
-use crate::text::Block;
+use crate::figure::{self, Figures};
+use crate::page::Block;
 
 /// A comparison as one HTML file that needs no network.
 ///
@@ -44,7 +44,7 @@ pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
 fn typical(records: &[Record]) -> Option<&Record> {
     let mut rated: Vec<(f64, &Record)> = records
         .iter()
-        .map(|record| (Figures::of(record).load.operations_per_s.unwrap_or_default(), record))
+        .map(|record| (figure::OPERATIONS_PER_S.of(&Figures::of(record)).unwrap_or_default(), record))
         .collect();
     rated.sort_by(|a, b| a.0.total_cmp(&b.0));
     rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)

@@ -1,6 +1,6 @@
 //! What every page has around its contents: head, policy, the choice of a theme, footer, data and scripts.
 
-use super::chart::{self, Chart};
+use super::plot::{self, Chart};
 use super::{assets, escape};
 
 /// Where the page's script says that it can't draw, and what stands there without scripts. Charts come below it.
@@ -51,7 +51,7 @@ impl Document<'_> {
             ),
             format!(
                 "<script type=\"application/json\" id=\"chart-data\">{}</script>\n",
-                escape::json(&chart::data(&self.charts))
+                escape::json(&plot::data(&self.charts))
             ),
             format!("<script type=\"text/plain\" id=\"chart-library\">{}</script>\n", assets::LIBRARY),
             format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),

@@ -2,37 +2,18 @@
 
 use slob_record::{Record, Status};
 
-use super::charts::Group;
 use super::document::{self, Document};
 use super::{blocks, cards, charts, escape, raw};
-use crate::figures::Figures;
+use crate::figure::Figures;
 use crate::format::{plural, seconds};
-use crate::text::{Part, part, source_words};
+use crate::sections::{Group, SECTIONS, beside_probe, source_words};
 use crate::verdicts::verdicts_by;
 
-/// Sections of tables, in their order: heading, name within the page, parts.
-const TABLES: [(&str, &str, &[Part]); 3] = [
-    ("Compared with the device", "probe", &[Part::CompareProbe, Part::Probe]),
-    (
-        "Figures",
-        "figures",
-        &[
-            Part::LoadProfile,
-            Part::Cpu,
-            Part::Operations,
-            Part::Device,
-            Part::Events,
-            Part::ServerReport,
-            Part::Slices,
-            Part::Marks,
-            Part::Sessions,
-        ],
-    ),
-    (
-        "Configuration",
-        "configuration",
-        &[Part::Facts, Part::Server, Part::Layout, Part::Configuration, Part::Notes],
-    ),
+/// Groups of sections that are shown as tables, in their order: heading, name within the page.
+const TABLES: [(Group, &str, &str); 3] = [
+    (Group::Probe, "Compared with the device", "probe"),
+    (Group::Figures, "Figures", "figures"),
+    (Group::Configuration, "Configuration", "configuration"),
 ];
 
 /// A run as one HTML file that needs no network: verdicts, figures, charts, tables.
@@ -43,25 +24,24 @@ const TABLES: [(&str, &str, &[Part]); 3] = [
 pub fn run_page(record: &Record) -> String {
     let figures = Figures::of(record);
     let groups = charts::groups(record, &figures);
-    let tables: Vec<_> = TABLES.iter().map(|section| tables(section, record, &figures)).collect();
-    let tables = tables.concat();
+    let tables: String = TABLES.iter().map(|tables| section(tables, &figures)).collect();
     let main = [
         cards::banner(record),
         format!(
             "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n{}</section>\n",
-            cards::verdicts(&verdicts_by(record, &figures))
+            cards::verdicts(&verdicts_by(&figures))
         ),
         format!(
             "<section id=\"key\">\n<h2>Key figures</h2>\n{}</section>\n",
             cards::figures(record, &figures)
         ),
         document::NO_CHARTS.into(),
-        groups.iter().map(Group::html).collect(),
+        groups.iter().map(charts::Group::html).collect(),
         tables,
         format!(
             "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers, of the window. The series \
              is in series.csv, and everything in run.json, beside this file.</p>\n{}</section>\n",
-            raw::table(record, &figures)
+            raw::table(&figures)
         ),
     ];
     Document {
@@ -75,7 +55,7 @@ pub fn run_page(record: &Record) -> String {
     .html()
 }
 
-fn header(record: &Record, groups: &[Group]) -> String {
+fn header(record: &Record, groups: &[charts::Group]) -> String {
     let (class, state) = match record.status {
         Status::Completed => ("good", "completed"),
         Status::Interrupted => ("doubt", "interrupted"),
@@ -94,7 +74,7 @@ fn header(record: &Record, groups: &[Group]) -> String {
         groups
             .iter()
             .map(|group| (group.id, group.title))
-            .chain(TABLES.iter().map(|(title, id, _)| (*id, *title)))
+            .chain(TABLES.iter().map(|(_, title, id)| (*id, *title)))
             .chain([("raw", "All figures")]),
     );
     format!(
@@ -111,10 +91,12 @@ fn header(record: &Record, groups: &[Group]) -> String {
     )
 }
 
-fn tables((title, id, parts): &(&str, &str, &[Part]), record: &Record, figures: &Figures) -> String {
-    let parts: String = parts
-        .iter()
-        .map(|which| part(*which, record, figures))
+fn section((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) -> String {
+    let beside_probe = (*group == Group::Probe).then(|| beside_probe(figures));
+    let sections = SECTIONS.iter().filter(|section| section.group == *group);
+    let parts: String = beside_probe
+        .into_iter()
+        .chain(sections.map(|section| section.blocks(figures)))
         .filter(|blocks| !blocks.is_empty())
         .map(|blocks| format!("<div class=\"part\">\n{}</div>\n", blocks::html(&blocks)))
         .collect();

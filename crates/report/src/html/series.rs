@@ -1,7 +1,7 @@
 //! A page of figures over intervals that something else measured: lines, heat maps, and a table.
 
-use super::chart::{Absent, Axis, Chart, Colour, Drawing, Heat, Line, Trace, Unit};
 use super::document::{self, Document};
+use super::plot::{Absent, Axis, Chart, Colour, Drawing, Heat, Line, Trace, Unit};
 use super::{blocks, escape};
 
 /// Charts of one kind at most; their names within the page.

@@ -1,32 +1,74 @@
 //! A column of a table of runs.
 
-use slob_record::Record;
+use serde_json::{Value as Json, json};
 
-use crate::figures::Figures;
+use crate::figure::{Figure, Figures, Number};
 
-/// A list of columns.
-pub(super) type Columns = &'static [Column];
-
-/// What is known of a run before a column looks at it.
-#[derive(Debug)]
-pub struct Row<'a> {
-    /// The run.
-    pub record: &'a Record,
-    /// What follows from its counts.
-    pub figures: Figures,
+/// A column: what is known of a run in a word or more, or a figure.
+#[derive(Clone, Copy, Debug)]
+pub enum Column {
+    /// Words.
+    Fact(&'static Fact),
+    /// A number.
+    Figure(&'static Figure),
 }
 
-impl<'a> Row<'a> {
-    /// The row of a record.
+/// What is known of a run in a word or more.
+#[derive(Clone, Copy, Debug)]
+pub struct Fact {
+    /// Its name; stable, for machines too.
+    pub name: &'static str,
+    /// What it is and where it comes from.
+    pub source: &'static str,
+    /// Whether it needs the series of the run, which takes longer to read.
+    pub needs_series: bool,
+    pub(super) get: fn(&Figures<'_>) -> Option<String>,
+}
+
+impl Column {
+    /// Its name, which carries the unit; stable, for machines too.
     #[must_use]
-    pub fn of(record: &'a Record) -> Self {
-        Self { record, figures: Figures::of(record) }
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Fact(fact) => fact.name,
+            Self::Figure(figure) => figure.name,
+        }
     }
 
-    /// Its values in some columns.
+    /// Its unit in words; empty for what has none.
     #[must_use]
-    pub fn cells(&self, columns: &[&Column]) -> Cells {
-        columns.iter().map(|column| column.value(self)).collect()
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Fact(_) => "",
+            Self::Figure(figure) => figure.unit,
+        }
+    }
+
+    /// What it is and where it comes from.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        match self {
+            Self::Fact(fact) => fact.source,
+            Self::Figure(figure) => figure.source,
+        }
+    }
+
+    /// Whether it needs the series of the run, which takes longer to read.
+    #[must_use]
+    pub fn needs_series(&self) -> bool {
+        matches!(self, Self::Fact(fact) if fact.needs_series)
+    }
+
+    /// The value for a run; `None` if it is not known.
+    #[must_use]
+    pub fn value(&self, figures: &Figures<'_>) -> Option<Value> {
+        Some(match self {
+            Self::Fact(fact) => Value::Text((fact.get)(figures)?),
+            Self::Figure(figure) => match figure.number(figures)? {
+                Number::Count(count) => Value::Count(count),
+                Number::Measured(number) => Value::Number(number),
+            },
+        })
     }
 }
 
@@ -55,13 +97,12 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
-    #[must_use]
-    pub fn as_number(&self) -> Option<f64> {
+    /// As JSON, with all digits.
+    pub(crate) fn json(&self) -> Json {
         match self {
-            Self::Text(_) => None,
-            Self::Count(count) => Some(*count as f64),
-            Self::Number(number) => Some(*number),
+            Self::Text(text) => json!(text),
+            Self::Count(count) => json!(count),
+            Self::Number(number) => json!(number),
         }
     }
 }
@@ -76,77 +117,6 @@ fn plain_number(number: f64) -> String {
     let text = format!("{number:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".into() } else { text.into() }
-}
-
-/// How a column gets its value from a run.
-#[derive(Clone, Copy, Debug)]
-enum Get {
-    Text(fn(&Row<'_>) -> Option<String>),
-    Count(fn(&Row<'_>) -> Option<u64>),
-    Number(fn(&Row<'_>) -> Option<f64>),
-}
-
-/// A column: its name, unit and source, and how its value follows from a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// Its name, which carries the unit; stable, for machines too.
-    pub name: &'static str,
-    /// Its unit in words; empty for what has none.
-    pub unit: &'static str,
-    /// What it is and where it comes from.
-    pub source: &'static str,
-    /// Whether it needs the series of the run, which takes longer to read.
-    pub needs_series: bool,
-    get: Get,
-}
-
-impl Column {
-    pub(super) const fn text(
-        name: &'static str,
-        source: &'static str,
-        get: fn(&Row<'_>) -> Option<String>,
-    ) -> Self {
-        Self { name, unit: "", source, needs_series: false, get: Get::Text(get) }
-    }
-
-    pub(super) const fn count(
-        name: &'static str,
-        unit: &'static str,
-        source: &'static str,
-        get: fn(&Row<'_>) -> Option<u64>,
-    ) -> Self {
-        Self { name, unit, source, needs_series: false, get: Get::Count(get) }
-    }
-
-    pub(super) const fn number(
-        name: &'static str,
-        unit: &'static str,
-        source: &'static str,
-        get: fn(&Row<'_>) -> Option<f64>,
-    ) -> Self {
-        Self { name, unit, source, needs_series: false, get: Get::Number(get) }
-    }
-
-    /// The same column, for a run that was read with its series.
-    pub(super) const fn of_series(self) -> Self {
-        Self { needs_series: true, ..self }
-    }
-
-    /// The value for a run; `None` if it is not known. A figure that is not finite is not known either.
-    #[must_use]
-    pub fn value(&self, row: &Row<'_>) -> Option<Value> {
-        match self.get {
-            Get::Text(get) => get(row).map(Value::Text),
-            Get::Count(get) => get(row).map(Value::Count),
-            Get::Number(get) => get(row).filter(|number| number.is_finite()).map(Value::Number),
-        }
-    }
-
-    /// Whether its values are words.
-    #[must_use]
-    pub fn is_text(&self) -> bool {
-        matches!(self.get, Get::Text(_))
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tables of runs for machines: pipe-delimited, comma-separated, JSON.
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::column::{Cells, Column, Value};
 use crate::{csv_cell, pipe_cell};
@@ -17,30 +17,22 @@ pub fn as_pipes(heads: &[&str], rows: &[Cells]) -> String {
 
 /// Rows as comma-separated values (RFC 4180, with line feeds), below a line of column names. An unknown value is empty.
 #[must_use]
-pub fn as_csv(columns: &[&Column], rows: &[Cells]) -> String {
+pub fn as_csv(columns: &[Column], rows: &[Cells]) -> String {
     let line = |cells: Vec<String>| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",");
-    let heads = line(columns.iter().map(|column| column.name.to_owned()).collect());
+    let heads = line(columns.iter().map(|column| column.name().to_owned()).collect());
     lines(std::iter::once(heads).chain(rows.iter().map(|row| line(plain(row)))))
 }
 
 /// Rows as a JSON array of objects by column name. An unknown value is `null`.
 #[must_use]
-pub fn as_json(columns: &[&Column], rows: &[Cells]) -> String {
+pub fn as_json(columns: &[Column], rows: &[Cells]) -> String {
     let object = |row: &Cells| {
-        let member = |(column, value): (&&Column, &Option<Value>)| {
-            (column.name.to_owned(), value.as_ref().map_or(Json::Null, json_of))
+        let member = |(column, value): (&Column, &Option<Value>)| {
+            (column.name().to_owned(), value.as_ref().map_or(Json::Null, Value::json))
         };
         Json::Object(columns.iter().zip(row).map(member).collect::<Map<_, _>>())
     };
     format!("{:#}\n", Json::Array(rows.iter().map(object).collect()))
-}
-
-fn json_of(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => json!(text),
-        Value::Count(count) => json!(count),
-        Value::Number(number) => json!(number),
-    }
 }
 
 fn plain(row: &Cells) -> Vec<String> {

@@ -9,8 +9,9 @@ use self::pair::Pair;
 pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::{counter, db_time_s, operations, physical_read_bytes};
-use crate::figures::{Figures, all_operations};
+use crate::figure::Figures;
 use crate::format::percent;
+use crate::latencies::all_operations;
 use crate::sums::total;
 use crate::window::operations_within_and_touching;
 
@@ -19,8 +20,9 @@ const DEVICE_BYTES: &str = "bytes read by the device";
 /// Above this difference the device's further reads are pointed out.
 const OTHERS_READS_PERCENT: f64 = 5.0;
 
-pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
-    if figures.window_s.is_none() {
+pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+    let record = figures.record;
+    if !figures.is_measured() {
         return Verdict::unknown(Question::Accounted, NO_WINDOW);
     }
     let (independent, own) = (independent_pairs(record), own_pairs(record));

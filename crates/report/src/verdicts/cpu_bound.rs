@@ -7,7 +7,7 @@ use self::site::Site;
 use super::physical::is_cached_test;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::ratio;
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{fixed, or_absent, percent, seconds};
 
 /// From here on the host's CPUs are at their limit: sampled over a window, a load that waits for CPU most of the
@@ -22,11 +22,12 @@ const WRITES_SHARE: f64 = 0.1;
 /// From here on what the hypervisor withheld is more than noise.
 const STEAL_PERCENT: f64 = 2.0;
 
-pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
-    if figures.window_s.is_none() {
+pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+    let record = figures.record;
+    if !figures.is_measured() {
         return Verdict::unknown(Question::CpuBound, NO_WINDOW);
     }
-    let Some(busy) = figures.cpu.host_busy_percent else {
+    let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures) else {
         return Verdict::unknown(Question::CpuBound, "Not known: the host's CPU time was not sampled.")
             .with_details(details(record, figures));
     };
@@ -45,7 +46,7 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
 }
 
 /// What can be said where the database's processes were not seen.
-fn unseen(record: &Record, figures: &Figures, site: Site, busy: f64) -> Verdict {
+fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verdict {
     let busy_words = format!("CPUs {} % busy", percent(busy));
     let verdict = match site {
         Site::Elsewhere if busy >= CPU_FULL_PERCENT => Verdict::new(
@@ -76,11 +77,11 @@ fn unseen(record: &Record, figures: &Figures, site: Site, busy: f64) -> Verdict 
 }
 
 /// The CPU time of its sessions that the server itself counted, or sampled, among what they did.
-fn servers_own_count(record: &Record, figures: &Figures) -> Option<String> {
+fn servers_own_count(record: &Record, figures: &Figures<'_>) -> Option<String> {
     let cpu = |event: &&WaitEvent| !event.background && event.class.eq_ignore_ascii_case("cpu");
     let cpu_s =
         record.events.iter().filter(cpu).map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
-    let share = ratio(100.0 * cpu_s, figures.load.db_time_s?)?;
+    let share = ratio(100.0 * cpu_s, figure::DB_TIME_S.of(figures)?)?;
     Some(format!(
         "By the server's own account its sessions were on a CPU for {}, {} % of DB time.",
         seconds(cpu_s),
@@ -88,12 +89,13 @@ fn servers_own_count(record: &Record, figures: &Figures) -> Option<String> {
     ))
 }
 
-fn on_this_host(record: &Record, figures: &Figures, busy: f64) -> Verdict {
+fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
     let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
     let (cpu, device) = (percent(busy), device_words(figures));
     let cached = is_cached_test(record, figures);
     if busy < CPU_FULL_PERCENT {
-        let on_cpu = figures.cpu.db_cpu_percent_of_db_time.filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
+        let on_cpu =
+            figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures).filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
         return match on_cpu {
             Some(share) if !cached => verdict(
                 Answer::Doubt,
@@ -118,7 +120,7 @@ fn on_this_host(record: &Record, figures: &Figures, busy: f64) -> Verdict {
 }
 
 /// The CPUs are at their limit. Is the device too, and who used the CPUs?
-fn full(record: &Record, figures: &Figures, cpu: &str, device: &str) -> Verdict {
+fn full(record: &Record, figures: &Figures<'_>, cpu: &str, device: &str) -> Verdict {
     let doubt = |sentence: String| Verdict::new(Question::CpuBound, Answer::Doubt, sentence);
     match (device_limit(record, figures), cpu_user(figures)) {
         (Limit::Ceiling(share), _) => doubt(format!(
@@ -160,9 +162,9 @@ enum Limit {
 
 /// A device that only reads is busy long before it is at its limit, which the probe's reads show; with writes among
 /// them they do not.
-fn device_limit(record: &Record, figures: &Figures) -> Limit {
-    let ceiling = figures.probe.device_percent_of_ceiling;
-    let busy = figures.device.utilisation_percent.map(|busy| busy >= DEVICE_FULL_PERCENT);
+fn device_limit(record: &Record, figures: &Figures<'_>) -> Limit {
+    let ceiling = figure::DEVICE_PERCENT_OF_CEILING.of(figures);
+    let busy = figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| busy >= DEVICE_FULL_PERCENT);
     let explained_by_probe = ceiling.is_some() && !writes_much(record);
     match (ceiling, busy) {
         (Some(share), _) if share >= DEVICE_FULL_PERCENT => Limit::Ceiling(share),
@@ -187,45 +189,51 @@ enum CpuUser {
 }
 
 /// Interrupts are nobody's here; what the hypervisor withheld is others'.
-fn cpu_user(figures: &Figures) -> CpuUser {
-    let cpu = &figures.cpu;
-    let Some((own, foreign)) = cpu.run_percent_of_host.zip(cpu.foreign_cpu_percent) else {
+fn cpu_user(figures: &Figures<'_>) -> CpuUser {
+    let own = figure::RUN_PERCENT_OF_HOST.of(figures);
+    let Some((own, foreign)) = own.zip(figure::FOREIGN_CPU_PERCENT.of(figures)) else {
         return CpuUser::Unknown;
     };
-    let others = foreign + cpu.host_steal_percent.unwrap_or(0.0);
+    let others = foreign + figure::HOST_STEAL_PERCENT.of(figures).unwrap_or(0.0);
     if own >= others { CpuUser::ThisRun(own) } else { CpuUser::Others(others) }
 }
 
-fn device_words(figures: &Figures) -> String {
-    let busy = figures.device.utilisation_percent.map(|busy| format!(", device {} % busy", percent(busy)));
-    let ceiling = figures.probe.percent_of_ceiling;
-    let ceiling = match figures.probe.run_is_above_probe {
+fn device_words(figures: &Figures<'_>) -> String {
+    let busy =
+        figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| format!(", device {} % busy", percent(busy)));
+    let ceiling = figure::PERCENT_OF_CEILING.of(figures);
+    let ceiling = match figures.is_above_probe() {
         true => Some(", reads above what the probe had".to_owned()),
         false => ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share))),
     };
     busy.unwrap_or_default() + &ceiling.unwrap_or_default()
 }
 
-fn stolen(figures: &Figures) -> Option<Finding> {
-    let steal = figures.cpu.host_steal_percent.filter(|steal| *steal >= STEAL_PERCENT)?;
+fn stolen(figures: &Figures<'_>) -> Option<Finding> {
+    let steal = figure::HOST_STEAL_PERCENT.of(figures).filter(|steal| *steal >= STEAL_PERCENT)?;
     let sentence =
         format!("The hypervisor gave {} % of this host's CPU time to others (steal).", percent(steal));
     Some(Finding::new(Answer::Doubt, sentence))
 }
 
-fn details(record: &Record, figures: &Figures) -> Vec<String> {
-    let cpu = &figures.cpu;
-    let database = cpu.db_cpu_s.map(|db_s| {
-        let of_host = cpu.db_cpu_percent_of_host.map(|share| format!(", {} % of the host's", percent(share)));
-        let of_time = cpu.db_cpu_percent_of_db_time.map(|share| format!(", {} % of DB time", percent(share)));
+fn details(record: &Record, figures: &Figures<'_>) -> Vec<String> {
+    let database = figure::DB_CPU_S.of(figures).map(|db_s| {
+        let of_host = figure::DB_CPU_PERCENT_OF_HOST
+            .of(figures)
+            .map(|share| format!(", {} % of the host's", percent(share)));
+        let of_time = figure::DB_CPU_PERCENT_OF_DB_TIME
+            .of(figures)
+            .map(|share| format!(", {} % of DB time", percent(share)));
         let shares = of_host.unwrap_or_default() + &of_time.unwrap_or_default();
         format!("The database used {} of CPU time{shares}.", seconds(db_s))
     });
-    let client = cpu.client_cpu_s.filter(|_| !record.server.embedded).map(|client_s| {
-        let cpus = figures.window_s.map(|window_s| fixed(client_s / window_s, 2));
+    let client = figure::CLIENT_CPU_S.of(figures).filter(|_| !record.server.embedded).map(|client_s| {
+        let cpus = figure::WINDOW_S.of(figures).map(|window_s| fixed(client_s / window_s, 2));
         format!("This program used {} CPUs.", or_absent(cpus, |cpus| cpus))
     });
-    let outside = cpu.db_cpu_percent_of_db_time.filter(|share| record.server.embedded && *share > 100.0);
+    let outside = figure::DB_CPU_PERCENT_OF_DB_TIME
+        .of(figures)
+        .filter(|share| record.server.embedded && *share > 100.0);
     let outside = outside.map(|_| {
         "That is more than DB time: some of it was used outside of operations, as by checkpoints.".to_owned()
     });

@@ -11,7 +11,7 @@ use self::kind::{hardly_reads, writes};
 use self::witness::{Place, Witness};
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::{counter, physical_read_bytes};
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{ABSENT, count, fixed, or_absent, percent};
 
 /// From this share of the database's physical reads on, the device is said to have delivered them. The rest is
@@ -22,9 +22,10 @@ pub const EXCESS: f64 = 1.05;
 /// Below this share most of the reads were served by a cache below the database: the figures are the cache's.
 pub const MOSTLY_CACHED: f64 = 0.5;
 
-pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
+pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+    let record = figures.record;
     let unknown = |why: &str| Verdict::unknown(Question::Physical, why);
-    if figures.window_s.is_none() {
+    if !figures.is_measured() {
         return unknown(NO_WINDOW);
     }
     let (Some(blocks), Some(bytes)) = (counter(record, Counter::PhysicalReads), physical_read_bytes(record))
@@ -39,8 +40,8 @@ pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
 }
 
 /// Hardly any block was read physically, and much was written: what is said of the reads is not what matters.
-fn written(record: &Record, figures: &Figures, blocks: u64, bytes: u64, writes: &str) -> Verdict {
-    let reads = match (counter(record, Counter::LogicalReads), figures.load.hit_percent) {
+fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writes: &str) -> Verdict {
+    let reads = match (counter(record, Counter::LogicalReads), figure::HIT_PERCENT.of(figures)) {
         (Some(visits), Some(hits)) => {
             format!("of {} block visits {} % hit the buffer cache", count(visits), percent(hits))
         }
@@ -56,9 +57,9 @@ fn written(record: &Record, figures: &Figures, blocks: u64, bytes: u64, writes: 
     Verdict::new(Question::Physical, answer, sentence).with_detail(format!("Of the reads: {}", few.sentence))
 }
 
-fn cached(record: &Record, figures: &Figures, blocks: u64) -> Verdict {
+fn cached(record: &Record, figures: &Figures<'_>, blocks: u64) -> Verdict {
     let good = |sentence: String| Verdict::new(Question::Physical, Answer::Good, sentence);
-    match (counter(record, Counter::LogicalReads), figures.load.hit_percent) {
+    match (counter(record, Counter::LogicalReads), figure::HIT_PERCENT.of(figures)) {
         (Some(0), _) => Verdict::unknown(Question::Physical, "Nothing to judge: no block was read."),
         (Some(visits), Some(hits)) => good(format!(
             "These were cached reads: {} % of {} block visits hit the buffer cache.",
@@ -74,7 +75,7 @@ fn cached(record: &Record, figures: &Figures, blocks: u64) -> Verdict {
 }
 
 /// What every witness has to say of the reads.
-fn delivered(record: &Record, figures: &Figures, blocks: u64, bytes: u64) -> Verdict {
+fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) -> Verdict {
     let unknown = |why: String| Verdict::unknown(Question::Physical, why);
     let witnesses = Witness::all(record);
     if witnesses.is_empty() {
@@ -136,7 +137,7 @@ fn excess(witness: &Witness, share: f64) -> Verdict {
 }
 
 /// Less was read than was asked for. `own` says whether the kernel's count for this process is complete.
-fn short(record: &Record, figures: &Figures, blocks: u64, found: (&Witness, f64), own: bool) -> Verdict {
+fn short(record: &Record, figures: &Figures<'_>, blocks: u64, found: (&Witness, f64), own: bool) -> Verdict {
     let (witness, share) = found;
     let answer = if share < MOSTLY_CACHED { Answer::Bad } else { Answer::Doubt };
     let sentence = missing(record, figures, found, own);
@@ -148,7 +149,7 @@ fn short(record: &Record, figures: &Figures, blocks: u64, found: (&Witness, f64)
     ))
 }
 
-fn missing(record: &Record, figures: &Figures, (witness, share): (&Witness, f64), own: bool) -> String {
+fn missing(record: &Record, figures: &Figures<'_>, (witness, share): (&Witness, f64), own: bool) -> String {
     let (name, cached) = (witness.name(), percent(100.0 * (1.0 - share)));
     let direct = record.server.direct_io == Some(true);
     match witness.place {
@@ -169,7 +170,7 @@ fn missing(record: &Record, figures: &Figures, (witness, share): (&Witness, f64)
         ),
         Place::Device => format!(
             "No: your OS page cache served {cached} % of these reads; the device did only {} reads/s.",
-            or_absent(figures.device.reads_per_s, |reads| fixed(reads, 0))
+            or_absent(figure::DEVICE_READS_PER_S.of(figures), |reads| fixed(reads, 0))
         ),
         Place::Process => format!(
             "No: your OS page cache served {cached} % of these reads, by the kernel's own count for this process."

@@ -1,11 +1,10 @@
 //! Steady? Was the load even over the window, and alone on host and device?
 
-use slob_record::Record;
 use slob_stats::{RobustTrend, STEADY_VARIATION, Steadiness, TREND_PERCENT, WILD_VARIATION};
 
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::ratio;
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{count, fixed, or_absent, percent, plural, signed_percent};
 use crate::window::{Rate, operation_rates};
 
@@ -24,8 +23,9 @@ const FOREIGN_READ_PERCENT: f64 = 5.0;
 /// Below this rate others' reads do no harm, however little this run reads.
 const FOREIGN_READ_MB_PER_S: f64 = 1.0;
 
-pub(super) fn judge(record: &Record, figures: &Figures) -> Verdict {
-    if figures.window_s.is_none() {
+pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+    let record = figures.record;
+    if !figures.is_measured() {
         return Verdict::unknown(Question::Steady, NO_WINDOW);
     }
     let rates = operation_rates(record);
@@ -121,8 +121,8 @@ fn variation(steadiness: &Steadiness) -> Option<Finding> {
     Some(Finding::new(answer, format!("No: operations/s vary by {share} % from interval to interval.")))
 }
 
-fn foreign_cpu(figures: &Figures) -> Option<Finding> {
-    let foreign = figures.cpu.foreign_cpu_percent.filter(|share| *share >= FOREIGN_CPU_PERCENT)?;
+fn foreign_cpu(figures: &Figures<'_>) -> Option<Finding> {
+    let foreign = figure::FOREIGN_CPU_PERCENT.of(figures).filter(|share| *share >= FOREIGN_CPU_PERCENT)?;
     let share = percent(foreign);
     let sentence = format!(
         "Not alone: other programs and the kernel's own threads used {share} % of the host's CPU time."
@@ -130,9 +130,9 @@ fn foreign_cpu(figures: &Figures) -> Option<Finding> {
     Some(Finding::new(Answer::Doubt, sentence))
 }
 
-fn foreign_reads(figures: &Figures) -> Option<Finding> {
-    let foreign = figures.device.foreign_read_mb_per_s.filter(|mb| *mb >= FOREIGN_READ_MB_PER_S)?;
-    let all = figures.device.read_mb_per_s?;
+fn foreign_reads(figures: &Figures<'_>) -> Option<Finding> {
+    let foreign = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_MB_PER_S)?;
+    let all = figure::DEVICE_READ_MB_PER_S.of(figures)?;
     let share = ratio(100.0 * foreign, all).filter(|share| *share >= FOREIGN_READ_PERCENT)?;
     Some(Finding::new(
         Answer::Doubt,
@@ -144,9 +144,9 @@ fn foreign_reads(figures: &Figures) -> Option<Finding> {
     ))
 }
 
-fn others_unknown(figures: &Figures) -> Option<String> {
-    let cpu = figures.cpu.foreign_cpu_percent.is_none().then_some("CPU use");
-    let reads = figures.device.foreign_read_mb_per_s.is_none().then_some("device reads");
+fn others_unknown(figures: &Figures<'_>) -> Option<String> {
+    let cpu = figure::FOREIGN_CPU_PERCENT.of(figures).is_none().then_some("CPU use");
+    let reads = figure::FOREIGN_READ_MB_PER_S.of(figures).is_none().then_some("device reads");
     let unknown: Vec<&str> = cpu.into_iter().chain(reads).collect();
     (!unknown.is_empty()).then(|| format!("Other programs' {} could not be told.", unknown.join(" and ")))
 }

@@ -140,9 +140,13 @@ impl Settings {
         self.value(key).and_then(T::from_value)
     }
 
-    /// The block size in bytes.
+    /// The size of the server's blocks in bytes, if somebody said what it is to be.
+    pub(crate) fn block_sz(&self) -> Option<u32> {
+        self.optional::<&'static str>("BLOCK_SZ").and_then(|text| text.parse().ok())
+    }
+
+    /// The block size that sizes are divided by, in bytes, as long as no server was asked.
     pub(crate) fn block_bytes(&self) -> u32 {
-        let text: Option<&'static str> = self.optional("BLOCK_SZ");
-        text.and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_BLOCK_BYTES)
+        self.block_sz().unwrap_or(DEFAULT_BLOCK_BYTES)
     }
 }

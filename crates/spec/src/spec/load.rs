@@ -8,6 +8,7 @@ use super::{Checked, access};
 use crate::error::SpecErrors;
 use crate::options::EngineOptions;
 use crate::settings::Settings;
+use crate::table::DEFAULT_BLOCK_BYTES;
 use crate::types::{Size, Target};
 
 /// The data to load, and where. Made by [`LoadSpec::from_settings`] only.
@@ -30,8 +31,8 @@ pub struct LoadSpec {
     pub obfuscate: bool,
     /// The server's tablespace.
     pub tablespace: Option<String>,
-    /// The block size that sizes are divided by, in bytes.
-    pub block_bytes: u32,
+    /// The size of the server's blocks in bytes, if somebody said what it is to be.
+    pub block_sz: Option<u32>,
     /// The engines' own options.
     pub options: EngineOptions,
 }
@@ -52,7 +53,7 @@ impl LoadSpec {
             seed: seed(settings)?,
             obfuscate: settings.required("OBFUSCATE_COLUMNS")?,
             tablespace: settings.optional("TABLESPACE"),
-            block_bytes: settings.block_bytes(),
+            block_sz: settings.block_sz(),
             options: EngineOptions::from_settings(settings),
         };
         access::check_services(settings, &mut errors);
@@ -60,10 +61,16 @@ impl LoadSpec {
         Ok(Checked { spec, warnings: Vec::new() })
     }
 
+    /// The block size that sizes are divided by, in bytes, as long as no server was asked.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+
     /// Blocks of each schema's main table.
     #[must_use]
     pub fn scale_blocks(&self) -> u64 {
-        self.scale.blocks(self.block_bytes)
+        self.scale.blocks(self.block_bytes())
     }
 }
 

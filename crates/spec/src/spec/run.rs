@@ -12,6 +12,7 @@ use super::{Checked, access, load};
 use crate::error::{SpecError, SpecErrors};
 use crate::options::EngineOptions;
 use crate::settings::Settings;
+use crate::table::DEFAULT_BLOCK_BYTES;
 use crate::types::{
     HotSpot, Length, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, Target,
     ThinkTime, UntilSteady, WorkUnit, seconds,
@@ -72,8 +73,8 @@ pub struct RunSpec {
     pub keep_operations: bool,
     /// Whether the host's counters are sampled.
     pub host_counters: bool,
-    /// The block size that sizes are divided by, in bytes.
-    pub block_bytes: u32,
+    /// The size of the server's blocks in bytes, if somebody said what it is to be.
+    pub block_sz: Option<u32>,
     /// Which of the server's own reports accompanies the run; `None` unless somebody asked for one, whatever the default
     /// says: taking it costs the server work, and may need a licence.
     pub statistics_type: Option<StatisticsType>,
@@ -117,7 +118,7 @@ impl RunSpec {
             results_dir: settings.required("RESULTS_DIR")?,
             keep_operations: settings.required("KEEP_OPERATIONS")?,
             host_counters: !skip_host,
-            block_bytes: settings.block_bytes(),
+            block_sz: settings.block_sz(),
             statistics_type: statistics_type(settings),
             options: EngineOptions::from_settings(settings),
         };
@@ -133,10 +134,16 @@ impl RunSpec {
         self.schemas.get().saturating_mul(self.threads_per_schema.get())
     }
 
+    /// The block size that sizes are divided by, in bytes, as long as no server was asked.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+
     /// The active data set of each schema, in blocks.
     #[must_use]
     pub fn scale_blocks(&self) -> u64 {
-        self.scale.blocks(self.block_bytes)
+        self.scale.blocks(self.block_bytes())
     }
 }
 

@@ -38,7 +38,7 @@ fn the_defaults_are_a_run() {
     assert_eq!(warnings, []);
     assert_eq!((spec.update_pct.get(), spec.scan_pct.get()), (10, 0));
     assert_eq!((spec.work_unit.get(), spec.update_work_unit.get()), (64, 64));
-    assert_eq!((spec.scale, spec.scale_blocks(), spec.block_bytes), (Size::Bytes(80 << 20), 10_240, 8192));
+    assert_eq!((spec.scale, spec.scale_blocks(), spec.block_bytes()), (Size::Bytes(80 << 20), 10_240, 8192));
     assert_eq!((spec.length, spec.warmup), (Length::Time(Duration::from_secs(300)), Duration::from_secs(5)));
     assert_eq!((spec.hot_spot, spec.hot_schema_every, spec.think, spec.seed), (None, None, None, None));
     assert_eq!((spec.sessions(), spec.host_counters, spec.external_script), (1, true, None));

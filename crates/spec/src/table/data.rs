@@ -46,10 +46,8 @@ pub(super) static PARAMS: &[Param] = &[
         "BLOCK_SZ",
         Kind::Choice(BLOCK_SIZES),
         Group::Data,
-        "block size in bytes, which sizes are divided by",
+        "block size in bytes, which sizes are divided by; unset, the server's own (8192 where none is asked)",
     )
-    .shipped("8192")
-    .if_deleted("8192")
     .original("an environment variable only")
     .flag("block-sz")
     .bare_environment(),

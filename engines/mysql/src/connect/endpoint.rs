@@ -1,16 +1,18 @@
 //! The places where servers listen.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::EngineError;
+use slob_server::network::{host_and_port, is_loopback};
+use slob_server::port as server_port;
 use slob_spec::Endpoint as Named;
 
 use super::sources::Sources;
 
 /// The server's default port.
 const PORT: u16 = 3306;
+const PORT_SOURCES: &str = "port= in the query, an option file, or MYSQL_TCP_PORT";
 const LOOPBACK: &str = "127.0.0.1";
 
 /// One place where a server listens.
@@ -27,9 +29,7 @@ impl Endpoint {
     pub(super) fn is_local(&self) -> bool {
         match self {
             Self::Socket(_) => true,
-            Self::Network(host, _) => {
-                host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-            }
+            Self::Network(host, _) => is_loopback(host),
         }
     }
 }
@@ -37,8 +37,7 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Network(host, port) if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Network(host, port) => write!(f, "{host}:{port}"),
+            Self::Network(host, port) => f.write_str(&host_and_port(host, *port)),
             Self::Socket(path) => write!(f, "{}", path.display()),
         }
     }
@@ -50,7 +49,7 @@ impl fmt::Display for Endpoint {
 /// # Errors
 /// If a port is not a number.
 pub(super) fn endpoints(named: &[Named], sources: &Sources<'_>) -> Result<Vec<Endpoint>, EngineError> {
-    let port = sources.get("port").map_or(Ok(PORT), |text| read_port(&text))?;
+    let port = sources.get("port").map_or(Ok(PORT), |text| server_port(&text, PORT_SOURCES))?;
     let at = |host: &str, own: Option<u16>| match host.strip_prefix('/') {
         Some(_) => Endpoint::Socket(PathBuf::from(host)),
         None => Endpoint::Network(host.to_owned(), own.unwrap_or(port)),
@@ -64,13 +63,5 @@ pub(super) fn endpoints(named: &[Named], sources: &Sources<'_>) -> Result<Vec<En
         (Some(socket), None | Some("localhost")) => vec![Endpoint::Socket(PathBuf::from(socket))],
         (_, Some(hosts)) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
         (None, None) => vec![at(LOOPBACK, None)],
-    })
-}
-
-fn read_port(text: &str) -> Result<u16, EngineError> {
-    text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(|| {
-        let message = format!("the port '{text}' is not a number from 1 to 65535");
-        EngineError::new(ErrorKind::Usage, "reading the target", message)
-            .with_advice("it comes from port= in the query, an option file, or MYSQL_TCP_PORT")
     })
 }

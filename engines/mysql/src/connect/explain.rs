@@ -3,7 +3,7 @@
 use std::io;
 
 use mysql::{DriverError, Error};
-use slob_engine::{EngineError, ErrorKind, Unanswered};
+use slob_engine::{EngineError, ErrorKind};
 
 /// Translates an error of connecting. `step` names the endpoint and the user; `hint` is what is known about the password.
 pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
@@ -41,13 +41,6 @@ pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> Engine
         other => (ErrorKind::Connection, other.to_string(), "see the server's log"),
     };
     EngineError::new(kind, step, message).with_advice(advice)
-}
-
-/// A server that takes the connection and then says nothing.
-pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
-    EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
-        "the connection was taken, and nothing came after it: see whether the server is stopped or overloaded, and the network",
-    )
 }
 
 const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the host \

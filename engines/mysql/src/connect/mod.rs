@@ -5,7 +5,6 @@
 //! `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients' defaults.
 
 mod endpoint;
-mod environment;
 mod explain;
 mod options_file;
 mod sources;
@@ -16,25 +15,18 @@ use std::time::Duration;
 
 use mysql::consts::CapabilityFlags;
 use mysql::{Conn, DriverError, Error, OptsBuilder};
-use slob_engine::{EngineError, ErrorKind, within};
+use slob_engine::{EngineError, within};
+use slob_server::network::{
+    CONNECT_TIMEOUT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES, LOGIN_TIMEOUT, USER_TIMEOUT,
+    unanswered,
+};
+use slob_server::{Connector as _, Environment, unusable, user};
 use slob_spec::{Secret, Target};
 
 use endpoint::Endpoint;
-use environment::Environment;
-use explain::{explain, unanswered};
+use explain::explain;
 use sources::Sources;
 use tls::Tls;
-
-/// How long to wait for a server to take a connection, unless `connect-timeout` says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may take, beyond that, to let a connection in that it has taken.
-const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
-/// A peer that is gone without a word is noticed after half a minute, whether an answer is awaited from it (keepalive:
-/// 10 + 4 * 5 s) or something that was sent to it is not acknowledged (the user timeout of RFC 5482).
-const KEEPALIVE_IDLE_MS: u32 = 10_000;
-const KEEPALIVE_INTERVAL_S: u32 = 5;
-const KEEPALIVE_PROBES: u32 = 4;
-const USER_TIMEOUT_MS: u32 = 30_000;
 
 /// Makes connections to the servers of a target. Files are read once, when it is made.
 pub(crate) struct Connector {
@@ -59,12 +51,7 @@ impl Connector {
 
     fn from_environment(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
         let sources = Sources::new(target, environment)?;
-        let user = target.user().map(str::to_owned).or_else(|| sources.get("user"));
-        let user = user.or_else(|| environment.account()).ok_or_else(|| {
-            let message = "it names no user, and this account has no name";
-            EngineError::new(ErrorKind::Usage, "reading the target", message)
-                .with_advice("write mysql://USER@host")
-        })?;
+        let user = user(target, || sources.get("user"), environment, "mysql://USER@host")?;
         let password = target.password().cloned().or_else(|| sources.get("password").map(Secret::new));
         let hint = sources.ignored().filter(|_| password.is_none()).map(str::to_owned);
         Ok(Self {
@@ -78,11 +65,50 @@ impl Connector {
         })
     }
 
-    /// Connects to an endpoint; numbers go round, so that the number of a session will do.
-    ///
-    /// # Errors
-    /// If the name is unknown, nothing answers in time, or the server refuses.
-    pub(crate) fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
+    fn options(&self, place: &Endpoint) -> OptsBuilder {
+        let options = OptsBuilder::new()
+            .user(Some(&self.user))
+            .pass(self.password.as_ref().map(Secret::expose))
+            .db_name(self.database.as_deref())
+            .prefer_socket(false)
+            // An UPDATE that is repeated finds its rows again, and changes none of them: it counts all the same.
+            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
+            .tcp_connect_timeout(Some(self.timeout))
+            .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE.as_millis() as u32))
+            .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL.as_secs() as u32))
+            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
+            .tcp_user_timeout_ms(Some(USER_TIMEOUT.as_millis() as u32));
+        match place {
+            Endpoint::Network(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port),
+            Endpoint::Socket(path) => options.socket(path.to_str()),
+        }
+    }
+
+    fn place(&self, endpoint: usize) -> &Endpoint {
+        &self.endpoints[endpoint % self.endpoints.len()]
+    }
+
+    fn step(&self, place: &Endpoint) -> String {
+        format!("connecting to {place} as '{}'", self.user)
+    }
+}
+
+impl slob_server::Connector for Connector {
+    type Connection = Conn;
+
+    fn endpoints(&self) -> usize {
+        self.endpoints.len()
+    }
+
+    fn endpoint(&self, endpoint: usize) -> String {
+        self.place(endpoint).to_string()
+    }
+
+    fn is_local(&self, endpoint: usize) -> bool {
+        self.place(endpoint).is_local()
+    }
+
+    fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
         let place = self.place(endpoint);
         let options = self.options(place);
         let (encrypted, may_be_plain) =
@@ -95,52 +121,9 @@ impl Connector {
             .map_err(|error| explain(self.step(place), &error, self.hint.as_deref()))
     }
 
-    fn options(&self, place: &Endpoint) -> OptsBuilder {
-        let options = OptsBuilder::new()
-            .user(Some(&self.user))
-            .pass(self.password.as_ref().map(Secret::expose))
-            .db_name(self.database.as_deref())
-            .prefer_socket(false)
-            // An UPDATE that is repeated finds its rows again, and changes none of them: it counts all the same.
-            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
-            .tcp_connect_timeout(Some(self.timeout))
-            .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
-            .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_S))
-            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
-            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS));
-        match place {
-            Endpoint::Network(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port),
-            Endpoint::Socket(path) => options.socket(path.to_str()),
-        }
-    }
-
-    /// Where that is: `host:port`, or the path of the unix socket.
-    pub(crate) fn endpoint(&self, endpoint: usize) -> String {
-        self.place(endpoint).to_string()
-    }
-
-    /// How many endpoints there are, at least one.
-    pub(crate) fn endpoints(&self) -> usize {
-        self.endpoints.len()
-    }
-
-    /// The names of all endpoints, in order.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.endpoints.iter().map(ToString::to_string).collect()
-    }
-
-    /// Whether an endpoint is reached without a network: a unix socket, a loopback address, or `localhost`. The server behind it
-    /// need not be here.
-    pub(crate) fn is_local(&self, endpoint: usize) -> bool {
-        self.place(endpoint).is_local()
-    }
-
-    fn place(&self, endpoint: usize) -> &Endpoint {
-        &self.endpoints[endpoint % self.endpoints.len()]
-    }
-
-    fn step(&self, place: &Endpoint) -> String {
-        format!("connecting to {place} as '{}'", self.user)
+    /// A server may have ended one that lay idle, which only asking tells.
+    fn is_sound(conn: &mut Conn) -> bool {
+        conn.ping().is_ok()
     }
 }
 
@@ -157,8 +140,7 @@ impl fmt::Debug for Connector {
 fn connect_timeout(sources: &Sources<'_>) -> Result<Duration, EngineError> {
     let Some(text) = sources.get("connect-timeout") else { return Ok(CONNECT_TIMEOUT) };
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(|| {
-        let message = format!("connect-timeout={text} is not a number of seconds");
-        EngineError::new(ErrorKind::Usage, "reading the target", message)
+        unusable(format!("connect-timeout={text} is not a number of seconds"))
             .with_advice("write it in whole seconds, at least 1")
     })
 }
@@ -166,6 +148,7 @@ fn connect_timeout(sources: &Sources<'_>) -> Result<Duration, EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::ErrorKind;
 
     fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, EngineError> {
         let look =

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::EngineError;
+use slob_server::{Environment, Keywords};
 use slob_spec::Target;
 
-use super::environment::Environment;
 use super::options_file::{self, Found};
 
 /// The parameters that a target's query or an option file may hold, and their variables. Names as in the clients of the
 /// servers.
-const KEYWORDS: &[(&str, Option<&str>)] = &[
+const KEYWORDS: Keywords = Keywords(&[
     ("connect-timeout", None),
     ("defaults-file", None),
     ("host", Some("MYSQL_HOST")),
@@ -23,7 +23,7 @@ const KEYWORDS: &[(&str, Option<&str>)] = &[
     ("ssl-key", None),
     ("ssl-mode", None),
     ("user", None),
-];
+]);
 /// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 
@@ -42,9 +42,7 @@ impl<'a> Sources<'a> {
     /// # Errors
     /// If the query has a parameter that is not known, or a named file can't be read.
     pub(super) fn new(target: &'a Target, environment: &'a Environment<'a>) -> Result<Self, EngineError> {
-        for (name, _) in target.query() {
-            check(name)?;
-        }
+        KEYWORDS.check(target, spelt)?;
         let (mut files, mut ignored) = (BTreeMap::new(), None);
         let mut take = |found: Found| {
             files.extend(found.options);
@@ -71,27 +69,18 @@ impl<'a> Sources<'a> {
     pub(super) fn get(&self, keyword: &str) -> Option<String> {
         let query = self.query(keyword).map(str::to_owned);
         let file = || self.files.get(keyword).cloned();
-        query.or_else(file).or_else(|| self.variable(keyword)).filter(|value| !value.is_empty())
+        let variable = || KEYWORDS.variable(keyword, self.environment);
+        query.or_else(file).or_else(variable).filter(|value| !value.is_empty())
     }
 
-    /// The value in the target's query. Underscores are as good as hyphens, as in option files.
+    /// The value in the target's query.
     pub(super) fn query(&self, keyword: &str) -> Option<&str> {
         let query = self.target.query().iter().rev();
-        query.into_iter().find(|(name, _)| name.replace('_', "-") == keyword).map(|(_, value)| value.as_str())
-    }
-
-    fn variable(&self, keyword: &str) -> Option<String> {
-        let (_, variable) = KEYWORDS.iter().find(|(name, _)| *name == keyword)?;
-        self.environment.variable((*variable)?)
+        query.into_iter().find(|(name, _)| spelt(name) == keyword).map(|(_, value)| value.as_str())
     }
 }
 
-fn check(name: &str) -> Result<(), EngineError> {
-    if KEYWORDS.iter().any(|(known, _)| *known == name.replace('_', "-")) {
-        return Ok(());
-    }
-    let known: Vec<_> = KEYWORDS.iter().map(|(known, _)| *known).collect();
-    let message = format!("'{name}' in its query is not a parameter of a connection");
-    Err(EngineError::new(ErrorKind::Usage, "reading the target", message)
-        .with_advice(format!("known are {}", known.join(", "))))
+/// Underscores are as good as hyphens, as in option files.
+fn spelt(name: &str) -> String {
+    name.replace('_', "-")
 }

@@ -14,7 +14,8 @@
 use std::path::PathBuf;
 
 use mysql::{ClientIdentity, SslOpts};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::EngineError;
+use slob_server::unusable;
 
 use super::endpoint::Endpoint;
 use super::sources::Sources;
@@ -104,7 +105,7 @@ fn existing(path: &str) -> Result<PathBuf, EngineError> {
 }
 
 fn usage(message: String) -> EngineError {
-    EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+    unusable(message).with_advice(
         "ssl-mode is disabled, preferred, required, verify_ca or verify_identity; ssl-ca, ssl-cert and ssl-key name PEM files",
     )
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use slob_engine::{OpOutcome, Outcome, ServerClock};
+use slob_engine::{OpOutcome, Outcome};
 use slob_method::Op;
+use slob_server::ServerClock;
 
 /// Puts what a procedure answered into `outcome`: for each operation its end in microseconds since the start, the rows,
 /// and, if it pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. `begun_ns` is when

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mysql::prelude::Queryable;
-use slob_engine::Interrupt;
+use slob_server::{Connector as _, Interrupt};
 
 use crate::connect::Connector;
 

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use slob_engine::{EngineError, SessionPlan};
 use slob_method::{Action, Op};
+use slob_server::classify;
 
 use crate::procedure::{OP_BYTES, SELECT_BYTES};
-use crate::statement::classify;
 
 /// Which procedure can execute some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,61 +1,44 @@
 //! The loop in the server: a batch is one CALL, or a few.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SessionPlan};
 use slob_method::{Batch, Op};
+use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
+use slob_server::{Work, nanoseconds, time_left, whole_microseconds};
 
 use super::answers::decode;
-use super::interrupt::KillQuery;
 use super::packed::{Form, form, pack};
-use crate::engine::Inner;
 use crate::error::failed;
 use crate::procedure::{self, BATCH, SELECTS};
 
 /// Operations of one call: bounds how long a plan and an answer grow, which every look into them copies.
 const CALL_OPS: usize = 2048;
 
-/// A session whose batches run in the server.
-pub(super) struct ServerSession {
+/// Has the server execute batches.
+pub(super) struct ServerLoop {
     conn: Conn,
-    endpoint: usize,
     batch: Statement,
     selects: Statement,
     plan: SessionPlan,
     step: String,
-    canceller: Canceller,
 }
 
-impl ServerSession {
-    /// Prepares the calls, and has the procedures compiled before the clock of the run ticks.
+impl ServerLoop {
+    /// Prepares the calls, and has the procedures compiled before the clock of the run ticks. `name` is the session's.
     ///
     /// # Errors
-    /// If a procedure is missing, or writes other texts than the plan's.
-    pub(super) fn open(
-        inner: &Inner,
-        mut conn: Conn,
-        plan: &SessionPlan,
-        step: String,
-    ) -> Result<Self, EngineError> {
-        if inner.update_text(plan.home).is_some_and(|text| text != *plan.update_text) {
-            let message = "its procedure writes other texts than the run is to write";
-            return Err(EngineError::new(ErrorKind::Usage, step, message));
-        }
-        let mut prepare = |name| {
-            conn.prep(procedure::call(plan.home, name)).map_err(|error| {
-                failed(step.as_str(), &error)
-                    .with_advice("drop the schema and load it again, or set LOOP=client")
-            })
+    /// If a procedure is missing.
+    pub(super) fn open(mut conn: Conn, plan: &SessionPlan, name: &str) -> Result<Self, EngineError> {
+        let mut prepare = |procedure| {
+            conn.prep(procedure::call(plan.home, procedure))
+                .map_err(|error| failed(name, &error).with_advice(NO_PROCEDURE))
         };
         let (batch, selects) = (prepare(BATCH)?, prepare(SELECTS)?);
-        let endpoint = plan.endpoint(inner.connector.endpoints());
-        let (connection, connector) = (conn.connection_id(), Arc::clone(&inner.connector));
-        let canceller = Canceller::new(KillQuery { connection, endpoint, connector });
-        let step = format!("{step}, executing a batch");
-        let mut session = Self { conn, endpoint, batch, selects, plan: plan.clone(), step, canceller };
+        let step = format!("{name}, executing a batch");
+        let mut session = Self { conn, batch, selects, plan: plan.clone(), step };
         for form in [Form::Any, Form::Selects(1)] {
             session.call(&[], form, None, |_| 0)?;
         }
@@ -93,21 +76,23 @@ impl ServerSession {
         }
         Ok((answer, error))
     }
+}
 
+impl Work for ServerLoop {
+    /// What was done before an error is in `outcome`, unless the connection broke or the call was killed: then only
+    /// what earlier calls of the batch did is.
     fn work(
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
+        _: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         let begun = Instant::now();
         let is_open = batch.dues_ns().is_some();
         for (number, ops) in batch.ops().chunks(CALL_OPS).enumerate() {
             let start = Instant::now();
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(start));
-            if left.is_some_and(|left| left.is_zero()) {
-                return Ok(());
-            }
+            let Some(left) = time_left(deadline, start) else { return Ok(()) };
             let run_us = left.map(|left| u64::try_from(left.as_micros()).unwrap_or(i64::MAX.cast_unsigned()));
             let form = if is_open { Form::Open } else { form(ops, &self.plan) };
             let due_us = |index| due_us(batch, number * CALL_OPS + index, start - begun);
@@ -117,7 +102,7 @@ impl ServerSession {
                 let message =
                     format!("{} operations went there, and {} bytes came back", ops.len(), answer.len());
                 return Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message)
-                    .with_advice("the procedure is not ours: drop the schema and load it again"));
+                    .with_advice(FOREIGN_PROCEDURE));
             }
             if let Some(error) = error {
                 return Err(error);
@@ -133,33 +118,5 @@ impl ServerSession {
 /// When an operation is due after the call that brings it, in microseconds, rounded up; `later` is how long after the
 /// batch was handed over that call begins.
 fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
-    let wait = batch.not_before(index).unwrap_or_default().saturating_sub(later);
-    u64::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX)
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl Session for ServerSession {
-    /// What was done before an error is in `outcome`, unless the connection broke or the call was killed: then only
-    /// what earlier calls of the batch did is.
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
-        outcome.clear();
-        let canceller = self.canceller.clone();
-        canceller.guard(|| self.work(batch, deadline, outcome))
-    }
-
-    fn endpoint(&self) -> usize {
-        self.endpoint
-    }
-
-    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
-        Some(Arc::new(self.canceller.clone()))
-    }
+    whole_microseconds(batch.not_before(index).unwrap_or_default().saturating_sub(later))
 }

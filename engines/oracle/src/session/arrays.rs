@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use slob_engine::{EngineError, SessionPlan};
 use slob_method::{Action, Op};
+use slob_server::classify;
 
 use crate::client::Arrays;
-use crate::statement::classify;
 
 /// The arrays for some operations. `left` is how long they may begin; with `paused` their pauses go too.
 ///
@@ -24,7 +24,7 @@ pub(super) fn fill(
     };
     for op in ops {
         let (kind, hot) = classify(op, plan)?;
-        arrays.kinds.push(kind.number(hot));
+        arrays.kinds.push(kind.number(hot).into());
         let (first, end) = match op.action {
             Action::Select(range) | Action::Update(range, _) => (range.first, range.end()),
             Action::Scan => (0, 0),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use slob_engine::{OpOutcome, Outcome, ServerClock};
+use slob_engine::{OpOutcome, Outcome};
+use slob_server::{ServerClock, nanoseconds};
 
 use crate::client::Answer;
 
@@ -38,10 +39,6 @@ pub(super) fn decode(
 /// As nanoseconds; a moment before the start is the start.
 fn microseconds(us: i64) -> u64 {
     u64::try_from(us).unwrap_or(0).saturating_mul(1000)
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

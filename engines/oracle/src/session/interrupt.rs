@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use slob_engine::Interrupt;
+use slob_server::Interrupt;
 
 use crate::client::Break;
 

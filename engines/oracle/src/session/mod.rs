@@ -4,11 +4,12 @@ mod arrays;
 mod decode;
 mod interrupt;
 
-use std::sync::Arc;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, SchemaState, Session, SessionPlan};
+use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SchemaState, Session, SessionPlan};
 use slob_method::{Batch, SchemaNo};
+use slob_server::{Cancellable, Work, time_left};
 
 use self::arrays::fill;
 use self::decode::decode;
@@ -17,7 +18,7 @@ use crate::access::Access;
 use crate::batch::block;
 use crate::catalog;
 use crate::client::{Client, Fault};
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::error::failed;
 
 /// Operations of one call; an array holds 32,767 elements, and an answer has three for each operation.
@@ -41,66 +42,65 @@ pub(crate) fn settings(user: &str) -> Vec<String> {
 ///
 /// # Errors
 /// If a schema that it needs is not loaded, or the server refuses another connection.
-pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
-    let endpoints = inner.connector.endpoints();
+pub(crate) fn open(database: &Database, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    let Database { connector, complete, .. } = database;
+    let endpoints = connector.endpoints();
     let endpoint = plan.endpoint(endpoints.len());
     let place = Access::shown(endpoints.get(endpoint).map_or("", String::as_str));
     let step = format!("opening session {} on {place}", plan.number);
-    inner.require_complete(plan.home, &step)?;
-    if plan.hot_schema {
-        inner.require_complete(SchemaNo::FIRST, &step)?;
-    }
-    let mut client = inner.connector.connect_session(plan.home, endpoint)?;
-    let user = inner.connector.prefix.user(plan.home);
+    complete.require(
+        plan,
+        &step,
+        |schema| connector.prefix.user(schema),
+        |schema| look(database, schema, &step),
+    )?;
+    let mut client = connector.connect_session(plan.home, endpoint)?;
+    let user = connector.prefix.user(plan.home);
     for sql in settings(&user) {
         client.execute(&sql, &[]).map_err(|fault| failed(step.as_str(), &fault))?;
     }
-    let prefix = &inner.connector.prefix;
-    let canceller = Canceller::new(BreakCall(client.breaker()));
-    let mut session = OracleSession {
-        plain: block(plan, prefix, None),
-        pausing: block(plan, prefix, Some(inner.version.sleep())),
+    let interrupt = BreakCall(client.breaker());
+    let mut work = Blocks {
+        plain: block(plan, &connector.prefix, None),
+        pausing: block(plan, &connector.prefix, Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
         plan: plan.clone(),
         client,
-        endpoint,
-        canceller,
     };
     // Has the block compiled before the clock of the run ticks.
-    session.call(&Batch::default(), 0..0, None, false, &mut Outcome::new())?;
-    Ok(Box::new(session))
+    work.call(Instant::now(), &Batch::default(), 0..0, None, false, &mut Outcome::new())?;
+    Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 
-struct OracleSession {
+/// All schemas at once: a run has as many as sessions. Of one that is not complete, what is known of it alone.
+fn look(database: &Database, schema: SchemaNo, step: &str) -> Result<Vec<SchemaState>, EngineError> {
+    let Database { connector, .. } = database;
+    let mut states = database.look(|client| catalog::schemas(client, connector))?;
+    if !states.iter().any(|state| state.schema == schema && state.state.layout().is_some()) {
+        states.retain(|state| state.schema != schema);
+        states.push(database.look(|client| catalog::schema(client, connector, schema, step))?.state);
+    }
+    Ok(states)
+}
+
+/// Has the server execute batches, each as a block.
+struct Blocks {
     client: Box<dyn Client>,
-    endpoint: usize,
     plan: SessionPlan,
     /// The block, without and with pauses: what pauses must be granted before release 18, so who needs none is not
     /// asked for it.
     plain: String,
     pausing: String,
     step: String,
-    canceller: Canceller,
 }
 
-impl OracleSession {
-    /// Carries out some operations of a batch in one call, and returns how many were done.
+impl Blocks {
+    /// Carries out some operations of a batch, which was handed over at `begun`, in one call, and returns how many were done.
     fn call(
-        &mut self,
-        batch: &Batch,
-        ops: std::ops::Range<usize>,
-        left: Option<Duration>,
-        paused: bool,
-        outcome: &mut Outcome,
-    ) -> Result<usize, EngineError> {
-        self.call_from(Instant::now(), batch, ops, left, paused, outcome)
-    }
-
-    fn call_from(
         &mut self,
         begun: Instant,
         batch: &Batch,
-        ops: std::ops::Range<usize>,
+        ops: Range<usize>,
         left: Option<Duration>,
         paused: bool,
         outcome: &mut Outcome,
@@ -139,7 +139,7 @@ impl OracleSession {
     }
 
     /// In a closed loop, as many operations in each call as fit.
-    fn work(
+    fn work_on(
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
@@ -150,9 +150,9 @@ impl OracleSession {
         let paused = batch.ops().iter().any(|op| op.pause_us > 0);
         let mut first = 0;
         while first < count {
-            let Some(left) = left(deadline) else { return Ok(()) };
+            let Some(left) = time_left(deadline, Instant::now()) else { return Ok(()) };
             let end = count.min(first + CALL_OPS);
-            if self.call_from(begun, batch, first..end, left, paused, outcome)? < end - first {
+            if self.call(begun, batch, first..end, left, paused, outcome)? < end - first {
                 return Ok(());
             }
             first = end;
@@ -166,22 +166,22 @@ impl OracleSession {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
+        alarm: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         let begun = Instant::now();
         let count = batch.ops().len();
         let due = |index: usize| batch.not_before(index).unwrap_or_default();
-        let canceller = self.canceller.clone();
         let mut first = 0;
         while first < count {
-            canceller.alarm().sleep(due(first).saturating_sub(begun.elapsed()), deadline)?;
-            let Some(left) = left(deadline) else { return Ok(()) };
+            alarm.sleep(due(first).saturating_sub(begun.elapsed()), deadline)?;
+            let Some(left) = time_left(deadline, Instant::now()) else { return Ok(()) };
             let now = begun.elapsed();
             let mut end = first + 1;
             while end < count.min(first + CALL_OPS) && due(end) <= now {
                 end += 1;
             }
-            if self.call_from(begun, batch, first..end, left, false, outcome)? < end - first {
+            if self.call(begun, batch, first..end, left, false, outcome)? < end - first {
                 return Ok(());
             }
             first = end;
@@ -190,59 +190,19 @@ impl OracleSession {
     }
 }
 
-/// What is left until a deadline: nothing if it is over, and without a deadline no limit.
-#[allow(clippy::option_option)]
-fn left(deadline: Option<Instant>) -> Option<Option<Duration>> {
-    let Some(deadline) = deadline else { return Some(None) };
-    let left = deadline.saturating_duration_since(Instant::now());
-    (!left.is_zero()).then_some(Some(left))
-}
-
-impl Session for OracleSession {
+impl Work for Blocks {
     /// What was done before an error is in `outcome`, unless the connection broke: then only what earlier calls of the
     /// batch did is.
-    fn execute(
+    fn work(
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
+        alarm: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
-        outcome.clear();
-        let canceller = self.canceller.clone();
-        canceller.guard(|| match batch.dues_ns() {
-            Some(_) => self.work_when_due(batch, deadline, outcome),
-            None => self.work(batch, deadline, outcome),
-        })
-    }
-
-    fn endpoint(&self) -> usize {
-        self.endpoint
-    }
-
-    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
-        Some(Arc::new(self.canceller.clone()))
-    }
-}
-
-impl Inner {
-    /// Looks, once for each schema, whether it is loaded.
-    fn require_complete(&self, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
-        let mut complete = self.complete.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if complete.contains(&schema) {
-            return Ok(());
+        match batch.dues_ns() {
+            Some(_) => self.work_when_due(batch, deadline, alarm, outcome),
+            None => self.work_on(batch, deadline, outcome),
         }
-        // All at once: a run has as many schemas as sessions.
-        let states = self.look(|client| catalog::schemas(client, &self.connector))?;
-        let is_complete = |state: &&SchemaState| state.state.layout().is_some();
-        complete.extend(states.iter().filter(is_complete).map(|state| state.schema));
-        if complete.contains(&schema) {
-            return Ok(());
-        }
-        let known = self.look(|client| catalog::schema(client, &self.connector, schema, step))?;
-        if let Some(lack) = known.state.state.lack(self.connector.prefix.user(schema)) {
-            return Err(lack.into_error(step));
-        }
-        complete.insert(schema);
-        Ok(())
     }
 }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::network::{host_and_port, is_loopback};
+use slob_server::{port, unusable};
 use slob_spec::Endpoint as Named;
 
 use super::sources::Sources;
 
 /// The server's default port.
 const PORT: u16 = 5432;
+const PORT_SOURCES: &str = "port= in the query, the service file, or PGPORT";
 /// Where packages of distributions put the unix socket, and where a server built from source does.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
@@ -44,9 +47,7 @@ impl Endpoint {
     pub(super) fn is_local(&self) -> bool {
         match &self.place {
             Place::Socket(_) => true,
-            Place::Network(host) => {
-                host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-            }
+            Place::Network(host) => is_loopback(host),
         }
     }
 
@@ -85,8 +86,7 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Network(host) if host.contains(':') => write!(f, "[{host}]:{}", self.port),
-            Place::Network(host) => write!(f, "{host}:{}", self.port),
+            Place::Network(host) => f.write_str(&host_and_port(host, self.port)),
             Place::Socket(folder) => write!(f, "{}:{}", folder.display(), self.port),
         }
     }
@@ -104,24 +104,17 @@ pub(super) fn endpoints(named: &[Named], sources: &Sources<'_>) -> Result<Vec<En
         _ => named.iter().map(|end| (end.host.clone(), end.port)).collect(),
     };
     let ports = match sources.get("port") {
-        Some(text) => text.split(',').map(read_port).collect::<Result<_, _>>()?,
+        Some(text) => text.split(',').map(|text| port(text, PORT_SOURCES)).collect::<Result<_, _>>()?,
         None => vec![PORT],
     };
     if ports.len() != 1 && ports.len() != hosts.len() {
         let message = format!("there are {} ports for {} hosts", ports.len(), hosts.len());
-        return Err(EngineError::new(ErrorKind::Usage, "reading the target", message)
-            .with_advice("give one port for all hosts or one for each, in port= or PGPORT"));
+        return Err(
+            unusable(message).with_advice("give one port for all hosts or one for each, in port= or PGPORT")
+        );
     }
     let ports = ports.iter().cycle();
     Ok(hosts.iter().zip(ports).map(|((host, own), port)| Endpoint::new(host, own.unwrap_or(*port))).collect())
-}
-
-fn read_port(text: &str) -> Result<u16, EngineError> {
-    text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(|| {
-        let message = format!("the port '{text}' is not a number from 1 to 65535");
-        EngineError::new(ErrorKind::Usage, "reading the target", message)
-            .with_advice("it comes from port= in the query, the service file, or PGPORT")
-    })
 }
 
 fn default_folder() -> &'static str {

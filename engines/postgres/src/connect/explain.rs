@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::iter;
 
-use slob_engine::{EngineError, ErrorKind, Unanswered};
+use slob_engine::{EngineError, ErrorKind};
 
 /// Translates an error of connecting. `step` names the endpoint, the user and the database; `hint` is what is known
 /// about the password.
@@ -29,13 +29,6 @@ pub(super) fn explain(step: String, error: &postgres::Error, hint: Option<&str>)
         _ => advice.to_owned(),
     };
     EngineError::new(kind, step, db.message()).with_code(format!("SQLSTATE {code}")).with_advice(advice)
-}
-
-/// A server that takes the connection and then says nothing.
-pub(super) fn unanswered(step: String, silence: &Unanswered) -> EngineError {
-    EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
-        "the connection was taken, and nothing came after it: see whether the server is stopped or overloaded, and the network",
-    )
 }
 
 const PASSWORD: &str =

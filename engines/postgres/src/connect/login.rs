@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::EngineError;
+use slob_server::{Environment, user};
 use slob_spec::{Secret, Target};
 
 use super::endpoint::Endpoint;
-use super::environment::Environment;
 use super::passfile::{self, Found};
 use super::sources::Sources;
 
@@ -28,12 +28,7 @@ impl Login {
         sources: &Sources<'_>,
         environment: &Environment<'_>,
     ) -> Result<Self, EngineError> {
-        let user = target.user().map(str::to_owned).or_else(|| sources.get("user"));
-        let user = user.or_else(|| environment.account()).ok_or_else(|| {
-            let message = "it names no user, and this account has no name";
-            EngineError::new(ErrorKind::Usage, "reading the target", message)
-                .with_advice("write postgres://USER@host/database")
-        })?;
+        let user = user(target, || sources.get("user"), environment, "postgres://USER@host/database")?;
         let database = target.database().map(str::to_owned).or_else(|| sources.get("dbname"));
         let database = database.unwrap_or_else(|| user.clone());
         let password = target.password().cloned().or_else(|| sources.get("password").map(Secret::new));

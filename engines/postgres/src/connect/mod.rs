@@ -6,7 +6,6 @@
 //! is ignored: sessions are found by the name that this engine gives them.
 
 mod endpoint;
-mod environment;
 mod explain;
 mod login;
 mod passfile;
@@ -19,30 +18,24 @@ use std::time::Duration;
 
 use postgres::config::SslMode;
 use postgres::{CancelToken, Client, Config, NoTls};
-use slob_engine::{EngineError, ErrorKind, within};
+use slob_engine::{EngineError, within};
+use slob_server::network::{
+    CONNECT_TIMEOUT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES, LOGIN_TIMEOUT, USER_TIMEOUT,
+    unanswered,
+};
+use slob_server::{Connector as _, Environment, unusable};
 use slob_spec::Target;
 
 use endpoint::{Endpoint, Place};
-pub(crate) use environment::Environment;
-use explain::{explain, unanswered};
+use explain::explain;
 use login::Login;
 use sources::Sources;
 use tls::Tls;
 
 /// What sessions are called in `pg_stat_activity`.
 const APPLICATION: &str = "slob";
-/// How long to wait for a server to take a connection, unless `connect_timeout` says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// After that long the system has given up by itself (`tcp_syn_retries` of Linux: 127 s).
 const SYSTEM_TIMEOUT: Duration = Duration::from_secs(150);
-/// How long a server may take, beyond that, to let a connection in that it has taken.
-const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
-/// A peer that is gone without a word is noticed after half a minute, whether an answer is awaited from it (keepalive:
-/// 10 + 4 * 5 s) or something that was sent to it is not acknowledged (the user timeout of RFC 5482).
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-const KEEPALIVE_RETRIES: u32 = 4;
-const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once,
 /// when they are first needed.
@@ -99,11 +92,45 @@ impl Connector {
         Ok(Self { servers, tls, user: login.user, database: login.database })
     }
 
-    /// Connects to an endpoint; numbers go round, so that the number of a session will do.
+    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like those of
+    /// [`Connector::connect`].
     ///
     /// # Errors
-    /// If the name is unknown, nothing answers in time, or the server refuses.
-    pub(crate) fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {
+    /// If the server can't be reached. Whether anything was cancelled is not known.
+    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), EngineError> {
+        let done = match &self.tls {
+            Tls::Off => token.cancel_query(NoTls),
+            Tls::On { connect, .. } => token.cancel_query(connect.clone()),
+        };
+        done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
+    }
+
+    fn server(&self, endpoint: usize) -> &Server {
+        &self.servers[endpoint % self.servers.len()]
+    }
+
+    fn step(&self, endpoint: usize) -> String {
+        let Self { user, database, .. } = self;
+        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(endpoint))
+    }
+}
+
+impl slob_server::Connector for Connector {
+    type Connection = Client;
+
+    fn endpoints(&self) -> usize {
+        self.servers.len()
+    }
+
+    fn endpoint(&self, endpoint: usize) -> String {
+        self.server(endpoint).endpoint.to_string()
+    }
+
+    fn is_local(&self, endpoint: usize) -> bool {
+        self.server(endpoint).endpoint.is_local()
+    }
+
+    fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {
         let server = self.server(endpoint);
         let mut config = server.config.clone();
         config.port(server.endpoint.port);
@@ -143,59 +170,8 @@ impl Connector {
             .map_err(|error| explain(self.step(endpoint), &error, server.hint.as_deref()))
     }
 
-    /// Connects to the first endpoint that can be reached.
-    ///
-    /// # Errors
-    /// That of the first one, if none can; at once if one that can be reached refuses.
-    pub(crate) fn connect_anywhere(&self) -> Result<Client, EngineError> {
-        let first = match self.connect(0) {
-            Err(error) if error.kind() == ErrorKind::Connection => error,
-            other => return other,
-        };
-        let others = (1..self.endpoints()).map(|endpoint| self.connect(endpoint));
-        others.into_iter().find_map(Result::ok).ok_or(first)
-    }
-
-    /// Where that is: `host:port`, or the folder of the unix socket and the port.
-    pub(crate) fn endpoint(&self, endpoint: usize) -> String {
-        self.server(endpoint).endpoint.to_string()
-    }
-
-    /// How many endpoints there are, at least one.
-    pub(crate) fn endpoints(&self) -> usize {
-        self.servers.len()
-    }
-
-    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like those of
-    /// [`Connector::connect`].
-    ///
-    /// # Errors
-    /// If the server can't be reached. Whether anything was cancelled is not known.
-    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), EngineError> {
-        let done = match &self.tls {
-            Tls::Off => token.cancel_query(NoTls),
-            Tls::On { connect, .. } => token.cancel_query(connect.clone()),
-        };
-        done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
-    }
-
-    /// The names of all endpoints, in order.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.servers.iter().map(|server| server.endpoint.to_string()).collect()
-    }
-
-    /// Whether an endpoint is on this machine: a unix socket, a loopback address, or `localhost`.
-    pub(crate) fn is_local(&self, endpoint: usize) -> bool {
-        self.server(endpoint).endpoint.is_local()
-    }
-
-    fn server(&self, endpoint: usize) -> &Server {
-        &self.servers[endpoint % self.servers.len()]
-    }
-
-    fn step(&self, endpoint: usize) -> String {
-        let Self { user, database, .. } = self;
-        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(endpoint))
+    fn is_sound(client: &mut Client) -> bool {
+        !client.is_closed()
     }
 }
 
@@ -215,7 +191,7 @@ fn common_config(login: &Login, sources: &Sources<'_>) -> Result<Config, EngineE
     let mut config = Config::new();
     config.user(&login.user).dbname(&login.database).application_name(APPLICATION);
     config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
-    config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+    config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_PROBES);
     config.tcp_user_timeout(USER_TIMEOUT);
     if let Some(timeout) = connect_timeout(sources)? {
         config.connect_timeout(timeout);
@@ -230,9 +206,7 @@ fn common_config(login: &Login, sources: &Sources<'_>) -> Result<Config, EngineE
 fn connect_timeout(sources: &Sources<'_>) -> Result<Option<Duration>, EngineError> {
     let Some(text) = sources.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
     let seconds: i64 = text.trim().parse().map_err(|_| {
-        let message = format!("connect_timeout={text} is not a number");
-        EngineError::new(ErrorKind::Usage, "reading the target", message)
-            .with_advice("write it in whole seconds")
+        unusable(format!("connect_timeout={text} is not a number")).with_advice("write it in whole seconds")
     })?;
     Ok(u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs))
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use slob_engine::{EngineError, ErrorKind};
-
-use super::environment::Environment;
+use slob_server::Environment;
 
 /// Where Debian and others keep the system's file.
 const SYSTEM_FOLDERS: [&str; 2] = ["/etc/postgresql-common", "/etc"];

@@ -31,11 +31,11 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::{Environment, unusable};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::environment::Environment;
 use super::sources::Sources;
-use verifier::{AnyCertificate, AnyName};
+use verifier::Lenient;
 
 /// How far a server's certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Tls {
         let Some((mode, check)) = mode(sources, own.is_some(), remote)? else { return Ok(Self::Off) };
         let provider = Arc::new(ring::default_provider());
         let verifier: Arc<dyn ServerCertVerifier> = if check == Check::Nothing {
-            Arc::new(AnyCertificate::new(&provider))
+            Arc::new(Lenient::new(&provider, None))
         } else {
             let file = match named.as_deref() {
                 Some("system") => None,
@@ -77,7 +77,10 @@ impl Tls {
                 None => own,
             };
             let webpki = webpki(&roots::read(file.as_deref(), environment)?, &provider)?;
-            if check == Check::Authority { Arc::new(AnyName::new(webpki)) } else { webpki }
+            match check {
+                Check::AuthorityAndName => webpki,
+                Check::Authority | Check::Nothing => Arc::new(Lenient::new(&provider, Some(webpki))),
+            }
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -154,7 +157,7 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> EngineError {
 }
 
 fn usage(message: String) -> EngineError {
-    EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+    unusable(message).with_advice(
         "sslmode is disable, prefer, require, verify-ca or verify-full; sslcert and sslkey go together",
     )
 }

@@ -1,12 +1,8 @@
 //! A batch as the arrays that the procedure takes.
 
-use std::time::Duration;
-
 use slob_engine::{EngineError, SessionPlan};
 use slob_method::{Action, Batch};
-
-use super::classify;
-use crate::procedure::Kind;
+use slob_server::{classify, whole_microseconds};
 
 /// The arrays, in memory that is used again for the next batch.
 #[derive(Debug, Default)]
@@ -37,7 +33,7 @@ impl Arrays {
         self.dues.clear();
         for op in ops {
             let (kind, hot) = classify(op, plan)?;
-            self.kinds.push(kind as i16 + if hot { Kind::HOT } else { 0 });
+            self.kinds.push(kind.number(hot).into());
             let (first, end) = match op.action {
                 Action::Select(range) | Action::Update(range, _) => (range.first, range.end()),
                 Action::Scan => (0, 0),
@@ -54,9 +50,8 @@ impl Arrays {
         if ops.iter().any(|op| op.pause_us > 0) {
             self.pauses.extend(ops.iter().map(|op| i64::from(op.pause_us)));
         }
-        // Rounded up: none may begin too early.
-        let due_us = |wait: Duration| i64::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX);
-        self.dues.extend((0..ops.len()).map_while(|index| batch.not_before(index)).map(due_us));
+        let dues = (0..ops.len()).map_while(|index| batch.not_before(index));
+        self.dues.extend(dues.map(|wait| whole_microseconds(wait).cast_signed()));
         Ok(())
     }
 }

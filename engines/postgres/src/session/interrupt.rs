@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use postgres::CancelToken;
-use slob_engine::Interrupt;
+use slob_server::Interrupt;
 
 use crate::connect::Connector;
 

@@ -4,66 +4,51 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use postgres::{Client, Statement};
-use slob_engine::{Cancel, Canceller, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SessionPlan};
 use slob_method::Batch;
+use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
+use slob_server::{Work, time_left};
 
 use super::arrays::Arrays;
-use super::interrupt::CancelRequest;
 use super::times::{Moment, decode};
 use crate::catalog::get;
-use crate::engine::Inner;
+use crate::database::Database;
 use crate::error::failed;
-use crate::locks;
-use crate::procedure;
+use crate::{locks, procedure};
 
-/// A session whose batches run in the server.
-pub(super) struct ServerSession {
-    inner: Arc<Inner>,
+/// Has the server execute batches.
+pub(super) struct ServerLoop {
+    database: Arc<Database>,
     client: Client,
-    endpoint: usize,
     call: Statement,
     plan: SessionPlan,
     step: String,
     arrays: Arrays,
-    canceller: Canceller,
 }
 
-impl ServerSession {
-    /// Prepares the call, and has the procedure compiled before the clock of the run ticks.
+impl ServerLoop {
+    /// Prepares the call, and has the procedure compiled before the clock of the run ticks. `name` is the session's.
     ///
     /// # Errors
     /// If the procedure is missing, or writes other texts than the plan's.
     pub(super) fn open(
-        inner: &Arc<Inner>,
+        database: &Arc<Database>,
         mut client: Client,
         plan: &SessionPlan,
-        step: String,
+        name: &str,
     ) -> Result<Self, EngineError> {
-        if inner.update_text(plan.home).is_some_and(|text| text != *plan.update_text) {
-            let message = "its procedure writes other texts than the run is to write";
-            return Err(EngineError::new(ErrorKind::Usage, step, message));
-        }
-        let call = client.prepare(&procedure::call(plan.home)).map_err(|error| {
-            failed(step.as_str(), &error).with_advice("drop the schema and load it again, or set LOOP=client")
-        })?;
-        let (token, connector) = (client.cancel_token(), Arc::clone(&inner.connector));
-        let canceller = Canceller::new(CancelRequest { token, connector });
-        let step = format!(
-            "session {} on {}, executing a batch",
-            plan.number,
-            inner.connector.endpoint(plan.endpoint(inner.connector.endpoints()))
-        );
-        let plan = plan.clone();
-        let endpoint = plan.endpoint(inner.connector.endpoints());
+        let step = format!("opening {name}");
+        database.complete.check_update_text(plan, &step)?;
+        let call = client
+            .prepare(&procedure::call(plan.home))
+            .map_err(|error| failed(step, &error).with_advice(NO_PROCEDURE))?;
         let mut session = Self {
-            inner: Arc::clone(inner),
+            database: Arc::clone(database),
             client,
-            endpoint,
             call,
-            plan,
-            step,
+            plan: plan.clone(),
+            step: format!("{name}, executing a batch"),
             arrays: Arrays::default(),
-            canceller,
         };
         session.call(None)?;
         Ok(session)
@@ -74,46 +59,34 @@ impl ServerSession {
         let row = self
             .client
             .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, &run_us])
-            .map_err(|error| locks::named(&self.inner, self.plan.home, failed(self.step.as_str(), &error)))?;
+            .map_err(|error| {
+                let error = failed(self.step.as_str(), &error);
+                locks::named(self.database.links(), self.plan.home, error, locks::patience_of_sessions)
+            })?;
         Ok((get(&row, 0, &self.step)?, get(&row, 1, &self.step)?))
     }
 }
 
-impl Session for ServerSession {
+impl Work for ServerLoop {
     /// When it fails, what the call did is not known here, however much of it the server committed: `outcome` is then
     /// empty. Repeating it changes nothing, since its UPDATEs write the same values again.
-    fn execute(
+    fn work(
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
+        _: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
+        self.arrays.fill(batch, &self.plan)?;
+        let begun = Instant::now();
+        let Some(left) = time_left(deadline, begun) else { return Ok(()) };
+        let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));
+        let (times, seen) = self.call(run_us)?;
+        if decode(batch, &times, &seen, begun.elapsed(), outcome) {
+            return Ok(());
+        }
         outcome.clear();
-        let canceller = self.canceller.clone();
-        canceller.guard(|| {
-            self.arrays.fill(batch, &self.plan)?;
-            let begun = Instant::now();
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(begun));
-            if left.is_some_and(|left| left.is_zero()) {
-                return Ok(());
-            }
-            let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));
-            let (times, seen) = self.call(run_us)?;
-            if decode(batch, &times, &seen, begun.elapsed(), outcome) {
-                return Ok(());
-            }
-            outcome.clear();
-            let message = format!("{} times and {} counts came back", times.len(), seen.len());
-            Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message)
-                .with_advice("the procedure is not ours: drop the schema and load it again"))
-        })
-    }
-
-    fn endpoint(&self) -> usize {
-        self.endpoint
-    }
-
-    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
-        Some(Arc::new(self.canceller.clone()))
+        let message = format!("{} times and {} counts came back", times.len(), seen.len());
+        Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
     }
 }

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use postgres::types::{FromSql, Type};
-use slob_engine::{OpOutcome, Outcome, ServerClock};
+use slob_engine::{OpOutcome, Outcome};
 use slob_method::Batch;
+use slob_server::ServerClock;
 
 /// A moment of the server's clock, in microseconds since 2000: how `timestamptz` is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The means of the variants as bars, with what they are known within.
 
-use super::super::chart::{Axis, Chart, Colour, Drawing, MeasuredBar, MeasuredBars, Trace, Unit};
 use super::{bar_place, percent_of, sessions_axis};
 use crate::analysis::{Analysis, Row, Table};
 use crate::format::{plural, significant};
+use crate::html::plot::{Axis, Chart, Colour, Drawing, MeasuredBar, MeasuredBars, Trace, Unit};
 
 pub(super) fn chart(analysis: &Analysis, table: &Table, place: usize) -> Chart {
     Chart {

@@ -2,10 +2,10 @@
 
 use slob_stats::Comparison;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, MeasuredBar, MeasuredBars, Trace, Unit};
 use super::{bar_place, sessions_axis};
 use crate::analysis::{Analysis, Pair, Table};
 use crate::format::fixed;
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, MeasuredBar, MeasuredBars, Trace, Unit};
 
 /// A ratio, and what it is known within.
 type Ratio = (f64, Option<(f64, f64)>);

@@ -1,7 +1,7 @@
 //! Throughput and latency over the number of sessions, on one chart, as sweeps of arrays are shown.
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::analysis::{Row, Table};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 
 pub(super) fn chart(table: &Table, place: usize) -> Chart {
     let knows_latency = table.rows.iter().any(|row| latency(row).iter().any(Option::is_some));

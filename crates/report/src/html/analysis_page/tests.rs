@@ -1,6 +1,6 @@
-use super::super::chart::Trace;
 use super::*;
 use crate::analysis::{Metric, Options, Run, TableSpec, Variant};
+use crate::html::plot::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `raw` and its twin, and `xfs`, which is twice as fast; two numbers of sessions, three repeats.
@@ -30,7 +30,7 @@ fn analysis(scale: Option<&str>) -> Analysis {
     Analysis::of(&runs, &variants, &[spec], &options).unwrap()
 }
 
-fn measured(chart: &Chart, trace: usize) -> &super::super::chart::MeasuredBars {
+fn measured(chart: &Chart, trace: usize) -> &crate::html::plot::MeasuredBars {
     match &chart.body.as_ref().unwrap().traces[trace] {
         Trace::Measured(bars) => bars,
         other => panic!("{other:?}"),

@@ -3,11 +3,11 @@
 use slob_host::CpuTimes;
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 use super::absent;
 use super::timeline::{Timeline, has_any};
 use crate::counters::ratio;
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 
 /// The modes that are shown, from below, with their share of the time in seconds.
 type Mode = (&'static str, Colour, fn(&CpuTimes) -> f64);
@@ -53,9 +53,9 @@ fn host_drawing(record: &Record) -> Result<Drawing, Absent> {
 }
 
 /// The CPU time of the database's processes.
-pub(super) fn database(record: &Record, figures: &Figures) -> Chart {
+pub(super) fn database(record: &Record, figures: &Figures<'_>) -> Chart {
     let whose = record.db_cpu.as_ref().map(|db| db.source.clone());
-    let cpus = figures.cpu.host_cpus.map(|cpus| format!(" of {cpus}")).unwrap_or_default();
+    let cpus = figure::HOST_CPUS.of(figures).map(|cpus| format!(" of {cpus}")).unwrap_or_default();
     Chart {
         id: "database-cpu".into(),
         title: "CPU of the database".into(),

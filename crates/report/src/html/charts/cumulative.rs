@@ -4,9 +4,9 @@ use slob_measure::{LatencyKind, OpKind};
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::counters::latency;
-use crate::figures::percentile_us;
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::latencies::percentile_us;
 
 /// Points for each tenfold of what is left above: the scale is that of HdrHistogram's percentile plots.
 const POINTS_PER_DECADE: u32 = 24;

@@ -3,10 +3,10 @@
 use slob_host::DeviceUse;
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Trace, Unit};
 use super::absent;
 use super::timeline::{Timeline, has_any};
 use crate::counters::ratio;
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Trace, Unit};
 
 /// Requests in flight, their times, and how long the device was busy.
 pub(super) fn charts(record: &Record) -> Vec<Chart> {

@@ -1,12 +1,10 @@
 //! Top timed events as bars.
 
-use slob_record::Record;
-
-use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::counters::ratio;
-use crate::figures::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{count, fixed, percent};
-use crate::text::{Timed, timed_events};
+use crate::html::plot::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::timed::{Timed, timed_events};
 
 /// How many events are shown.
 const MOST_BARS: usize = 10;
@@ -14,22 +12,22 @@ const MOST_BARS: usize = 10;
 const NAME_LETTERS: usize = 28;
 
 /// What DB time was spent on.
-pub(super) fn chart(record: &Record, figures: &Figures) -> Chart {
+pub(super) fn chart(figures: &Figures<'_>) -> Chart {
     Chart {
         id: "top-events".into(),
         title: "Top timed events".into(),
         about: "Where the sessions' time went within the window, longest first.".into(),
-        source: if record.server.embedded {
+        source: if figures.record.server.embedded {
             "the clock around each read, write and sync".into()
         } else {
             "the database's wait events".into()
         },
-        body: drawing(record, figures),
+        body: drawing(figures),
     }
 }
 
-fn drawing(record: &Record, figures: &Figures) -> Result<Drawing, Absent> {
-    let mut events = timed_events(record, figures);
+fn drawing(figures: &Figures<'_>) -> Result<Drawing, Absent> {
+    let mut events = timed_events(figures);
     events.truncate(MOST_BARS);
     if events.is_empty() {
         return super::absent("this database reports no wait events, or the run ended before its window");
@@ -38,7 +36,7 @@ fn drawing(record: &Record, figures: &Figures) -> Result<Drawing, Absent> {
         at: -(index as f64),
         width: 0.7,
         length: event.time_s,
-        hover: hover(event, figures.load.db_time_s),
+        hover: hover(event, figure::DB_TIME_S.of(figures)),
     };
     let bars = Bars {
         name: "time".into(),
@@ -76,7 +74,7 @@ mod tests {
     #[test]
     fn the_longest_is_on_top() {
         let record = fixture::page_cache_run();
-        let drawing = drawing(&record, &Figures::of(&record)).unwrap();
+        let drawing = drawing(&Figures::of(&record)).unwrap();
         let [Trace::Bars(bars)] = &drawing.traces[..] else { panic!("{:?}", drawing.traces) };
         assert_eq!((bars.bars[0].at, bars.bars[0].length), (0.0, 140.0));
         assert!(bars.bars[0].hover.contains("29,538,360 waits"), "{}", bars.bars[0].hover);

@@ -3,8 +3,8 @@
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Chart, Drawing, Heat, Trace, Unit};
 use super::timeline::Timeline;
+use crate::html::plot::{Absent, Axis, Chart, Drawing, Heat, Trace, Unit};
 
 /// Rows for each doubling of the latency.
 pub(super) const ROWS_PER_DOUBLING: f64 = 4.0;

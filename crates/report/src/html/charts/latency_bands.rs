@@ -2,9 +2,9 @@
 
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 use super::timeline::Timeline;
-use crate::figures::percentile_us;
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
+use crate::latencies::percentile_us;
 
 /// What is drawn, from below.
 const PERCENTILES: [(f64, &str); 5] =

@@ -2,8 +2,8 @@
 
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 use super::timeline::{Timeline, has_any};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Line, Trace, Unit};
 
 /// Operations per second by kind, with the log that they wrote.
 pub(super) fn chart(record: &Record) -> Chart {

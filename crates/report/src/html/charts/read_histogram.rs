@@ -6,11 +6,11 @@ use slob_measure::LatencyKind;
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use super::heat_map::{low_edge_ns, rows};
 use crate::counters::latency;
-use crate::figures::is_coarse;
 use crate::format::{count, duration_us, percent};
+use crate::html::plot::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::latencies::is_coarse;
 
 /// How many physical reads took how long.
 pub(super) fn chart(record: &Record) -> Chart {

@@ -3,10 +3,10 @@
 use slob_record::{Interval, Record};
 use slob_stats::Histogram;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use super::timeline::{Timeline, has_any};
-use crate::figures::percentile_us;
 use crate::format::{count, plural};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::latencies::percentile_us;
 
 /// Both times over time; `None` for a closed loop, where they are the same thing.
 pub(super) fn chart(record: &Record) -> Option<Chart> {

@@ -2,9 +2,9 @@
 
 use slob_record::{Record, SessionRecord};
 
-use super::super::chart::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::counters::ratio;
 use crate::format::{count, duration_us, plural};
+use crate::html::plot::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 
 /// With more sessions the bars are of a histogram.
 const MOST_BARS: usize = 64;

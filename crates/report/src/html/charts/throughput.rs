@@ -2,9 +2,9 @@
 
 use slob_record::Record;
 
-use super::super::chart::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use super::absent;
 use super::timeline::{Timeline, has_any};
+use crate::html::plot::{Absent, Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 
 /// Reads per second as the database and the kernel counted them.
 pub(super) fn chart(record: &Record) -> Chart {

@@ -3,8 +3,8 @@
 use slob_record::{Interval, Record};
 use slob_stats::Point;
 
-use super::super::chart::{Absent, Axis, Drawing, Trace, Unit};
 use crate::counters::ratio;
+use crate::html::plot::{Absent, Axis, Drawing, Trace, Unit};
 
 /// Longest run whose time is shown in seconds, and in minutes.
 const SECONDS_UP_TO_S: f64 = 600.0;

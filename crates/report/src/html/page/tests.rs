@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture;
+use crate::page::Block;
 use slob_record::SessionRecord;
 use slob_stats::Series;
 
@@ -87,4 +88,26 @@ fn the_page_asks_nothing_of_the_network() {
 fn the_comparison_is_there_with_a_probe_only() {
     assert!(run_page(&fixture::direct_read_run()).contains("Through the database, 4 sessions"));
     assert!(!run_page(&fixture::update_run()).contains("Through the database, 4 sessions"));
+}
+
+/// Histograms, endpoints and lost sessions were in the text alone.
+#[test]
+fn every_section_of_the_text_is_in_the_page() {
+    let record = fixture::eventful_run();
+    let figures = Figures::of(&record);
+    let page = run_page(&record);
+    for section in SECTIONS {
+        let blocks = section.blocks(&figures);
+        let heading = blocks.iter().find_map(|block| match block {
+            Block::Section(title) => Some(title.as_str()),
+            _ => None,
+        });
+        let shown = match section.group {
+            Group::Figures | Group::Probe | Group::Configuration => blocks::html(&blocks),
+            // As cards.
+            Group::Verdicts | Group::KeyFigures => format!("<h2>{}</h2>", heading.unwrap()),
+            Group::Sources => escape::text(&source_words(&record)),
+        };
+        assert!(!shown.is_empty() && page.contains(&shown), "{heading:?} is not in the page: {shown}");
+    }
 }

@@ -3,7 +3,7 @@ use crate::fixture::{self, with_device_read_share};
 use slob_measure::Counters;
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 #[test]

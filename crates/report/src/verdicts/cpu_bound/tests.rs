@@ -4,7 +4,7 @@ use rstest::rstest;
 use slob_measure::Counter;
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 fn without_probe(host_percent: f64, device_percent: Option<f64>) -> Record {
@@ -49,7 +49,7 @@ fn a_busy_device_that_is_far_from_its_ceiling_is_no_excuse() {
     with_host_busy(&mut record, 97.0);
     with_own_cpu(&mut record, 90.0);
     with_utilisation(&mut record, Some(99.0));
-    let ceiling = Figures::of(&record).probe.percent_of_ceiling.unwrap();
+    let ceiling = figure::PERCENT_OF_CEILING.of(&Figures::of(&record)).unwrap();
     assert!(ceiling < DEVICE_FULL_PERCENT, "{ceiling}");
     assert_eq!(verdict(&record).answer, Answer::Bad);
     let figures = &mut record.probe.as_mut().unwrap().result.steps;
@@ -74,7 +74,7 @@ fn a_cached_test_is_meant_to_use_the_cpu() {
 #[test]
 fn sessions_can_be_bound_while_the_host_is_idle() {
     let mut record = without_probe(30.0, Some(20.0));
-    record.db_cpu.as_mut().unwrap().cpu.user_s = 0.95 * Figures::of(&record).load.db_time_s.unwrap();
+    record.db_cpu.as_mut().unwrap().cpu.user_s = 0.95 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     let verdict = verdict(&record);
     assert_eq!(verdict.answer, Answer::Doubt);
     assert!(verdict.sentence.contains("of DB time"), "{verdict:?}");
@@ -158,7 +158,7 @@ fn a_device_at_its_ceiling_for_others_is_at_its_ceiling() {
     // 19,507 reads/s of this run, six times as many by the device, of 118,000.
     fixture::with_device_read_share(&mut record, 6.0);
     let figures = Figures::of(&record);
-    assert!(figures.probe.percent_of_ceiling.unwrap() < 20.0);
+    assert!(figure::PERCENT_OF_CEILING.of(&figures).unwrap() < 20.0);
     let found = verdict(&record);
     assert_eq!(found.answer, Answer::Doubt);
     assert!(found.sentence.contains("99.2 % of its ceiling, others' reads included"), "{found:?}");
@@ -200,7 +200,7 @@ fn a_test_of_writes_is_judged_by_its_cpu_like_any_other() {
 #[test]
 fn cpu_time_above_db_time_is_explained() {
     let mut record = without_probe(30.0, Some(20.0));
-    record.db_cpu.as_mut().unwrap().cpu.user_s = 1.04 * Figures::of(&record).load.db_time_s.unwrap();
+    record.db_cpu.as_mut().unwrap().cpu.user_s = 1.04 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     let found = verdict(&record);
     assert!(found.details.iter().any(|detail| detail.contains("outside of operations")), "{found:?}");
 }
@@ -213,7 +213,7 @@ fn a_local_database_whose_processes_are_not_seen_is_not_said_to_be_on_another_ho
     let free = verdict(&record);
     assert_eq!(free.answer, Answer::Unknown);
     assert!(free.sentence.contains("nor is whether the database runs on this host"), "{free:?}");
-    let db_time_s = Figures::of(&record).load.db_time_s.unwrap();
+    let db_time_s = figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     record.events.push(slob_measure::WaitEvent {
         name: "DB CPU".into(),
         class: "CPU".into(),

@@ -4,7 +4,7 @@ use rstest::rstest;
 use slob_measure::{Latencies, LatencyKind, WaitTotal};
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 /// Of a server whose reads go through the page cache.
@@ -105,7 +105,10 @@ fn disks_that_read_less_than_the_device_on_top_are_seen_without_a_loop_device() 
     assert_eq!(found.answer, Answer::Bad);
     assert!(found.sentence.contains("a cache between it and the disks"), "{found:?}");
     let figures = Figures::of(&record);
-    let (all, own) = (figures.device.reads_per_s.unwrap(), figures.device.database_reads_per_s.unwrap());
+    let (all, own) = (
+        figure::DEVICE_READS_PER_S.of(&figures).unwrap(),
+        figure::DATABASE_READS_PER_S.of(&figures).unwrap(),
+    );
     assert!((own - all / 4.0).abs() < 1.0, "{own} of {all}");
 }
 
@@ -141,7 +144,7 @@ fn either_redo_or_time_makes_a_load_of_writes() {
     assert!(!is_cached_test(&record, &Figures::of(&record)));
     fixture::uncounted(&mut record, Counter::RedoBytes);
     assert!(is_cached_test(&record, &Figures::of(&record)));
-    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+    let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     let mut with_share = |share: f64| {
         let each_ns = (share * db_time_ns / 1.08 / 10_000.0) as u64;
         record.latencies.set(LatencyKind::PhysicalWrite, fixture::spread(10_000, each_ns));
@@ -155,7 +158,7 @@ fn either_redo_or_time_makes_a_load_of_writes() {
 fn what_a_servers_own_processes_write_is_no_part_of_db_time() {
     let mut record = cached_updates();
     record.server.embedded = false;
-    let db_time_ns = 1e9 * Figures::of(&record).load.db_time_s.unwrap();
+    let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     record.latencies = Latencies::default();
     let writes_alone = fixture::spread(10_000, (1.4 * db_time_ns / 10_800.0) as u64);
     record.latencies.set(LatencyKind::PhysicalWrite, writes_alone);

@@ -2,9 +2,10 @@ use rstest::rstest;
 
 use super::*;
 use crate::fixture::{self, with_device_read_share, with_series};
+use slob_record::Record;
 
 fn verdict(record: &Record) -> Verdict {
-    judge(record, &Figures::of(record))
+    judge(&Figures::of(record))
 }
 
 /// A run whose operations of each second are given.

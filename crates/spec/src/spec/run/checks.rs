@@ -61,7 +61,7 @@ fn work_units(spec: &RunSpec) -> Vec<(&'static str, WorkUnit)> {
 }
 
 fn check_work_unit(spec: &RunSpec, key: &'static str, unit: WorkUnit, errors: &mut Vec<SpecError>) {
-    let (unit, block_bytes) = (unit.get(), spec.block_bytes);
+    let (unit, block_bytes) = (unit.get(), spec.block_bytes());
     let blocks = spec.scale_blocks();
     if u64::from(unit) > blocks {
         let scale = spec.scale.to_string();
@@ -77,7 +77,7 @@ fn check_work_unit(spec: &RunSpec, key: &'static str, unit: WorkUnit, errors: &m
 }
 
 fn check_end_of_hot_spot(spec: &RunSpec, hot: &HotSpot, errors: &mut Vec<SpecError>) {
-    let (end, blocks) = (hot.last_key(spec.block_bytes), spec.scale_blocks());
+    let (end, blocks) = (hot.last_key(spec.block_bytes()), spec.scale_blocks());
     if end > blocks {
         errors.push(SpecError::HotSpotBeyondScale {
             end,
@@ -85,7 +85,7 @@ fn check_end_of_hot_spot(spec: &RunSpec, hot: &HotSpot, errors: &mut Vec<SpecErr
             size_mb: hot.size_mb.get(),
             scale: spec.scale.to_string(),
             blocks,
-            block_bytes: spec.block_bytes,
+            block_bytes: spec.block_bytes(),
         });
     }
 }

@@ -7,8 +7,8 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::Environment;
 
-use super::super::environment::Environment;
 use super::unreadable;
 
 /// The system's store: Debian and Alpine, Red Hat, SUSE.

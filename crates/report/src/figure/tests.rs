@@ -1,0 +1,198 @@
+use std::collections::BTreeSet;
+
+use slob_measure::{Counter, LatencyKind, WaitTotal};
+use slob_record::Window;
+
+use super::*;
+use crate::fixture::{self, with_device_read_share};
+
+fn close(found: Option<f64>, expected: f64) {
+    let found = found.expect("a figure");
+    assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
+}
+
+/// The names of the figures that are known of a record.
+fn known(record: &Record, group: &[Figure]) -> Vec<&'static str> {
+    let figures = Figures::of(record);
+    group.iter().filter(|figure| figure.number(&figures).is_some()).map(|figure| figure.name).collect()
+}
+
+#[test]
+fn names_are_unique_and_say_their_unit() {
+    let names: BTreeSet<&str> = all().map(|figure| figure.name).collect();
+    assert_eq!(names.len(), all().count());
+    let parts = [("us", "_us"), ("MB/s", "_mb_per_s"), ("MiB/s", "_mib_per_s"), ("s", "_s")];
+    for figure in all() {
+        assert!(!figure.title.is_empty() && !figure.source.is_empty(), "{}", figure.name);
+        let part = parts.iter().find(|(unit, _)| *unit == figure.unit);
+        assert!(
+            part.is_none_or(|(_, part)| figure.name.contains(part)),
+            "{} is in {}",
+            figure.name,
+            figure.unit
+        );
+    }
+}
+
+#[test]
+fn rates_are_of_the_window() {
+    let record = fixture::direct_read_run();
+    let figures = Figures::of(&record);
+    assert_eq!(WINDOW_S.of(&figures), Some(60.0));
+    close(OPERATIONS_PER_S.of(&figures), 300.0);
+    close(SELECTS_PER_S.of(&figures), 300.0);
+    close(UPDATES_PER_S.of(&figures), 0.0);
+    close(ROWS_PER_S.of(&figures), 19_200.0);
+    close(PHYSICAL_READS_PER_S.of(&figures), 19_507.2);
+    close(PHYSICAL_READ_MB_PER_S.of(&figures), 159.802_982_4);
+    close(HIT_PERCENT.of(&figures), 100.0 * (5_184_000.0 - 1_170_432.0) / 5_184_000.0);
+    assert_eq!(REDO_MB_PER_S.of(&figures), None, "not counted is not 0");
+    assert_eq!(COMMITS.of(&figures), None, "neither counted nor updated");
+    close(AVERAGE_ACTIVE_SESSIONS.of(&figures), DB_TIME_S.of(&figures).unwrap() / 60.0);
+}
+
+#[test]
+fn cpu_is_set_against_reads_and_time() {
+    let record = fixture::direct_read_run();
+    let figures = Figures::of(&record);
+    close(HOST_BUSY_PERCENT.of(&figures), 100.0 * 59.5 / 960.0);
+    close(DB_CPU_PERCENT_OF_HOST.of(&figures), 100.0 * 50.0 / 960.0);
+    close(PHYSICAL_READS_PER_DB_CPU_S.of(&figures), 1_170_432.0 / 50.0);
+    close(PHYSICAL_READS_PER_HOST_CPU_S.of(&figures), 1_170_432.0 / 59.5);
+    close(DB_CPU_US_PER_PHYSICAL_READ.of(&figures), 50e6 / 1_170_432.0);
+    close(FOREIGN_CPU_PERCENT.of(&figures), 100.0 * 3.0 / 960.0);
+}
+
+#[test]
+fn an_embedded_databases_cpu_is_subtracted_once_and_a_servers_with_the_clients() {
+    let mut record = fixture::page_cache_run();
+    close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 100.0 * (184.0 - 180.0 - 1.75) / 960.0);
+    record.db_cpu = None;
+    assert_eq!(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), None);
+}
+
+#[test]
+fn reads_from_the_page_cache_do_not_reach_the_ceiling() {
+    let mut record = fixture::direct_read_run();
+    with_device_read_share(&mut record, 0.1);
+    let tenth = Figures::of(&record);
+    close(DATABASE_READS_PER_S.of(&tenth), 1_950.716_666_666);
+    close(PERCENT_OF_CEILING.of(&tenth), 100.0 * 1_950.716_666_666 / 118_000.0);
+    with_device_read_share(&mut record, 2.0);
+    let shared = Figures::of(&record);
+    close(DATABASE_READS_PER_S.of(&shared), 19_507.2);
+    close(PERCENT_OF_SYNC.of(&shared), 100.0 * 19_507.2 / 20_900.0);
+    close(FOREIGN_READ_MB_PER_S.of(&shared), 159.802_982_4);
+}
+
+#[test]
+fn a_probe_with_other_blocks_is_not_compared() {
+    let mut record = fixture::direct_read_run();
+    record.probe.as_mut().unwrap().result.plan.block_bytes = 4096;
+    assert_eq!(known(&record, PROBED), [""; 0]);
+}
+
+#[test]
+fn read_latency_is_measured_or_else_counted() {
+    let mut record = fixture::page_cache_run();
+    close(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), 140e6 / 29_538_360.0);
+    record.counters.set(Counter::PhysicalReadRequests, 1_000_000);
+    close(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), 140.0);
+    assert_eq!(PHYSICAL_READ_P99_US.of(&Figures::of(&record)), None);
+    fixture::uncounted(&mut record, Counter::PhysicalReadTimeNs);
+    assert_eq!(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), None);
+}
+
+#[test]
+fn commits_are_counted_or_else_the_updates() {
+    let mut record = fixture::update_run();
+    close(COMMITS_PER_S.of(&Figures::of(&record)), 120.0);
+    record.counters.set(Counter::Commits, 7_300);
+    assert_eq!(COMMITS.of(&Figures::of(&record)), Some(7_300.0));
+    fixture::uncounted(&mut record, Counter::Commits);
+    assert_eq!(COMMITS.of(&Figures::of(&record)), Some(7_200.0));
+}
+
+#[test]
+fn without_a_window_nothing_is_known() {
+    for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
+        let window = record.window.unwrap();
+        for window in [None, Some(Window { seconds: 0.0, ..window })] {
+            let record = Record { window, ..record.clone() };
+            for group in GROUPS.iter().filter(|group| group[0].name != SESSIONS.name) {
+                assert_eq!(known(&record, group), [""; 0]);
+            }
+        }
+        let known: Vec<&str> = GROUPS.iter().flat_map(|group| known(&record, group)).collect();
+        assert!(known.len() > 60, "{known:?}");
+    }
+}
+
+#[test]
+fn what_the_kernel_did_not_fetch_for_this_process_came_from_no_device() {
+    let mut record = fixture::direct_read_run();
+    record.client_io.as_mut().unwrap().read_bytes /= 50;
+    let figures = Figures::of(&record);
+    close(DATABASE_READS_PER_S.of(&figures), 19_507.2 / 50.0);
+    close(PERCENT_OF_CEILING.of(&figures), 100.0 * 19_507.2 / 50.0 / 118_000.0);
+    record.server.embedded = false;
+    with_device_read_share(&mut record, 1.0);
+    close(DATABASE_READS_PER_S.of(&Figures::of(&record)), 19_507.2);
+}
+
+#[test]
+fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
+    let with_ceiling = |iops: f64| {
+        let mut record = fixture::direct_read_run();
+        with_device_read_share(&mut record, 1.0);
+        let steps = &mut record.probe.as_mut().unwrap().result.steps;
+        steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = iops);
+        record
+    };
+    let near = with_ceiling(19_507.2 / 1.04);
+    let near = Figures::of(&near);
+    close(PERCENT_OF_CEILING.of(&near), 104.0);
+    assert!(!near.is_above_probe());
+    let above = with_ceiling(1_775.0);
+    let above = Figures::of(&above);
+    assert_eq!((PERCENT_OF_CEILING.of(&above), DEVICE_PERCENT_OF_CEILING.of(&above)), (None, None));
+    assert!(above.is_above_probe());
+}
+
+#[test]
+fn a_probe_through_the_page_cache_is_no_ceiling() {
+    let mut record = fixture::direct_read_run();
+    record.probe.as_mut().unwrap().result.plan.direct = false;
+    assert_eq!(known(&record, PROBED), [""; 0]);
+}
+
+#[test]
+fn writes_of_blocks_and_of_the_log_have_their_own_rates() {
+    let record = fixture::update_run();
+    let load = Figures::of(&record);
+    close(PHYSICAL_WRITE_MB_PER_S.of(&load), 455_000.0 * 8192.0 / 60.0 / 1e6);
+    close(REDO_WRITES_PER_S.of(&load), 464_000.0 / 60.0);
+    close(REDO_SYNCS_PER_S.of(&load), 7_540.0 / 60.0);
+    assert_eq!(PHYSICAL_WRITE_MB_PER_S.of(&Figures::of(&fixture::page_cache_run())), None);
+}
+
+#[test]
+fn reads_that_the_database_sorts_into_wide_buckets_have_an_exact_mean_and_bounds_as_percentiles() {
+    let mut record = fixture::direct_read_run();
+    let mut reads = Histogram::new();
+    reads.record_n(256_000, 900);
+    reads.record_n(512_000, 100);
+    record.latencies.set(LatencyKind::PhysicalRead, reads);
+    let as_measured = Figures::of(&record);
+    assert!(!PHYSICAL_READ_P99_US.is_bound(&as_measured));
+    assert_eq!(PHYSICAL_READ_MEAN_US.of(&as_measured), Some(281.6));
+    // 900 reads of 140 us and 100 of 300 us.
+    let exact = WaitTotal { waits: 1000, time_us: 156_000 };
+    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, exact);
+    let coarse = Figures::of(&record);
+    assert!(PHYSICAL_READ_P99_US.is_bound(&coarse) && !PHYSICAL_READ_MEAN_US.is_bound(&coarse));
+    assert!(!REDO_SYNC_P99_US.is_bound(&coarse) && !OPERATION_P99_US.is_bound(&coarse));
+    assert_eq!(PHYSICAL_READ_MEAN_US.of(&coarse), Some(156.0));
+    assert_eq!(PHYSICAL_READ_P50_US.of(&coarse), Some(256.0));
+    assert_eq!(PHYSICAL_READ_P99_US.of(&coarse), Some(512.0));
+}

@@ -1,0 +1,123 @@
+//! A small load, and operations on it.
+
+use std::sync::Arc;
+
+use slob_engine::{
+    Engine, EngineError, EngineKind, Load, LoadProgress, OpenSpec, Purpose, RunPlan, Session, SessionPlan,
+};
+use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
+use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
+
+/// Four slices of the main table, which are loaded one by one, and a scan table in a single one.
+pub const LOAD: Load = Load { seed: 7, scale: 1000, scan_blocks: 50, obfuscated: false, slice_rows: 256 };
+/// The first schema.
+pub const FIRST: SchemaNo = SchemaNo::FIRST;
+/// A run of one session on the first schema.
+pub const RUN: RunPlan<'_> =
+    RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
+
+/// The schema of that number.
+///
+/// # Panics
+/// If it is 0.
+#[must_use]
+pub fn schema(number: u16) -> SchemaNo {
+    SchemaNo::new(number).expect("schemas are counted from 1")
+}
+
+/// An engine's options as flags give them.
+///
+/// # Panics
+/// If it has none of that name or value.
+#[must_use]
+pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
+    let table = Table::new("null:", &[kind.params]);
+    let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let resolved = Settings::resolve(&table, None, &[], &flags).expect("sound settings");
+    RunSpec::from_settings(&resolved.settings).expect("a sound run").spec.options
+}
+
+/// Opens a target for loading, with options as flags give them.
+///
+/// # Errors
+/// Of the engine.
+///
+/// # Panics
+/// If the target or an option can't be read.
+pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+    let target = target.parse().expect("a target");
+    (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
+}
+
+/// Loads a schema with two streams at a time.
+///
+/// # Panics
+/// If it can't be loaded, or the rows do not lie one in a block.
+pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
+    engine.create_schema(load, schema).expect("an empty place");
+    let slices: Vec<_> = load.slices(schema).collect();
+    let progress = LoadProgress::default();
+    for pair in slices.chunks(2) {
+        std::thread::scope(|scope| {
+            for slice in pair {
+                scope.spawn(|| engine.load_slice(load, slice, &progress).expect("a slice"));
+            }
+        });
+    }
+    let layout = engine.finish_schema(load, schema).expect("all slices are there");
+    assert!(layout.one_row_per_block(), "{layout:?}");
+    assert_eq!(layout.rows, load.scale);
+}
+
+/// The plan of a session on the first schema of a load, which scans and updates.
+#[must_use]
+pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
+    let update_text = Arc::new(load.content().update_text());
+    let (home, redo) = (FIRST, Some(redo));
+    SessionPlan { attempt: 0, number, home, hot_schema: false, scans: true, redo, update_text }
+}
+
+/// Opens a session on the first schema of [`LOAD`].
+///
+/// # Errors
+/// Of the engine.
+pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>, EngineError> {
+    engine.session(&session_plan(&LOAD, number, redo))
+}
+
+/// SELECTs and UPDATEs of so many rows each, anywhere in a table of so many.
+///
+/// # Panics
+/// If a share or a unit is out of its range.
+#[must_use]
+pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
+    let unit = WorkUnit::new(unit).expect("a work unit");
+    Workload {
+        scale,
+        update_pct: Percent::new(update_pct).expect("a percentage"),
+        scan_pct: Percent::new(0).expect("a percentage"),
+        select_unit: unit,
+        update_unit: unit,
+        redo: RedoStress::Lite,
+        hot_spot: None,
+        hot_schema_every: None,
+        think: None,
+    }
+}
+
+/// Operations on the first schema of [`LOAD`]; each `nonce` writes other values.
+///
+/// # Panics
+/// If a share or a unit is out of its range.
+#[must_use]
+pub fn batch(update_pct: u8, unit: u16, nonce: u64, count: usize) -> Batch {
+    planned(workload(LOAD.scale, update_pct, unit), nonce, 0, count)
+}
+
+/// The first operations of a session's plan on the first schema.
+#[must_use]
+pub fn planned(workload: Workload, nonce: u64, session: u32, count: usize) -> Batch {
+    let mut batch = Batch::default();
+    Planner::new(workload, PlanSeed { seed: nonce, nonce }, session, FIRST).fill(&mut batch, count);
+    batch
+}

@@ -1,0 +1,45 @@
+//! The engine passes the contract suite on MariaDB, with both loops and each size of pages.
+
+use rstest::rstest;
+use slob_engine::suite;
+use slob_testing::mariadb::MariaDb;
+
+use crate::loaded::open;
+
+#[rstest]
+#[case("server", "16k")]
+#[case("client", "16k")]
+#[case("server", "8k")]
+#[case("client", "32k")]
+fn passes_the_contract_suite(#[case] loop_place: &str, #[case] page: &str) {
+    let page_size = format!("innodb-page-size={page}");
+    let Some(server) = MariaDb::start_or_skip(&["innodb-buffer-pool-size=32M", &page_size]) else { return };
+    let target = server.plain_target();
+    let open = || open(&target, &[("LOOP", loop_place)]);
+    let verdicts = suite::run(&open, &mut |_, _| true).expect("an empty server");
+    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+const DAMAGES: &[&str] = &[
+    "UPDATE {}.slob_load SET scale = 0",
+    "UPDATE {}.slob_load SET slice_rows = 0, row_count = NULL",
+    "UPDATE {}.slob_load SET row_blocks = NULL",
+    "INSERT INTO {}.slob_load SELECT seed + 1, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks FROM {}.slob_load",
+    "ALTER TABLE {}.slob_load DROP COLUMN scale",
+    "ALTER TABLE {}.slob_load MODIFY scale VARCHAR(9); UPDATE {}.slob_load SET scale = 'many'",
+    "UPDATE {}.slob_load SET row_count = NULL; DROP TABLE {}.slob_slice",
+];
+
+#[test]
+fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped() {
+    let Some(server) = MariaDb::start_or_skip(&[]) else { return };
+    let target = server.plain_target();
+    let mut damage = |schema, words: &str| {
+        let sql = words.replace("{}", &format!("slob{schema}"));
+        sql.split("; ").for_each(|statement| server.sql(statement));
+    };
+    let verdict =
+        suite::damage::survives_damage(&|| open(&target, &[]), DAMAGES, &mut damage, "DROP DATABASE slob{};");
+    assert_eq!(verdict, Ok(()));
+}

@@ -1,0 +1,63 @@
+//! Which endpoints lead to one server, on real ones.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use mysql::prelude::Queryable;
+use slob_engine::Seen;
+use slob_testing::mariadb::{Galera, MariaDb};
+
+use crate::loaded::open;
+
+/// For each endpoint, which earlier one it is the same as.
+fn shared(endpoints: &str) -> Vec<Option<usize>> {
+    let target = format!("mysql://plain@{endpoints}/?defaults-file=/dev/null");
+    let engine = open(&target, &[]).expect("it opens");
+    let servers = engine.snapshot().expect("readable").servers;
+    let earlier = |seen: &Seen| match seen {
+        Seen::Figures(_) => None,
+        Seen::SameAs(earlier) => Some(*earlier),
+        Seen::Unreachable => panic!("{seen:?}"),
+    };
+    servers.iter().map(earlier).collect()
+}
+
+/// As two virtual machines are, of which one was cloned from the other: each sees its folder under the same name.
+#[test]
+fn clones_that_call_everything_the_same_are_two_servers() {
+    let Some(mut first) = MariaDb::start_or_skip(&[]) else { return };
+    let mut second = MariaDb::start_or_skip(&[]).expect("another one");
+    let place = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let link = place.path().join("mysql");
+    let port = first.port();
+    for (server, address) in [(&mut first, "127.0.0.1"), (&mut second, "127.0.0.2")] {
+        server.plain_target();
+        let _ = fs::remove_file(&link);
+        symlink(server.data_folder().parent().expect("a folder"), &link).expect("a link");
+        let data = format!("datadir={}/data", link.display());
+        let socket = format!("socket={}/s", link.display());
+        let settings = [data, socket, format!("bind-address={address}"), format!("port={port}")];
+        server.restart_with(&settings).expect("it starts");
+    }
+    let said = |server: &MariaDb| -> Option<String> {
+        let sql = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@socket, @@pid_file)";
+        server.admin().query_first(sql).expect("an answer")
+    };
+    assert_eq!(said(&first), said(&second), "they can't be told apart by this");
+    let endpoints = format!("127.0.0.1:{port},127.0.0.2:{port},127.0.0.1:{port},127.0.0.2:{port}");
+    assert_eq!(shared(&endpoints), [None, None, Some(0), Some(1)]);
+}
+
+#[test]
+fn endpoints_of_one_node_of_a_cluster_are_one_server() {
+    let Some(cluster) = Galera::start_or_skip(2, &[]) else { return };
+    cluster.nodes[0].plain_target();
+    // What this is told by: a lock is that of a node alone.
+    let mut holder = cluster.nodes[0].admin();
+    assert_eq!(holder.query_first("SELECT GET_LOCK('here', 0)").expect("an answer"), Some(1));
+    let seen = |node: &MariaDb| node.ask("SELECT IS_USED_LOCK('here') IS NOT NULL");
+    assert_eq!((seen(&cluster.nodes[0]), seen(&cluster.nodes[1])), (1, 0));
+    let endpoints = format!("{0},{0}", cluster.endpoints());
+    assert_eq!(shared(&endpoints), [None, None, Some(0), Some(1)]);
+}

@@ -1,0 +1,8 @@
+//! The MySQL engine on real servers.
+
+mod contract;
+mod encryption;
+mod endpoints;
+mod loaded;
+mod running;
+mod schemas;

@@ -1,0 +1,309 @@
+//! Sessions, counters, events and refusals on a real server.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use rstest::rstest;
+use slob_engine::{Counter, ErrorKind, Outcome, WaitEvent};
+use slob_method::{Batch, Op};
+use slob_server::NOT_SAMPLED;
+use slob_spec::RedoStress;
+use slob_testing::work::{RUN, batch, session};
+
+use crate::loaded::{Loaded, loaded, open};
+
+#[test]
+fn blocks_seen_are_blocks_counted() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    session.execute(&batch(0, 64, 1, 10), None, &mut Outcome::new()).expect("it runs");
+    let before = loaded.engine.snapshot().expect("readable");
+    session.execute(&batch(0, 64, 2, 300), None, &mut Outcome::new()).expect("it runs");
+    let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let seen = 300.0 * 64.0;
+    let physical = delta.get(Counter::PhysicalReads).expect("counted");
+    assert!(physical as f64 > 0.5 * seen, "{physical} of a table four times the pool");
+    assert!((physical as f64) < 1.02 * seen, "{physical} pages read for {seen} rows");
+    assert_eq!(delta.get(Counter::PhysicalReadBytes), Some(physical * 16_384));
+    assert!(delta.get(Counter::LogicalReads).is_some_and(|reads| reads as f64 >= seen), "{delta:?}");
+    assert_eq!(delta.get(Counter::RedoSyncs), None, "this version does not count them");
+}
+
+#[test]
+fn redo_and_commits_follow_the_updates() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let mut bytes = Vec::new();
+    for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
+        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        let before = loaded.engine.snapshot().expect("readable");
+        session.execute(&batch(100, 8, nonce, 100), None, &mut Outcome::new()).expect("it runs");
+        let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+        assert_eq!(delta.get(Counter::Commits), Some(100));
+        assert_eq!(delta.get(Counter::RowsChanged), Some(800));
+        bytes.push(delta.get(Counter::RedoBytes).expect("known to every role") as f64);
+    }
+    assert!(bytes[2] > 3.0 * bytes[1], "LITE, LITE, HEAVY: {bytes:?}");
+}
+
+#[rstest]
+#[case("server")]
+#[case("client")]
+fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place: &str) {
+    let Some(loaded) = loaded(&["innodb-lock-wait-timeout=1"], &[("LOOP", place)]) else { return };
+    let all = batch(100, 1, 3, 20);
+    let locked = all.ops()[12].action;
+    let slob_method::Action::Update(range, _) = locked else { panic!("{locked:?}") };
+    let touched = |op: &Op| matches!(op.action, slob_method::Action::Update(other, _) if other == range);
+    let first = all.ops().iter().position(touched).expect("it is there");
+    let mut admin = loaded.server.admin();
+    let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
+    lock.query_drop(format!("SELECT pos FROM slob1.cf1 WHERE custid = {} FOR UPDATE", range.first))
+        .expect("a row");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut outcome = Outcome::new();
+    let error = session.execute(&all, None, &mut outcome).expect_err("the row is locked");
+    assert_eq!((error.kind(), outcome.ops().len()), (ErrorKind::Retryable, first), "{error}");
+    lock.rollback().expect("a transaction is open");
+    let mut rest = all.clone();
+    rest.advance(first);
+    session.execute(&rest, None, &mut outcome).expect("the lock is gone");
+    assert_eq!(outcome.ops().len(), 20 - first);
+}
+
+#[test]
+fn an_error_names_its_operation_in_words() {
+    let settings = ["innodb-lock-wait-timeout=1"];
+    let Some(loaded) = loaded(&settings, &[("LOOP", "client")]) else { return };
+    let mut admin = loaded.server.admin();
+    let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
+    lock.query_drop("SELECT pos FROM slob1.cf1 FOR UPDATE").expect("all rows");
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let all = batch(100, 64, 3, 1);
+    let error = session.execute(&all, None, &mut Outcome::new()).expect_err("the rows are locked");
+    let slob_method::Action::Update(range, _) = all.ops()[0].action else { panic!("{all:?}") };
+    let words = format!("session 0, UPDATE of keys {} to {} in schema 1: ", range.first, range.end() - 1);
+    assert!(error.to_string().starts_with(&words), "{error}");
+}
+
+#[rstest]
+#[case("server")]
+#[case("client")]
+fn an_update_that_is_repeated_counts_its_rows_again(#[case] place: &str) {
+    let Some(loaded) = loaded(&[], &[("LOOP", place)]) else { return };
+    let all = batch(100, 8, 3, 20);
+    for redo in [RedoStress::Lite, RedoStress::Heavy] {
+        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        for time in ["first", "second"] {
+            let mut outcome = Outcome::new();
+            session.execute(&all, None, &mut outcome).expect("it runs");
+            let rows: Vec<u64> = outcome.ops().iter().map(|op| op.rows).collect();
+            assert_eq!(rows, [8; 20], "the {time} time, {redo:?}");
+        }
+    }
+}
+
+#[rstest]
+#[case(&[], "state", false)]
+#[case(&["performance-schema=ON"], "io/file", true)]
+fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &str, #[case] counted: bool) {
+    let settings = [&["innodb-buffer-pool-size=8M"], settings].concat();
+    let Some(loaded) = loaded(&settings, &[]) else { return };
+    if counted {
+        loaded.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
+    }
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let before = loaded.engine.snapshot().expect("readable");
+    let begun = Instant::now();
+    let event = loop {
+        session.execute(&batch(20, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
+        let events = loaded.engine.snapshot().expect("readable").since(&before).events;
+        if let Some(event) = events.into_iter().find(|event| event.class == class) {
+            break event;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "no event was seen");
+    };
+    assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
+}
+
+#[test]
+fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    loaded.engine.snapshot().expect("the sampler starts");
+    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
+        let begun = Instant::now();
+        loop {
+            session.execute(&batch(0, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
+            let events = loaded.engine.snapshot().expect("readable").total().events;
+            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us {
+                return time_us;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
+        }
+    };
+    let is_state = |event: &WaitEvent| event.class == "state";
+    let before_us = sampled_until(is_state, 0);
+    let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB IS NULL";
+    let mut admin = loaded.server.admin();
+    let others: Vec<u64> = admin.query(sql).expect("an answer");
+    assert!(!others.is_empty(), "the sampler has a connection");
+    others.iter().for_each(|id| admin.query_drop(format!("KILL {id}")).expect("it is ended"));
+    sampled_until(|event| event.name == NOT_SAMPLED, 0);
+    sampled_until(is_state, before_us + 300_000);
+}
+
+#[test]
+fn what_ends_a_batch_is_told_apart() {
+    const AT_WORK: &str = "FROM information_schema.PROCESSLIST
+        WHERE USER = 'plain' AND DB = 'slob1' AND COMMAND = 'Execute'";
+    let Some(mut loaded) = loaded(&[], &[]) else { return };
+    let slow = || {
+        let think = batch(0, 1, 3, 500);
+        let ops = think.ops().iter().map(|op| Op { pause_us: 100_000, ..*op });
+        Batch::from(ops.collect::<Vec<_>>())
+    };
+    let run = |loaded: &Loaded| {
+        let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+        let worker = thread::spawn(move || session.execute(&slow(), None, &mut Outcome::new()));
+        let begun = Instant::now();
+        while loaded.server.ask(&format!("SELECT COUNT(*) {AT_WORK}")) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
+            thread::sleep(Duration::from_millis(20));
+        }
+        worker
+    };
+    for (word, kind) in [("KILL QUERY", ErrorKind::Fatal), ("KILL", ErrorKind::Connection)] {
+        let worker = run(&loaded);
+        let id = loaded.server.ask(&format!("SELECT ID {AT_WORK}"));
+        loaded.server.sql(&format!("{word} {id}"));
+        let error = worker.join().expect("no panic").expect_err("it was ended");
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    let worker = run(&loaded);
+    loaded.server.kill9();
+    let error = worker.join().expect("no panic").expect_err("the server is gone");
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    assert!(error.to_string().contains("session 0"), "{error}");
+}
+
+#[test]
+fn a_run_that_would_not_be_single_block_reads_is_refused() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    loaded.engine.before_run(&RUN).expect("all is well");
+    // Index-only: the rows would not be visited.
+    loaded.server.sql("ALTER TABLE slob1.cf1 DROP INDEX i_cf1, ADD INDEX i_cf1 (custid, c2)");
+    let error = loaded.engine.before_run(&RUN).expect_err("another index");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.to_string().contains("Using index"), "it shows the plan: {error}");
+}
+
+#[test]
+fn rights_that_lack_are_said_and_those_that_are_there_used() {
+    let settings = ["innodb-adaptive-hash-index=ON", "innodb-flush-log-at-trx-commit=2"];
+    let Some(loaded) = loaded(&settings, &[]) else { return };
+    let is_on = || loaded.server.ask("SELECT @@GLOBAL.innodb_adaptive_hash_index") == 1;
+    let notes = loaded.engine.before_run(&RUN).expect("a plain role suffices");
+    assert!(notes.iter().any(|note| note.contains("innodb_adaptive_hash_index")), "{notes:?}");
+    assert!(is_on(), "it was not to be switched");
+
+    let engine = loaded.as_administrator();
+    let dirty = || {
+        loaded.server.ask("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'")
+    };
+    let limits = || {
+        loaded
+            .server
+            .admin()
+            .query_first::<(f64, f64, u64, u64), _>(
+                "SELECT @@GLOBAL.innodb_max_dirty_pages_pct, @@GLOBAL.innodb_max_dirty_pages_pct_lwm,
+                        @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max",
+            )
+            .expect("an answer")
+    };
+    let before = limits();
+    engine.before_run(&RUN).expect("all is well");
+    assert!(!is_on() && dirty() < 100, "{} dirty pages", dirty());
+    assert_eq!(limits(), before);
+    drop(engine);
+    assert!(is_on(), "it is as it was");
+
+    let server = loaded.engine.server().expect("readable");
+    assert!(server.data_path.is_some_and(|path| path.starts_with(loaded.server.data_folder())));
+    assert_eq!((server.product.as_str(), server.block_bytes), ("MariaDB", 16_384));
+    assert!(server.settings.iter().any(|setting| setting.name == "innodb_flush_method"));
+    for word in ["innodb_flush_log_at_trx_commit is 2", "innodb_buffer_pool_size"] {
+        assert!(server.advice.iter().any(|advice| advice.contains(word)), "{word}: {:?}", server.advice);
+    }
+}
+
+#[test]
+fn settings_of_the_server_are_put_back_when_writing_out_breaks_off() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let limits = || -> Vec<String> {
+        let names = ["max_dirty_pages_pct", "max_dirty_pages_pct_lwm", "io_capacity", "io_capacity_max"];
+        let sql = names.map(|name| format!("@@GLOBAL.innodb_{name}")).join(", ' ', ");
+        loaded.server.admin().query(format!("SELECT CONCAT({sql})")).expect("an answer")
+    };
+    let before = limits();
+    let engine = loaded.as_administrator();
+    let broken = (0..20).any(|attempt| {
+        loaded.server.sql(&format!("UPDATE slob1.cf1 SET c2 = '{attempt}'"));
+        let done = AtomicBool::new(false);
+        let admin = loaded.server.admin();
+        thread::scope(|scope| {
+            scope.spawn(|| kill_when_in_a_hurry(admin, &done));
+            let result = engine.before_run(&RUN);
+            done.store(true, Ordering::SeqCst);
+            assert_eq!(limits(), before, "{result:?}");
+            result.is_err_and(|error| error.kind() == ErrorKind::Connection)
+        })
+    });
+    assert!(broken, "it was never in the midst of it");
+}
+
+/// Ends the administrator's connections by network once the server was told to write its pages at once.
+fn kill_when_in_a_hurry(mut admin: mysql::Conn, done: &AtomicBool) {
+    while !done.load(Ordering::SeqCst) {
+        let capacity: Option<u64> =
+            admin.query_first("SELECT @@GLOBAL.innodb_io_capacity").expect("an answer");
+        if capacity == Some(100_000) {
+            let sql =
+                "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'root' AND HOST <> 'localhost'";
+            let others: Vec<u64> = admin.query(sql).expect("an answer");
+            // One may be gone already.
+            others.iter().for_each(|id| drop(admin.query_drop(format!("KILL {id}"))));
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_process_is_that_of_this_server() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
+    let by_socket = open(&loaded.server.socket_target("root"), &[]).expect("it opens");
+    assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
+}
+
+/// As through the published port of a container, or a tunnel.
+#[test]
+fn a_server_behind_loopback_whose_process_is_not_seen_is_not_taken_for_one_of_this_host() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let data_path = || loaded.engine.server().expect("readable").data_path;
+    let notes = || loaded.engine.before_run(&RUN).expect("all is well").join("\n");
+    assert!(data_path().is_some() && !notes().contains("not seen"));
+    let files: [String; 2] = ["@@pid_file", "@@socket"].map(|file| {
+        let name: Option<String> =
+            loaded.server.admin().query_first(format!("SELECT {file}")).expect("an answer");
+        name.expect("a path")
+    });
+    files
+        .iter()
+        .for_each(|file| fs::remove_file(loaded.server.data_folder().join(file)).expect("it was there"));
+    assert_eq!((data_path(), loaded.engine.processes()), (None, None));
+    assert!(notes().contains("not seen on this host"), "{}", notes());
+}

@@ -1,0 +1,3 @@
+//! The Oracle engine on a real server.
+
+mod contract;

@@ -1,0 +1,10 @@
+//! The PostgreSQL engine on real servers.
+
+#[allow(dead_code, reason = "the engine uses the rest")]
+#[path = "../../src/connect/mod.rs"]
+mod connect;
+mod connecting;
+mod contract;
+mod loaded;
+mod loading;
+mod running;

@@ -1,0 +1,36 @@
+//! The SQLite engine passes the contract suite.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use slob_engine::suite;
+
+use crate::support::{engine, folder};
+
+#[test]
+fn passes_the_contract_suite() {
+    let dir = folder();
+    let folder = dir.path().join("data");
+    let verdicts = suite::run(&|| Ok(engine(&folder)), &mut |_, _| true).unwrap();
+    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "everything it made is gone");
+}
+
+/// The list of tables is gone, which lies behind the header; or the header itself; or what says what was loaded.
+const DAMAGES: &[(&str, u64, usize)] =
+    &[("no list of tables", 100, 8092 + 8192), ("no header", 0, 16), ("no marker", 8192, 8192)];
+
+#[test]
+fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped() {
+    let dir = folder();
+    let mut damage = |schema, words: &str| {
+        let (_, at, bytes) = DAMAGES.iter().find(|(name, ..)| *name == words).unwrap();
+        let path = dir.path().join(format!("slob{schema}.db"));
+        File::options().write(true).open(path).unwrap().write_all_at(&vec![0xA5; *bytes], *at).unwrap();
+    };
+    let names: Vec<&str> = DAMAGES.iter().map(|(name, ..)| *name).collect();
+    let verdict =
+        suite::damage::survives_damage(&|| Ok(engine(dir.path())), &names, &mut damage, "slob{}.db'*");
+    assert_eq!(verdict, Ok(()));
+}
