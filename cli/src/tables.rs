@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use slob_record::{Record, SeriesWanted, find_runs, read_records};
 use slob_report::format::{ABSENT, count, significant};
 use slob_report::info::{Cells, Column, Value};
 
 use crate::failure::{Failure, PARTLY};
 use crate::output;
+use crate::terminal_table;
 
 /// What a table of runs is printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,24 +112,13 @@ pub(crate) fn table(heads: &[String], columns: &[Column], rows: &[Cells]) -> Str
     if rows.is_empty() {
         return String::new();
     }
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(heads);
-    for row in rows {
-        table.add_row(row.iter().map(|value| value.as_ref().map_or_else(|| ABSENT.into(), shown)));
-    }
-    for (index, column) in columns.iter().enumerate() {
-        let side = match column {
-            Column::Fact(_) => CellAlignment::Left,
-            Column::Figure(_) => CellAlignment::Right,
-        };
-        if let Some(cells) = table.column_mut(index) {
-            cells.set_cell_alignment(side);
-        }
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let column = |(head, column): (&String, &Column)| match column {
+        Column::Fact(_) => terminal_table::Column::left(head),
+        Column::Figure(_) => terminal_table::Column::right(head),
+    };
+    let cell = |value: &Option<Value>| value.as_ref().map_or_else(|| ABSENT.to_owned(), shown);
+    let rows = rows.iter().map(|row| row.iter().map(cell).collect());
+    terminal_table::table(heads.iter().zip(columns).map(column), rows)
 }
 
 fn shown(value: &Value) -> String {

@@ -21,6 +21,7 @@ pub(super) fn command() -> Command {
         .subcommand(histogram())
         .subcommand(check())
         .subcommand(diff())
+        .subcommand(page())
 }
 
 fn files() -> Arg {
@@ -29,7 +30,7 @@ fn files() -> Arg {
         .num_args(1..)
         .value_name("FILE|FOLDER")
         .value_parser(value_parser!(PathBuf))
-        .help("Reports, or folders of nothing but reports")
+        .help("Reports, also packed with gzip or bzip2, folders of nothing but reports, or - for stdin")
 }
 
 fn info() -> Command {
@@ -85,7 +86,25 @@ fn check() -> Command {
         ))
         .arg(files())
         .arg(switch("json").help("Print as JSON"))
+        .arg(switch("verbose").short('v').help("Show the pairs that agree, too"))
         .arg(switch("strict").help("End with exit code 1 if two figures of a report contradict each other"))
+}
+
+fn page() -> Command {
+    Command::new("page")
+        .about("Write a page of reports over time: DB time by class, top events and SQL, throughput, heat maps")
+        .after_help(format!(
+            "Examples:\n  slob awr page reports/ -o week.html\n  slob awr page -o - awr_*.html > week.html\n{EXIT_CODES}"
+        ))
+        .arg(files())
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("The file to write, or - for stdout [default: awr.html]"),
+        )
 }
 
 fn diff() -> Command {

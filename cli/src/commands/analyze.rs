@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use slob_awr::info::{is_pipes, read_pipes};
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_record::{Record, SeriesWanted};
 use slob_report::Figures;
 use slob_report::analysis::{
-    Analysis, Metric, Options, Run, TableSpec, Variant, awr_info, run_of, slob_r_tables, stem, variants_of,
+    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
+    stem, variants_of,
 };
 use slob_report::html::analysis_page;
 use slob_report::info::{self, Value};
 
 use super::awr_files::{self, Files};
-use super::awr_info::pipes as awr_info_text;
-use super::campaign::known_column;
 use crate::failure::{Failure, Outcome};
 use crate::tables::Records;
 use crate::{output, settings};
@@ -59,11 +59,6 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     Ok(code)
 }
 
-/// A metric by its name, or what there is instead.
-pub(super) fn metric(name: &str) -> Result<Metric, String> {
-    Metric::named(name).map_or_else(|| known_column(name).and(Err(format!("'{name}' is no metric"))), Ok)
-}
-
 /// All that is to be analysed.
 #[derive(Default)]
 struct Inputs {
@@ -92,22 +87,20 @@ impl Inputs {
         if path.is_file() {
             let text = fs::read(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
             let text = String::from_utf8_lossy(&text);
-            if awr_info::is_awr_info(&text) {
-                let runs =
-                    awr_info::parse(&text).map_err(|error| Failure::usage(format!("{input}: {error}")))?;
-                self.runs.extend(runs);
+            if is_pipes(&text) {
+                let rows = read_pipes(&text).map_err(|error| Failure::usage(format!("{input}: {error}")))?;
+                self.runs.extend(rows.iter().map(run_of_row));
                 return Ok(());
             }
         }
         self.add_records(results, input, by)
     }
 
-    /// AWR and Statspack reports, by SLOB.R's rules: what `awr_info` would print of them.
+    /// AWR and Statspack reports, by SLOB.R's rules.
     fn add_reports(&mut self, path: &Path) -> Result<(), Failure> {
-        let read = Files::read([&path.to_owned()], |named| named.awr_info())?;
+        let read = Files::read([&path.to_owned()], |named| run_of_report(&named))?;
         self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
-        let text = awr_info_text(&read.kept);
-        self.runs.extend(awr_info::parse(&text).map_err(Failure::usage)?);
+        self.runs.extend(read.kept);
         Ok(())
     }
 
@@ -174,7 +167,7 @@ impl Inputs {
         // Others are compared with the baseline, so it comes first.
         variants.sort_by_key(|variant| variant.name != schedule.baseline);
         let table = |model: &slob_campaign::ModelEntry| {
-            let metric = metric(&model.metric).map_err(Failure::usage)?;
+            let metric = Metric::named(&model.metric).map_err(Failure::usage)?;
             Ok(TableSpec { title: model.name.clone(), model: model.name.clone(), metric })
         };
         let tables = schedule.models.iter().map(table).collect::<Result<Vec<_>, Failure>>()?;

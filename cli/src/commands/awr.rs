@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 
-use super::{awr_check, awr_diff, awr_histogram, awr_info};
+use super::{awr_check, awr_diff, awr_histogram, awr_info, awr_page};
 use crate::failure::{Failure, Outcome};
 
 pub(crate) fn awr(matches: &ArgMatches) -> Outcome {
@@ -11,6 +11,7 @@ pub(crate) fn awr(matches: &ArgMatches) -> Outcome {
         Some(("histogram", matches)) => awr_histogram::histogram(matches),
         Some(("check", matches)) => awr_check::check(matches),
         Some(("diff", matches)) => awr_diff::diff(matches),
+        Some(("page", matches)) => awr_page::awr_page(matches),
         _ => Err(Failure::usage("no such command")),
     }
 }

@@ -3,36 +3,44 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use slob_awr::check::{AGREE_PERCENT, CONTRADICT_PERCENT, Check, Pair, Verdict};
+use slob_awr::doubts::{AGREE_PERCENT, CONTRADICT_PERCENT, Doubts, Pair, Verdict};
 use slob_report::format::{ABSENT, signed_percent, significant};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::output;
+use crate::terminal_table::{self, Column};
 
 pub(crate) fn check(matches: &ArgMatches) -> Outcome {
-    let read = Files::read(matches.get_many("files").unwrap_or_default(), |named| Check::of(&named))?;
+    let read = Files::read(matches.get_many("files").unwrap_or_default(), |named| Doubts::of(&named))?;
     if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&read.kept);
         output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;
     } else {
-        output::print(&read.kept.iter().map(text).collect::<Vec<_>>().join("\n"))?;
+        let all = matches.get_flag("verbose");
+        output::print(&read.kept.iter().map(|doubts| text(doubts, all)).collect::<String>())?;
+        // What a word means is the same for all of them.
+        if let Some(general) = read.kept.iter().flat_map(|doubts| &doubts.warnings).find(|one| one.is_general)
+        {
+            output::print(&format!("{}: {}.\n", general.weight.word(), general.text))?;
+        }
     }
     let code = read.exit_code()?;
-    if matches.get_flag("strict") && read.kept.iter().any(Check::is_contradictory) {
+    if matches.get_flag("strict") && read.kept.iter().any(Doubts::is_contradictory) {
         return Ok(ExitCode::from(JUDGED));
     }
     Ok(code)
 }
 
-fn text(check: &Check) -> String {
+/// A line where there is nothing to doubt; else what differs, or all of it.
+fn text(check: &Doubts, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, summary(check));
-    if !check.pairs.is_empty() {
-        text.push('\n');
-        text.push_str(&table(&check.pairs));
+    let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
+    let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
+    if !shown.is_empty() {
+        text.push_str(&indented(&table(&shown)));
     }
-    for pair in check.pairs.iter().filter(|pair| pair.verdict != Verdict::Agree) {
+    for pair in &shown {
         if let Some(note) = pair.note {
             text.push_str(&format!(
                 "  {}, {} and {}: {note}.\n",
@@ -40,16 +48,20 @@ fn text(check: &Check) -> String {
             ));
         }
     }
-    if !check.warnings.is_empty() {
-        text.push('\n');
-    }
-    for warning in &check.warnings {
+    for warning in &warnings {
         text.push_str(&format!("  {}: {}.\n", warning.weight.word(), warning.text));
+    }
+    if !shown.is_empty() || !warnings.is_empty() {
+        text.push('\n');
     }
     text
 }
 
-fn summary(check: &Check) -> String {
+fn indented(table: &str) -> String {
+    table.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+fn summary(check: &Doubts) -> String {
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
         (None, false) => "nothing in it is said twice, so nothing could be compared".to_owned(),
@@ -63,6 +75,11 @@ fn summary(check: &Check) -> String {
             count(Verdict::Differ),
             check.pairs.len()
         ),
+        (Some(Verdict::Explained), _) => format!(
+            "sound: {} of {} pairs agree, and of the others it is known why they do not",
+            count(Verdict::Agree),
+            check.pairs.len()
+        ),
         _ => format!(
             "sound: all {} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed",
             check.pairs.len()
@@ -70,19 +87,18 @@ fn summary(check: &Check) -> String {
     }
 }
 
-fn table(pairs: &[Pair]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header([
-        "What",
-        "First",
-        "",
-        "Second",
-        "",
-        "Difference",
-        "Verdict",
-    ]);
-    for pair in pairs {
-        table.add_row([
+fn table(pairs: &[&Pair]) -> String {
+    let columns = [
+        Column::left("What"),
+        Column::left("First"),
+        Column::right(""),
+        Column::left("Second"),
+        Column::right(""),
+        Column::right("Difference"),
+        Column::left("Verdict"),
+    ];
+    let row = |pair: &&Pair| {
+        vec![
             pair.what.to_owned(),
             pair.first_source.to_owned(),
             significant(pair.first),
@@ -90,12 +106,7 @@ fn table(pairs: &[Pair]) -> String {
             significant(pair.second),
             pair.difference_percent.map_or_else(|| ABSENT.to_owned(), signed_percent),
             pair.verdict.word().to_owned(),
-        ]);
-    }
-    for at in [2, 4, 5] {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        ]
+    };
+    terminal_table::table(columns, pairs.iter().map(row))
 }

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::json;
 use slob_awr::info::Named;
 use slob_awr::{DiffRow, DiffTable, Side, diff as tables};
-use slob_report::format::{ABSENT, signed_percent, significant};
+use slob_report::format::{ABSENT, fixed, signed_percent, significant};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::terminal_table::{self, Column};
 
 /// Rows of a table, unless all are asked for.
 const MOST_ROWS: usize = 30;
@@ -55,23 +55,18 @@ fn one(table: &DiffTable, all: bool) -> String {
     let mut shown: Vec<&DiffRow> = table.rows.iter().collect();
     // Long tables are ordered by what is large in either report.
     if !all && shown.len() > MOST_ROWS {
-        shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        if !table.is_by_change {
+            shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        }
         shown.truncate(MOST_ROWS);
     }
-    let mut view = Table::new();
-    view.load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["", "First", "Second", "Change %"]);
-    for row in &shown {
+    let columns =
+        [Column::left(""), Column::right("First"), Column::right("Second"), Column::right("Change %")];
+    let row = |row: &&DiffRow| {
         let change = row.change_percent.map_or_else(String::new, signed_percent);
-        view.add_row([row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]);
-    }
-    for at in 1..4 {
-        if let Some(column) = view.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let rows: String = view.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        vec![row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]
+    };
+    let rows = terminal_table::table(columns, shown.iter().map(row));
     let left = table.rows.len() - shown.len();
     let more = if left > 0 {
         format!("  {left} smaller ones are left out: --all shows them\n")
@@ -92,6 +87,8 @@ fn size(row: &DiffRow) -> f64 {
 fn shown_side(side: &Side) -> String {
     match side {
         Side::Absent => ABSENT.to_owned(),
+        // A count is one.
+        Side::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => fixed(*number, 0),
         Side::Number(number) => significant(*number),
         Side::Text(text) => text.clone(),
     }

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use slob_awr::info::Named;
-use slob_awr::{ReadError, is_report, read};
+use slob_awr::info::{Named, part_of_file};
+use slob_awr::{Reports, is_report};
 use slob_record::RUN_FILE;
 
 use crate::failure::{Failure, PARTLY};
@@ -18,7 +18,7 @@ use crate::output;
 /// What was kept of reports, in the order of the files.
 pub(super) struct Files<T> {
     pub(super) kept: Vec<T>,
-    /// Files that were asked for, and those read to their end.
+    /// Reports that there are, and those read to their end.
     asked: usize,
     whole: usize,
 }
@@ -52,14 +52,13 @@ impl<T: Send> Files<T> {
         });
         let mut results = results.into_inner().unwrap_or_default();
         results.sort_by_key(|(at, _)| *at);
-        let whole = results.iter().filter(|(_, one)| one.error.is_none()).count();
-        for (_, one) in &results {
-            if let Some(error) = &one.error {
-                output::say(&format!("slob: {error}"));
-            }
+        let asked = results.iter().map(|(_, one)| one.reports).sum();
+        let wrong = results.iter().map(|(_, one)| one.errors.len()).sum::<usize>();
+        for error in results.iter().flat_map(|(_, one)| &one.errors) {
+            output::say(&format!("slob: {error}"));
         }
         let kept = results.into_iter().flat_map(|(_, one)| one.kept).collect();
-        Ok(Self { kept, asked: files.len(), whole })
+        Ok(Self { kept, asked, whole: asked - wrong })
     }
 
     /// 0 if all were read, 1 if some were, 2 if none was.
@@ -78,27 +77,44 @@ impl<T: Send> Files<T> {
     }
 }
 
+/// What came of one file.
 struct One<T> {
     kept: Vec<T>,
-    error: Option<String>,
+    /// What is wrong with it or with reports in it.
+    errors: Vec<String>,
+    /// Reports that it holds.
+    reports: usize,
+}
+
+/// Stands for stdin.
+const STDIN: &str = "-";
+
+fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    if path.as_os_str() == STDIN {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    Ok(Box::new(fs::File::open(path)?))
 }
 
 fn one<T>(path: &Path, keep: &impl Fn(Named) -> T) -> One<T> {
     let name = path.display().to_string();
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => return One { kept: Vec::new(), error: Some(format!("{name}: {error}")) },
+    let mut one = One { kept: Vec::new(), errors: Vec::new(), reports: 0 };
+    let reports = open(path).map_err(|error| error.to_string());
+    let reports = reports.and_then(|file| Reports::of(file).map_err(|error| error.to_string()));
+    let reports = match reports {
+        Ok(reports) => reports,
+        Err(error) => return One { errors: vec![format!("{name}: {error}")], reports: 1, ..one },
     };
-    let (reports, error) = match read(&bytes) {
-        Ok(reports) => (reports, None),
-        Err(error) => {
-            let message = format!("{name}: {error}");
-            (ReadError::read(error), Some(message))
-        }
-    };
-    drop(bytes);
-    let kept = reports.into_iter().map(|report| keep(Named { file: name.clone(), report })).collect();
-    One { kept, error }
+    for (at, report) in reports.enumerate() {
+        let nth = at + 1;
+        one.reports = nth;
+        let read = report.unwrap_or_else(|error| {
+            one.errors.push(format!("{}: {error}", part_of_file(&name, nth)));
+            error.read()
+        });
+        one.kept.extend(read.into_iter().map(|report| keep(Named::new(name.clone(), report).nth(nth))));
+    }
+    one
 }
 
 /// Whether a path is a report, or a folder whose files are: one of the first of them. The folder of a run, in which the
@@ -139,6 +155,9 @@ pub(super) fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Resu
                     && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
             })
             .collect();
+        if inside.is_empty() {
+            return Err(Failure::usage(format!("{}: there are no files in this folder", path.display())));
+        }
         inside.sort();
         files.extend(inside);
     }

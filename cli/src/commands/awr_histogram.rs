@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use slob_awr::series::{Point, sort};
+use slob_awr::series::{EVENTS, Point, sort};
 use slob_awr::{Figure, duration, duration_us};
 use slob_report::format::{ABSENT, significant};
 
@@ -12,14 +11,7 @@ use super::awr_files::Files;
 use super::awr_page;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-
-/// Events that are shown if none is named: those that have a histogram in the reports.
-pub(super) const DEFAULT: [&str; 4] = [
-    "db file sequential read",
-    "cell single block physical read",
-    "log file sync",
-    "log file parallel write",
-];
+use crate::terminal_table::{self, Column};
 
 /// No wait that --over could ask for is longer: a day.
 const LONGEST_US: f64 = 86_400e6;
@@ -27,7 +19,7 @@ const LONGEST_US: f64 = 86_400e6;
 pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
     let asked: Vec<&str> =
         matches.get_many::<String>("event").unwrap_or_default().map(String::as_str).collect();
-    let events = if asked.is_empty() { DEFAULT.to_vec() } else { asked.clone() };
+    let events = if asked.is_empty() { EVENTS.to_vec() } else { asked.clone() };
     let limit = matches.get_one::<String>("over").map_or("8ms", String::as_str);
     let limit_us = duration_us(limit, None)
         .map(|figure| figure.value)
@@ -42,7 +34,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
             events.iter().map(|event| Point::of(&named, event, limit_us)).collect();
         let known: Vec<String> = named.report.histograms.iter().map(|own| own.event.clone()).collect();
         (
-            awr_page::Summary::of(&named),
+            awr_page::Summary::of(&named, points.clone()),
             points,
             if points_are_absent(&asked, &named) { known } else { Vec::new() },
         )
@@ -83,8 +75,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         )?;
     }
     if let Some(path) = matches.get_one::<PathBuf>("html") {
-        let summaries =
-            read.kept.iter().map(|(summary, points, _)| (summary.clone(), points.clone())).collect();
+        let summaries = read.kept.iter().map(|(summary, ..)| summary.clone()).collect();
         let page = awr_page::page(summaries, &events);
         output::write_whole(path, &page).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
@@ -110,15 +101,12 @@ fn text(event: &str, points: &[Point], limit_us: f64) -> String {
         Some(bucket.percent)
     };
     edges.retain(|edge| points.iter().filter_map(|point| share(point, *edge)).any(|share| share.value > 0.0));
-    let mut table = Table::new();
-    let over = format!("over {}", duration(limit_us));
-    let heads = ["Report".to_owned(), "Begin".to_owned(), "Waits".to_owned(), "Mean".to_owned(), over];
-    let starts = edges.iter().map(|edge| if *edge == 0.0 { "from 0".to_owned() } else { duration(*edge) });
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(heads.into_iter().chain(starts));
-    for point in points {
+    let over = Column::right(format!("over {}", duration(limit_us)));
+    let heads =
+        [Column::left("Report"), Column::left("Begin"), Column::right("Waits"), Column::right("Mean"), over];
+    let start = |edge: &f64| if *edge == 0.0 { "from 0".to_owned() } else { duration(*edge) };
+    let starts = edges.iter().map(|edge| Column::right(start(edge)));
+    let row = |point: &Point| {
         let mean = point.mean_us.and_then(Figure::known).map_or_else(|| ABSENT.to_owned(), duration);
         let over = match point.over.most_percent - point.over.least_percent {
             gap if gap.abs() < 0.05 => format!("{:.1} %", point.over.least_percent),
@@ -138,14 +126,9 @@ fn text(event: &str, points: &[Point], limit_us: f64) -> String {
             Some(share) if share.value == 0.0 && share.resolution == 0.0 => String::new(),
             Some(share) => format!("{:.1}", share.value),
         });
-        table.add_row(cells.into_iter().chain(shares));
-    }
-    for at in 2..5 + edges.len() {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let rows: String = table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        cells.into_iter().chain(shares).collect()
+    };
+    let rows = terminal_table::table(heads.into_iter().chain(starts), points.iter().map(row));
     let words: String =
         points.iter().filter_map(|point| Some(format!("  {}: {}.\n", point.file, point.words()?))).collect();
     format!("{event}: percent of waits by duration, each column from its head up to the next\n{rows}{words}")

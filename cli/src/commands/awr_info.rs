@@ -1,17 +1,17 @@
 //! `slob awr info`: one line for each report.
 
 use clap::ArgMatches;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value as Json, json};
-use slob_awr::info::{AWR_INFO, Named, Value, columns};
+use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::trend::log_file_sync_us;
+use slob_report::format::{ABSENT, significant};
 use slob_report::{csv_cell, pipe_cell};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::tables::Form;
-
-type Row = Vec<Option<Value>>;
+use crate::terminal_table::{self, Column};
 
 pub(crate) fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.get_many("files").unwrap_or_default();
@@ -25,15 +25,18 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         Form::Csv => {
             let columns = columns();
             let read = Files::read(paths, |named| {
-                columns.iter().map(|column| column.value(&named)).collect::<Row>()
+                columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
             })?;
             let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             (csv(&heads, &read.kept), read.exit_code())
         }
-        form => {
-            let read = Files::read(paths, |named| named.awr_info())?;
-            let text = if form == Form::Table { table(&read.kept) } else { pipes(&read.kept) };
-            (text, read.exit_code())
+        Form::Table => {
+            let read = Files::read(paths, |named| Seen::of(&named))?;
+            (table(&read.kept), read.exit_code())
+        }
+        Form::Pipes => {
+            let read = Files::read(paths, |named| Row::of(&named))?;
+            (pipes(&read.kept), read.exit_code())
         }
     };
     // What could be read is shown, whatever is wrong with the rest.
@@ -44,47 +47,74 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
 fn json_of(named: &Named) -> Result<Json, String> {
     let report = serde_json::to_value(&named.report)
         .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
-    Ok(json!({ "file": named.file, "sessions": named.sessions(), "report": report }))
+    Ok(json!({ "file": named.label_of_file(), "sessions": named.sessions(), "report": report }))
 }
 
-fn plain(cell: &Option<Value>) -> String {
-    cell.as_ref().map(Value::plain).unwrap_or_default()
+fn plain(cell: Option<&Value>) -> String {
+    cell.map(Value::plain).unwrap_or_default()
 }
 
 /// The form of `awr_info`: cells that each end with a pipe.
-pub(super) fn pipes(rows: &[Row]) -> String {
+fn pipes(rows: &[Row]) -> String {
     let line = |cells: &mut dyn Iterator<Item = String>| {
         cells.map(|cell| format!("{}|", pipe_cell(&cell))).collect::<String>() + "\n"
     };
-    let head = line(&mut AWR_INFO.iter().map(|head| (*head).to_owned()));
-    rows.iter().fold(head, |text, row| text + &line(&mut row.iter().map(plain)))
+    let head = line(&mut Head::ALL.iter().map(|head| head.text().to_owned()));
+    rows.iter().fold(head, |text, row| text + &line(&mut row.cells().map(|cell| plain(cell.as_ref()))))
 }
 
-fn csv(heads: &[&str], rows: &[Row]) -> String {
+fn csv(heads: &[&str], rows: &[Vec<Option<Value>>]) -> String {
     let head = heads.iter().map(|head| csv_cell(head)).collect::<Vec<_>>().join(",") + "\n";
     rows.iter().fold(head, |text, row| {
-        text + &row.iter().map(|cell| csv_cell(&plain(cell))).collect::<Vec<_>>().join(",") + "\n"
+        text + &row.iter().map(|cell| csv_cell(&plain(cell.as_ref()))).collect::<Vec<_>>().join(",") + "\n"
     })
 }
 
-/// For eyes: numbers rounded to what people compare.
-fn table(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(AWR_INFO);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| match cell {
-            Some(Value::Number(number)) => slob_report::format::significant(*number),
-            Some(Value::Text(text)) => text.clone(),
-            None => slob_report::format::ABSENT.to_owned(),
-        }));
-    }
-    for at in 1..AWR_INFO.len() - 1 {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
+/// A report for eyes: what it is of and when, then the figures that people compare.
+struct Seen {
+    row: Row,
+    database: String,
+    begin: String,
+    log_file_sync_us: Option<f64>,
+}
+
+impl Seen {
+    fn of(named: &Named) -> Self {
+        let report = &named.report;
+        let begin = report.interval.begin.as_ref().and_then(|snapshot| snapshot.time);
+        let absent = || ABSENT.to_owned();
+        Self {
+            row: Row::of(named),
+            database: report.database.name.clone().unwrap_or_else(absent),
+            begin: begin.map_or_else(absent, |begin| begin.strftime("%Y-%m-%d %H:%M").to_string()),
+            log_file_sync_us: log_file_sync_us(report),
         }
     }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+
+    fn cells(&self) -> Vec<String> {
+        let cell = |cell: Option<Value>| match cell {
+            Some(Value::Number(number)) => significant(number),
+            Some(Value::Text(text)) => text,
+            None => ABSENT.to_owned(),
+        };
+        let own = Head::ALL.iter().map(|head| cell(self.row.cell(*head)));
+        let mut cells: Vec<String> = own.collect();
+        let sync = cell(self.log_file_sync_us.map(Value::Number));
+        cells.insert(cells.len() - 1, sync);
+        cells.splice(1..1, [self.database.clone(), self.begin.clone()]);
+        cells
+    }
+}
+
+/// DB time by the second is known as AAS.
+fn table(rows: &[Seen]) -> String {
+    let column = |head: &Head| match head {
+        Head::DbTime => Column::right("AAS"),
+        head if head.is_text() => Column::left(head.text()),
+        head => Column::right(head.text()),
+    };
+    let mut columns: Vec<Column> = Head::ALL.iter().map(column).collect();
+    columns.insert(columns.len() - 1, Column::right("LFS_LAT"));
+    columns.splice(1..1, [Column::left("DATABASE"), Column::left("BEGIN")]);
+    terminal_table::table(columns, rows.iter().map(Seen::cells))
 }

@@ -1,99 +1,126 @@
 //! A page of consecutive reports: heat maps of waits, rates and means over time.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::ArgMatches;
 use jiff::civil::DateTime;
-use slob_awr::info::{AWR_INFO, Named, Value};
-use slob_awr::series::Point;
+use slob_awr::info::{Head, Named, Value};
+use slob_awr::series::{EVENTS, Point};
+use slob_awr::trend::{Subject, Trend, subject_words};
 use slob_report::format::{ABSENT, significant};
-use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesPage, series_page};
+use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
 
 use super::awr_files::Files;
-use super::awr_histogram::DEFAULT;
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
+use crate::output;
 
-/// What the page shows of a report beside its histograms.
+/// What the page shows of a report.
 #[derive(Clone)]
 pub(super) struct Summary {
-    begin: Option<DateTime>,
-    end: Option<DateTime>,
-    row: Vec<Option<Value>>,
+    /// Database, host and release.
+    words: String,
+    trend: Trend,
+    points: Vec<Option<Point>>,
 }
 
 impl Summary {
-    pub(super) fn of(named: &Named) -> Self {
-        Self {
-            begin: named.report.interval.begin.as_ref().and_then(|snapshot| snapshot.time),
-            end: named.report.interval.end.as_ref().and_then(|snapshot| snapshot.time),
-            row: named.awr_info(),
-        }
-    }
-
-    /// A figure of `awr_info` by its head.
-    fn figure(&self, head: &str) -> Option<f64> {
-        let at = AWR_INFO.iter().position(|own| *own == head)?;
-        self.row.get(at)?.as_ref()?.as_number()
+    pub(super) fn of(named: &Named, points: Vec<Option<Point>>) -> Self {
+        Self { words: subject_words(&named.report), trend: Trend::of(named), points }
     }
 }
 
-/// The page of the reports at a path, and the exit code that they come to.
-pub(super) fn page_of(path: &Path) -> Result<(String, ExitCode), Failure> {
+/// Where `slob awr page` writes if nothing else is said.
+const PAGE: &str = "awr.html";
+
+/// `slob awr page`: reports over time.
+pub(crate) fn awr_page(matches: &ArgMatches) -> Outcome {
+    let paths: Vec<&PathBuf> = matches.get_many("files").unwrap_or_default().collect();
+    let (page, code) = page_of(paths)?;
+    output::write_page(
+        &page,
+        matches.get_one::<PathBuf>("output").map_or(Path::new(PAGE), PathBuf::as_path),
+    )?;
+    Ok(code)
+}
+
+/// The page of the reports at some paths, and the exit code that they come to.
+pub(super) fn page_of<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(String, ExitCode), Failure> {
     const LIMIT_US: f64 = 8.0 * 1024.0;
-    let read = Files::read([&path.to_owned()], |named| {
-        let points = DEFAULT.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
-        (Summary::of(&named), points)
+    let read = Files::read(paths, |named| {
+        let points = EVENTS.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
+        Summary::of(&named, points)
     })?;
     let code = read.exit_code()?;
-    Ok((page(read.kept, &DEFAULT), code))
+    Ok((page(read.kept, &EVENTS), code))
 }
 
-/// The page of reports, in the order of their first snapshots, with a heat map for each event that they have.
-pub(super) fn page(mut reports: Vec<(Summary, Vec<Option<Point>>)>, events: &[&str]) -> String {
-    reports.sort_by_key(|(summary, _)| (summary.begin.is_none(), summary.begin));
-    let intervals = intervals(&reports);
+/// The page of reports: each database by itself, in the order of the first snapshots, with a heat map for each event that
+/// they have.
+pub(super) fn page(reports: Vec<Summary>, events: &[&str]) -> String {
+    let count = reports.len() as u64;
+    let mut groups: BTreeMap<Subject, Vec<Summary>> = BTreeMap::new();
+    for report in reports {
+        groups.entry(report.trend.subject.clone()).or_default().push(report);
+    }
+    let groups: Vec<SeriesGroup> = groups.into_values().map(|reports| group(reports, events)).collect();
+    let (title, lead) = match &groups[..] {
+        [only] => (only.title.clone(), output::plural(count, "report")),
+        _ => (
+            "Reports over time".to_owned(),
+            format!("{count} reports of {} databases or instances", groups.len()),
+        ),
+    };
+    series_page(&SeriesPage { title, lead, source: "AWR and Statspack reports".into(), groups })
+}
+
+fn group(mut reports: Vec<Summary>, events: &[&str]) -> SeriesGroup {
+    reports.sort_by_key(|report| (report.trend.begin.is_none(), report.trend.begin));
     let heat_maps = events
         .iter()
         .enumerate()
-        .filter(|(at, _)| reports.iter().any(|(_, points)| points.get(*at).is_some_and(Option::is_some)))
+        .filter(|(at, _)| reports.iter().any(|report| report.points.get(*at).is_some_and(Option::is_some)))
         .map(|(at, event)| {
-            heat_map(event, reports.iter().map(|(_, points)| points.get(at).and_then(Option::as_ref)))
+            heat_map(event, reports.iter().map(|report| report.points.get(at).and_then(Option::as_ref)))
         })
         .collect();
-    let summaries: Vec<&Summary> = reports.iter().map(|(summary, _)| summary).collect();
-    series_page(&SeriesPage {
-        title: "Reports over time".into(),
-        lead: lead(&summaries),
-        source: "AWR and Statspack reports".into(),
-        intervals,
-        lines: lines(&summaries),
+    let trends: Vec<&Trend> = reports.iter().map(|report| &report.trend).collect();
+    let words = reports.last().map_or("", |report| report.words.as_str());
+    SeriesGroup {
+        title: titled(words, &trends),
+        intervals: intervals(&trends),
+        lines: [time_lines(&trends), lines(&trends)].concat(),
         heat_maps,
-        heads: AWR_INFO.iter().map(|head| (*head).to_owned()).collect(),
-        rows: summaries.iter().map(|summary| summary.row.iter().map(cell).collect()).collect(),
-    })
-}
-
-fn cell(value: &Option<Value>) -> String {
-    match value {
-        None => ABSENT.to_owned(),
-        Some(Value::Number(number)) => significant(*number),
-        Some(Value::Text(text)) => text.clone(),
+        heads: Head::ALL.map(|head| head.text().to_owned()).into(),
+        rows: trends.iter().map(|trend| trend.row.cells().map(cell).collect()).collect(),
     }
 }
 
-fn lead(summaries: &[&Summary]) -> String {
-    let times =
-        summaries.first().and_then(|first| first.begin).zip(summaries.iter().rev().find_map(|last| last.end));
-    let count = crate::output::plural(summaries.len() as u64, "report");
-    times.map_or(count.clone(), |(begin, end)| {
-        format!("{count}, {} to {}", begin.strftime("%Y-%m-%d %H:%M"), end.strftime("%Y-%m-%d %H:%M"))
-    })
+fn cell(value: Option<Value>) -> String {
+    match value {
+        None => ABSENT.to_owned(),
+        Some(Value::Number(number)) => significant(number),
+        Some(Value::Text(text)) => text,
+    }
+}
+
+/// What the reports are of, and when.
+fn titled(words: &str, trends: &[&Trend]) -> String {
+    let begin = trends.first().and_then(|first| first.begin);
+    let times = begin.zip(trends.iter().rev().find_map(|last| last.end));
+    let day = |moment: DateTime| moment.strftime("%Y-%m-%d %H:%M").to_string();
+    let times = times.map(|(begin, end)| format!("{} to {}", day(begin), day(end)));
+    let parts = [Some(words.to_owned()).filter(|words| !words.is_empty()), times];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
 /// Hours from the first snapshot. Where times are absent or overlap, reports stand one after the other, an hour each.
-fn intervals(reports: &[(Summary, Vec<Option<Point>>)]) -> Vec<(f64, f64, String)> {
-    let first = reports.first().and_then(|(summary, _)| summary.begin);
-    let hours = |summary: &Summary| {
+fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
+    let first = trends.first().and_then(|trend| trend.begin);
+    let hours = |summary: &Trend| {
         let since = |moment: DateTime| Some(moment.duration_since(first?).as_secs_f64() / 3600.0);
         let (begin, end) = (since(summary.begin?)?, since(summary.end?)?);
         (end > begin).then(|| {
@@ -104,7 +131,7 @@ fn intervals(reports: &[(Summary, Vec<Option<Point>>)]) -> Vec<(f64, f64, String
             )
         })
     };
-    let timed: Option<Vec<_>> = reports.iter().map(|(summary, _)| hours(summary)).collect();
+    let timed: Option<Vec<_>> = trends.iter().map(|trend| hours(trend)).collect();
     // A second's overlap is the clock's.
     let follows = |timed: &Vec<(f64, f64, String)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - 0.01);
     let clipped = |mut timed: Vec<(f64, f64, String)>| {
@@ -115,23 +142,72 @@ fn intervals(reports: &[(Summary, Vec<Option<Point>>)]) -> Vec<(f64, f64, String
     };
     timed.filter(follows).map_or_else(
         || {
-            let names = reports.iter().map(|(summary, _)| cell(&summary.row[0]));
+            let names = trends.iter().map(|trend| trend.row.file.clone());
             names.enumerate().map(|(at, name)| (at as f64, at as f64 + 1.0, name)).collect()
         },
         clipped,
     )
 }
 
-fn lines(summaries: &[&Summary]) -> Vec<LineChart> {
-    let line = |name: &str, head: &str, factor: f64| {
+/// The most lines of a chart: the largest over all reports.
+const MOST_LINES: usize = 8;
+
+/// Where sessions spent their time.
+fn time_lines(trends: &[&Trend]) -> Vec<LineChart> {
+    let largest = |of: fn(&Trend) -> &BTreeMap<String, f64>| -> Vec<(String, Vec<Option<f64>>)> {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, value) in trends.iter().flat_map(|trend| of(trend)) {
+            *sums.entry(name).or_default() += value;
+        }
+        let mut names: Vec<(&str, f64)> = sums.into_iter().collect();
+        names.sort_by(|one, other| other.1.total_cmp(&one.1));
+        // A report that has others of its kind had none of this one, or none that it shows.
+        let value = |trend: &&Trend, name: &str| {
+            let own = of(trend);
+            (!own.is_empty()).then(|| own.get(name).copied().unwrap_or(0.0))
+        };
+        let line = |(name, _): (&str, f64)| {
+            (name.to_owned(), trends.iter().map(|trend| value(trend, name)).collect())
+        };
+        names.into_iter().filter(|(_, sum)| *sum > 0.0).take(MOST_LINES).map(line).collect()
+    };
+    let chart = |title: &str, about: &str, stacked: bool, lines: Vec<(String, Vec<Option<f64>>)>| LineChart {
+        title: title.into(),
+        about: about.into(),
+        is_time: false,
+        stacked: if stacked { lines.len() } else { 0 },
+        lines,
+    };
+    let mut classes = chart(
+        "DB time by class of wait",
+        "Sessions on CPU and in each class of waits, on average, one on the other; the line is the host's CPUs.",
+        true,
+        largest(|trend| &trend.classes),
+    );
+    classes.lines.push(("CPUs of the host".into(), trends.iter().map(|trend| trend.cpus).collect()));
+    let events = "Sessions in the events that took most time over all reports, on average. 0 may be too little to be listed.";
+    let statements = "Sessions in the statements that took most time over all reports, on average. 0 may be too little to be \
+                      listed.";
+    let mut charts = vec![
+        classes,
+        chart("Top events", events, false, largest(|trend| &trend.events)),
+        chart("Top SQL", statements, false, largest(|trend| &trend.statements)),
+    ];
+    charts.retain(|chart| chart.lines.iter().any(|(name, _)| name != "CPUs of the host"));
+    charts
+}
+
+fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
+    let line = |name: &str, head: Head, factor: f64| {
         let values =
-            summaries.iter().map(|summary| summary.figure(head).map(|figure| figure * factor)).collect();
+            summaries.iter().map(|summary| summary.row.figure(head).map(|figure| figure * factor)).collect();
         (name.to_owned(), values)
     };
     let chart = |title: &str, about: &str, is_time, lines| LineChart {
         title: title.into(),
         about: about.into(),
         is_time,
+        stacked: 0,
         lines,
     };
     vec![
@@ -139,32 +215,40 @@ fn lines(summaries: &[&Summary]) -> Vec<LineChart> {
             "Requests",
             "Read and write requests of the application per second, as averages of the intervals.",
             false,
-            vec![line("reads", "PREADS", 1.0), line("writes", "PWRITES", 1.0)],
+            vec![line("reads", Head::Reads, 1.0), line("writes", Head::Writes, 1.0)],
         ),
         chart(
             "Throughput",
             "MiB per second: all I/O of the instance, and redo.",
             false,
             vec![
-                line("read", "READ_MBS", 1.0),
-                line("written", "WRITE_MBS", 1.0),
-                line("redo", "REDO_MBS", 1.0),
+                line("read", Head::ReadMib, 1.0),
+                line("written", Head::WriteMib, 1.0),
+                line("redo", Head::RedoMib, 1.0),
             ],
         ),
         chart(
             "Sessions and CPUs",
-            "Average active sessions, and CPUs that the database kept busy.",
+            "Average active sessions, CPUs that the database kept busy, and CPUs of the host.",
             false,
-            vec![line("active sessions", "DB Tm", 1.0), line("CPUs", "DB CPU", 1.0)],
+            vec![
+                line("active sessions", Head::DbTime, 1.0),
+                line("CPUs busy with the database", Head::DbCpu, 1.0),
+                ("CPUs of the host".to_owned(), summaries.iter().map(|trend| trend.cpus).collect()),
+            ],
         ),
         chart(
             "Mean waits",
             "Means hide what the heat maps show.",
             true,
             vec![
-                line("db file sequential read", "DFSR_LAT", 1e-6),
-                line("db file parallel write", "DFPW_LAT", 1e-6),
-                line("log file parallel write", "LFPW_LAT", 1e-6),
+                line("db file sequential read", Head::SingleBlockRead, 1e-6),
+                line("db file parallel write", Head::BlockWrite, 1e-6),
+                line("log file parallel write", Head::LogWrite, 1e-6),
+                (
+                    "log file sync".to_owned(),
+                    summaries.iter().map(|trend| trend.log_file_sync_us.map(|us| us * 1e-6)).collect(),
+                ),
             ],
         ),
     ]

@@ -12,11 +12,11 @@ use slob_campaign::{
     Campaign, Conductor, End, Ended, Event, Kept, Order, Plan, PlanErrors, Progress, RunFailure, Store,
     carry_out,
 };
-use slob_report::{figure, info};
+use slob_report::analysis::Metric;
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::{RunSpec, Settings};
 
-use super::{analyze, run};
+use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::live::RunTalk;
 use crate::progress::duration;
@@ -53,7 +53,7 @@ fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
     }
     let campaign = Campaign::build(plan, base, &registry::table())?;
     for model in &campaign.plan.models {
-        analyze::metric(&model.metric).map_err(|why| {
+        Metric::named(&model.metric).map_err(|why| {
             Failure::usage(format!("{}, model '{}': {why}", campaign.plan.file, model.name))
         })?;
     }
@@ -201,20 +201,5 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
 impl From<PlanErrors> for Failure {
     fn from(errors: PlanErrors) -> Self {
         Self::usage(errors)
-    }
-}
-
-/// Whether a name is a figure of `slob info`; if not, those like it.
-pub(super) fn known_column(name: &str) -> Result<(), String> {
-    match figure::named(name) {
-        Some(_) => Ok(()),
-        None => {
-            let near = info::near_columns(name).join(", ");
-            let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
-            Err(format!(
-                "there is no metric '{name}'{near}; say reads, redo, writes, read-write or a column that \
-                 `slob info --columns help` lists"
-            ))
-        }
     }
 }

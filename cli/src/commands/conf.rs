@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
 use slob_spec::{Entry, Settings, init_text, markdown};
 
 use crate::failure::{Failure, Outcome};
+use crate::terminal_table::{Column, wrapped_table};
 use crate::{output, registry, settings};
 
 const FILE: &str = "slob.conf";
@@ -48,14 +48,11 @@ fn shown(entry: &Entry) -> String {
 }
 
 fn as_table(settings: &Settings) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["KEY", "VALUE", "FROM", "MEANING"]);
-    for entry in settings.entries() {
-        table.add_row([entry.param().key, &shown(entry), &entry.origin().to_string(), entry.param().meaning]);
-    }
-    let lines = table.to_string();
-    lines.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let row = |entry: &Entry| {
+        let param = entry.param();
+        vec![param.key.to_owned(), shown(entry), entry.origin().to_string(), param.meaning.to_owned()]
+    };
+    wrapped_table(["KEY", "VALUE", "FROM", "MEANING"].map(Column::left), settings.entries().map(row))
 }
 
 fn as_json(settings: &Settings) -> String {

@@ -53,7 +53,7 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
 /// The columns that were asked for, or else those of `awr_info`, with their heads.
 fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<Column>), Failure> {
     if asked.is_empty() {
-        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.to_owned(), column)).unzip());
+        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.text().to_owned(), column)).unzip());
     }
     let find = |name: &&str| {
         column(name).map(|column| (column.name().to_owned(), column)).ok_or_else(|| {
@@ -73,7 +73,7 @@ fn described() -> String {
     let (name, unit) = (width(Column::name), width(Column::unit));
     let line =
         |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name(), column.unit(), column.source());
-    let awr = AWR_COLUMNS.map(|(head, column)| format!("{head} = {}", column.name()));
+    let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name()));
     let lines: String = all_columns().map(line).collect();
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }

@@ -43,7 +43,7 @@ fn awr_html(path: &Path, matches: &ArgMatches) -> Outcome {
             "{path}: these are reports already; say --html for a page of them over time, or use `slob awr info {path}`"
         )));
     }
-    let (page, code) = awr_page::page_of(path)?;
+    let (page, code) = awr_page::page_of([&path.to_owned()])?;
     let beside =
         || PathBuf::from(format!("{}.over-time.html", path.display().to_string().trim_end_matches('/')));
     let output = matches.get_one::<PathBuf>("output").cloned().unwrap_or_else(beside);

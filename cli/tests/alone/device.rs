@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::alone;
 use crate::common::{Folder, mariadb, postgres, skip_without_a_device};
-use crate::tries::{ensure, shown_within};
 use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
 
 /// Seconds of a run of reads alone, on a table that is far larger than the cache.
 const READS: [&str; 4] = ["--run-time", "3", "--update-pct", "0"];

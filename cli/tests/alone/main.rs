@@ -7,8 +7,6 @@ mod common;
 mod device;
 mod open_loop;
 mod saturate;
-#[path = "../../../crates/run/tests/it/tries.rs"]
-mod tries;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

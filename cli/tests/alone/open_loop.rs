@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::alone;
 use crate::common::Folder;
-use crate::tries::{Seen, ensure, shown_within};
+use slob_testing::tries::{Seen, ensure, shown_within};
 
 const SECONDS: f64 = 6.0;
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::alone;
 use crate::common::{Folder, postgres};
-use crate::tries::{ensure, shown_within};
 use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
 
 /// How far below the best rate the knee may lie, in percent.
 const TOLERANCE: f64 = 20.0;

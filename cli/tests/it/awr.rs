@@ -1,8 +1,9 @@
 //! `slob awr`: reports as files, what is printed, and exit codes.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/awr/tests/fixtures").join(name)
@@ -156,4 +157,97 @@ fn the_folder_of_a_run_with_the_servers_own_report_is_a_run() {
     assert!(stdout(&output).contains("20261121T014616Z-ten"), "{}", stdout(&output));
     let report = slob(folder.path(), &["awr", "info", &format!("{name}/awr.txt")]);
     assert!(stdout(&report).contains("db file sequential read"), "{}", stderr(&report));
+}
+
+/// What a command prints of what comes on stdin.
+fn piped(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slob"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_report_comes_from_stdin_packed_or_not() {
+    let whole = fs::read(fixture("awr_12201.txt")).unwrap();
+    let plain = piped(&["awr", "info", "-"], &whole);
+    assert!(stdout(&plain).contains("\n-||600|"), "{}{}", stdout(&plain), stderr(&plain));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), &whole).unwrap();
+    let packed = Command::new("gzip").args(["-c", "a"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(stdout(&piped(&["awr", "info", "-"], &packed.stdout)), stdout(&plain));
+}
+
+#[test]
+fn two_reports_in_a_file_give_the_rows_and_the_differences_of_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["awr_12201.txt", "statspack.txt"];
+    let both: Vec<u8> = names.iter().flat_map(|name| fs::read(fixture(name)).unwrap()).collect();
+    fs::write(folder.path().join("both"), both).unwrap();
+    for name in names {
+        fs::copy(fixture(name), folder.path().join(name)).unwrap();
+    }
+    let rows = |files: &[&str]| -> Vec<String> {
+        let output = slob(folder.path(), &[&["awr", "info"], files].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output).lines().skip(1).map(|line| line.split_once('|').unwrap().1.to_owned()).collect()
+    };
+    assert_eq!(rows(&["both"]), rows(&names));
+    let tables = |files: &[&str]| {
+        let output = slob(folder.path(), &[&["awr", "diff", "--json"], files].concat());
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        json["tables"].clone()
+    };
+    assert_eq!(tables(&["both"]), tables(&names));
+    let info = slob(folder.path(), &["awr", "info", "both"]);
+    assert!(stdout(&info).contains("\nboth|") && stdout(&info).contains("\nboth#2|"), "{}", stdout(&info));
+}
+
+#[test]
+fn an_empty_folder_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let output = slob(folder.path(), &["awr", "info", "empty"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no files in this folder"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_sound_report_is_a_line_and_what_words_mean_is_said_once() {
+    let folder = reports();
+    let quiet = stdout(&slob(folder.path(), &["awr", "check", "my reports"]));
+    assert_eq!(quiet.matches("are blocks, not requests").count(), 1, "{quiet}");
+    assert!(!quiet.contains("Load Profile"), "{quiet}");
+    let all = stdout(&slob(folder.path(), &["awr", "check", "-v", "my reports"]));
+    assert!(all.contains("Load Profile"), "{all}");
+}
+
+#[test]
+fn a_page_has_each_database_by_itself() {
+    let folder = reports();
+    let other = fs::read_to_string(fixture("awr_12201.txt")).unwrap().replace("TEST  ", "OTHER ");
+    fs::write(folder.path().join("my reports/other.txt"), other).unwrap();
+    let output = slob(folder.path(), &["awr", "page", "my reports", "-o", "p.html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let page = fs::read_to_string(folder.path().join("p.html")).unwrap();
+    assert!(
+        page.contains("<h2>OTHER, test, box, 12.2.0.1.0") && page.contains("<h2>TEST, test, box"),
+        "{page:.300}"
+    );
+    assert!(page.contains("Top events") && page.contains("4 reports of 2 databases"));
+}
+
+#[test]
+fn a_count_is_shown_as_one_and_idle_waits_are_left_out_of_differences() {
+    let folder = reports();
+    let output =
+        stdout(&slob(folder.path(), &["awr", "diff", "my reports/awr.txt.4", "my reports/awr.txt.8"]));
+    let cpus = output.lines().find(|line| line.trim_start().starts_with("CPUs")).unwrap();
+    assert_eq!(cpus.split_whitespace().collect::<Vec<_>>()[..3], ["CPUs", "8", "8"]);
+    assert!(output.find("Wait Events and CPU").unwrap() < output.find("Workload Comparison").unwrap());
 }

@@ -28,5 +28,3 @@ mod records;
 mod refusals;
 mod saturate;
 mod selftest;
-#[path = "../../../crates/run/tests/it/tries.rs"]
-mod tries;

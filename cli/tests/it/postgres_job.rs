@@ -11,6 +11,7 @@ use crate::counting::{MIXES, assert_planned, count, ended};
 use rstest::rstest;
 use serde_json::Value;
 use slob_testing::postgres::Version;
+use slob_testing::postgres::{Cluster, Version};
 
 impl Bench {
     /// Starts a run that lasts until it is disturbed, and waits until it is at work.

@@ -1,8 +1,8 @@
 //! `slob saturate`: limits that nothing keeps, curves without a knee, and the search by rate.
 
 use crate::common::Folder;
-use crate::tries::{ensure, shown_within};
 use serde_json::Value;
+use slob_testing::tries::{ensure, shown_within};
 
 fn saturate(folder: &Folder, more: &[&str]) -> Value {
     let arguments = ["saturate", "--max-sessions", "8", "--tolerance", "20", "--repeats", "2", "--json"];

@@ -1,11 +1,13 @@
 //! Compare-period reports: each period as a report of its own.
 
+mod io;
+
 use crate::extract::{empty, moment, sections};
 use crate::figure::{Figure, TimeUnit, duration_us, number};
 use crate::kind::{Format, Kind};
 use crate::report::{
-    Activity, CacheSize, HostCpu, IoLine, LoadLine, OsStatistic, Parameter, Period, Report, ShareOf,
-    Snapshot, TimeModelLine, WaitEvent,
+    Activity, CacheSize, HostCpu, LoadLine, OsStatistic, Parameter, Period, Report, ShareOf, Snapshot,
+    TimeModelLine, WaitEvent,
 };
 use crate::table::{Document, Row, Table};
 
@@ -27,7 +29,27 @@ pub(crate) fn reports(document: &Document, kind: Kind, format: Format) -> Vec<Re
         })
         .collect();
     inherit(&mut reports);
+    for (report, [elapsed, db_time]) in reports.iter_mut().zip(&document.periods) {
+        report.interval.elapsed_s = Some(*elapsed);
+        report.interval.db_time_s = Some(*db_time);
+    }
+    reports.iter_mut().for_each(count_waits);
     reports
+}
+
+/// Waits are printed by the second; their number is that by the interval, unless the top events say it.
+fn count_waits(report: &mut Report) {
+    let elapsed = report.interval.elapsed_s;
+    let lists = [&mut report.all_events, &mut report.background_events];
+    let classes = [&mut report.wait_classes, &mut report.all_wait_classes];
+    for event in lists.into_iter().chain(classes).flatten() {
+        event.waits = event.waits_per_s.zip(elapsed).map(|(rate, elapsed)| Figure {
+            value: (rate.value * elapsed.value).round(),
+            resolution: rate.resolution * elapsed.value + rate.value * elapsed.resolution,
+        });
+        let top = report.top_events.iter().find(|top| top.name == event.name);
+        event.waits = Figure::finer(event.waits, top.and_then(|top| top.waits));
+    }
 }
 
 /// Values of the second period are shown only where they differ from those of the first.
@@ -244,6 +266,7 @@ impl Side<'_> {
                 percent: cell(at(&|head| head.contains('%'))),
                 percent_of: Some(ShareOf::DbTime),
                 timeouts_percent: None,
+                waits_per_s: None,
             };
             // A dash marks what is not among this period's top events, but shown for comparison.
             if !event.name.is_empty() && event.total_s.is_some() && !row.name().starts_with('-') {
@@ -295,18 +318,11 @@ impl Side<'_> {
             let cell = |column| row.text(column).and_then(number);
             let total_s = cell(total);
             let average_us = row.text(average).and_then(|text| duration_us(text, unit));
-            // Waits are printed by the second alone; total by mean is nearer to their number.
-            let waits = total_s.zip(average_us).and_then(|(total, mean)| {
-                let known = mean.value > 0.0 && mean.value >= mean.resolution * 10.0;
-                known.then(|| Figure {
-                    value: (total.value * 1e6 / mean.value).round(),
-                    resolution: total.resolution * 1e6 / mean.value,
-                })
-            });
             WaitEvent {
                 name: row.name().to_owned(),
                 class: row.text(class).map(str::to_owned),
-                waits: waits.filter(|_| cell(rate).is_none_or(|rate| rate.value > 0.0)),
+                waits: None,
+                waits_per_s: cell(rate),
                 timeouts_percent: None,
                 total_s,
                 average_us,
@@ -338,29 +354,6 @@ impl Side<'_> {
         }
     }
 
-    /// Functions and types of files are columns here, and there is a table for data and one for requests.
-    fn io(&self, lines: &mut Vec<IoLine>, title: &str) {
-        let Some(row) = self.table.rows.first() else { return };
-        let is_data = title.contains("data rate");
-        for (column, head) in self.table.heads.iter().enumerate().filter(|(_, head)| head.name == self.word())
-        {
-            let Some(figure) = row.text(Some(column)).and_then(number) else { continue };
-            let (name, is_write) = io_name(&head.group);
-            let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
-                lines.push(IoLine { name: name.clone(), ..IoLine::default() });
-                lines.len() - 1
-            });
-            let line = &mut lines[at];
-            let field = match (is_data, is_write) {
-                (true, false) => &mut line.read_bytes_per_s,
-                (true, true) => &mut line.written_bytes_per_s,
-                (false, false) => &mut line.reads_per_s,
-                (false, true) => &mut line.writes_per_s,
-            };
-            *field = Some(if is_data { figure.times(1024.0 * 1024.0) } else { figure });
-        }
-    }
-
     fn parameters(&self, report: &mut Report) {
         let at = |word: &str| {
             self.table
@@ -377,22 +370,4 @@ impl Side<'_> {
             report.parameters.push(Parameter { name: row.name().to_owned(), begin: value, end });
         }
     }
-}
-
-/// `totalreads` is the reads of `TOTAL:`; and so on.
-fn io_name(group: &str) -> (String, bool) {
-    let is_write = group.contains("write") || group == "dbwr" || group == "lgwr";
-    let name = match group {
-        "totalreads" | "totalwrites" => "TOTAL:",
-        "buffercachereads" => "Buffer Cache Reads",
-        "directreads" => "Direct Reads",
-        "directwrites" => "Direct Writes",
-        "dbwr" => "DBWR",
-        "lgwr" => "LGWR",
-        "datafilereads" | "datafilewrites" => "Data File",
-        "tempfilereads" | "tempfilewrites" => "Temp File",
-        "logfilereads" | "logfilewrites" => "Log File",
-        other => other,
-    };
-    (name.to_owned(), is_write)
 }

@@ -1,12 +1,16 @@
 //! Two reports side by side, in the tables of a compare-period report.
 //!
+//! What costs comes first: waits and CPU, classes, statements, by how much of DB time changed. Idle waits are left out.
 //! What grows with the interval is divided by its seconds: of 60 minutes and of 15 the totals say nothing about the load.
+
+mod sql;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::figure::Figure;
+use crate::idle::is_idle;
 use crate::names;
 use crate::report::{OsStatistic, Report, WaitEvent};
 
@@ -17,6 +21,8 @@ pub struct DiffTable {
     pub title: &'static str,
     /// The unit of its figures.
     pub unit: &'static str,
+    /// Whether the rows are in the order of their change, the largest first.
+    pub is_by_change: bool,
     /// Its rows.
     pub rows: Vec<DiffRow>,
 }
@@ -53,16 +59,22 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     let tables = [
         both.test(),
         both.facts(),
+        both.events("Wait Events and CPU: time", SECONDS_PER_SECOND, |event, report| {
+            per_second(event.time_s(), report)
+        })
+        .by_change(),
+        both.classes().by_change(),
+        sql::time(&both).by_change(),
+        sql::per_execution(&both).by_change(),
+        sql::plans(&both),
         both.load(),
         both.time_model(),
-        both.classes(),
-        both.events("Wait Events: wait time", SECONDS_PER_SECOND, |event, report| {
-            per_second(event.time_s(), report)
-        }),
         both.events("Wait Events: average wait", "us", |event, _| {
             Some(event.mean_us().filter(|mean| !mean.is_below_resolution())?.value)
         }),
-        both.events("Wait Events: waits per second", "1/s", |event, report| per_second(event.waits, report)),
+        both.events("Wait Events: waits per second", "1/s", |event, report| {
+            event.waits_per_s.map(|rate| rate.value).or_else(|| per_second(event.waits, report))
+        }),
         both.os("Operating System Statistics: time", SECONDS_PER_SECOND, |line, report| {
             let is_time = line.name.ends_with("_TIME");
             // Operating systems count in centiseconds, of all CPUs together.
@@ -79,6 +91,8 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
         both.io("IOStat by Function: bytes per second", |line| {
             sum(line.read_bytes_per_s, line.written_bytes_per_s)
         }),
+        sql::segments(&both, "Segments: logical reads", "logical reads").by_change(),
+        sql::segments(&both, "Segments: physical reads", "physical reads").by_change(),
         both.activity(),
         both.caches(),
         both.parameters(),
@@ -86,12 +100,30 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
+impl DiffTable {
+    fn new(title: &'static str, unit: &'static str, rows: Vec<DiffRow>) -> Self {
+        Self { title, unit, is_by_change: false, rows }
+    }
+
+    /// With the rows in the order of what changed most; what one side lacks counts as 0.
+    fn by_change(mut self) -> Self {
+        let number = |side: &Side| match side {
+            Side::Number(number) => *number,
+            Side::Absent | Side::Text(_) => 0.0,
+        };
+        let change = |row: &DiffRow| (number(&row.second) - number(&row.first)).abs();
+        self.rows.sort_by(|one, other| change(other).total_cmp(&change(one)));
+        self.is_by_change = true;
+        self
+    }
+}
+
 /// Of seconds that sessions or CPUs spent: so many of them at a time.
 const SECONDS_PER_SECOND: &str = "s per second";
 
 /// A total by the interval's seconds.
 fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
-    Some(total?.per(report.elapsed_s()?)?.value)
+    Some(report.per_second(total)?.value)
 }
 
 /// `VM_IN_BYTES` and `VM_OUT_BYTES`; Oracle marks them with an asterisk where they are of the whole host.
@@ -120,7 +152,7 @@ fn numbers(name: impl Into<String>, [first, second]: [Option<f64>; 2]) -> Option
     })
 }
 
-/// Events of foreground and background together.
+/// Events of foreground and background together, with the CPU of sessions, without what is idle.
 fn all_events(report: &Report) -> Vec<WaitEvent> {
     let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
         true => [&report.all_events, &[]],
@@ -140,8 +172,18 @@ fn all_events(report: &Report) -> Vec<WaitEvent> {
             None => events.push(event),
         }
     }
+    events.retain(|event| !is_idle(event) && !IS_CPU.contains(&event.name.as_str()));
+    let cpu = report.db_cpu_s();
+    events.extend(cpu.map(|total| WaitEvent {
+        name: "DB CPU".into(),
+        total_s: Some(total),
+        ..WaitEvent::default()
+    }));
     events
 }
+
+/// What stands for CPU among events.
+const IS_CPU: [&str; 3] = ["DB CPU", "CPU time", "background cpu time"];
 
 struct Both<'a> {
     first: &'a Report,
@@ -177,7 +219,7 @@ impl Both<'_> {
             self.texts("Begin snapshot", time(|report| report.interval.begin.as_ref()?.time)),
             self.texts("End snapshot", time(|report| report.interval.end.as_ref()?.time)),
         ];
-        DiffTable { title: "Snapshots", unit: "", rows: rows.into_iter().flatten().collect() }
+        DiffTable::new("Snapshots", "", rows.into_iter().flatten().collect())
     }
 
     fn facts(&self) -> DiffTable {
@@ -199,11 +241,7 @@ impl Both<'_> {
             self.numbers("Idle (%)", host(|cpu| cpu.idle_percent)),
             self.numbers("Waiting for I/O (%)", host(|cpu| cpu.wait_percent)),
         ];
-        DiffTable {
-            title: "Host Configuration Comparison",
-            unit: "",
-            rows: rows.into_iter().flatten().collect(),
-        }
+        DiffTable::new("Host Configuration Comparison", "", rows.into_iter().flatten().collect())
     }
 
     /// Lines of the load profile, which releases and formats name differently.
@@ -228,11 +266,7 @@ impl Both<'_> {
             self.numbers("Executes", of(crate::info::executes_per_s)),
             self.numbers("Transactions", line(&["Transactions"])),
         ];
-        DiffTable {
-            title: "Workload Comparison",
-            unit: "per second",
-            rows: rows.into_iter().flatten().collect(),
-        }
+        DiffTable::new("Workload Comparison", "per second", rows.into_iter().flatten().collect())
     }
 
     /// The lines of both reports by their names, which columns of these widths cut.
@@ -271,7 +305,7 @@ impl Both<'_> {
             &names::TIME_MODEL,
             |line, report| per_second(line.seconds, report),
         );
-        DiffTable { title: "Time Model Statistics", unit: SECONDS_PER_SECOND, rows }
+        DiffTable::new("Time Model Statistics", SECONDS_PER_SECOND, rows)
     }
 
     fn classes(&self) -> DiffTable {
@@ -281,7 +315,7 @@ impl Both<'_> {
             &[],
             |line, report| per_second(line.time_s(), report),
         );
-        DiffTable { title: "Wait Classes: wait time", unit: SECONDS_PER_SECOND, rows }
+        DiffTable::new("Wait Classes: wait time", SECONDS_PER_SECOND, rows)
     }
 
     /// Events of foreground and background.
@@ -293,7 +327,7 @@ impl Both<'_> {
     ) -> DiffTable {
         let (first, second) = (all_events(self.first), all_events(self.second));
         let rows = self.paired([&first, &second], |event| &event.name, &names::EVENTS, of);
-        DiffTable { title, unit, rows }
+        DiffTable::new(title, unit, rows)
     }
 
     fn os(
@@ -303,7 +337,7 @@ impl Both<'_> {
         of: fn(&OsStatistic, &Report) -> Option<f64>,
     ) -> DiffTable {
         let rows = self.by_name(|report| &report.os_statistics, |line| &line.name, &names::OS_STATISTICS, of);
-        DiffTable { title, unit, rows }
+        DiffTable::new(title, unit, rows)
     }
 
     fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {
@@ -313,7 +347,7 @@ impl Both<'_> {
             &names::FUNCTIONS,
             |line, _| of(line).map(|figure| figure.value),
         );
-        DiffTable { title, unit: "1/s", rows }
+        DiffTable::new(title, "1/s", rows)
     }
 
     fn activity(&self) -> DiffTable {
@@ -323,7 +357,7 @@ impl Both<'_> {
             &names::STATISTICS,
             |line, report| report.per_s(line).map(|figure| figure.value),
         );
-        DiffTable { title: "Instance Activity Stats", unit: "per second", rows }
+        DiffTable::new("Instance Activity Stats", "per second", rows)
     }
 
     fn caches(&self) -> DiffTable {
@@ -333,7 +367,7 @@ impl Both<'_> {
             &[],
             |line, _| line.begin_bytes.map(|size| size.value),
         );
-        DiffTable { title: "Cache Sizes", unit: "bytes", rows }
+        DiffTable::new("Cache Sizes", "bytes", rows)
     }
 
     /// Only those that differ.
@@ -350,6 +384,6 @@ impl Both<'_> {
             .into_iter()
             .filter(|name| value(self.first, name) != value(self.second, name))
             .filter_map(|name| self.texts(name, |report| value(report, name)));
-        DiffTable { title: "init.ora Parameters that differ", unit: "", rows: rows.collect() }
+        DiffTable::new("init.ora Parameters that differ", "", rows.collect())
     }
 }

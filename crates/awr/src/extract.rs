@@ -1,22 +1,25 @@
 //! Tables to types: each section has a reader that finds its columns by their headings.
 
 mod activity;
+mod advice;
 mod events;
 mod global;
 mod header;
 mod histograms;
 mod io;
 mod profile;
+mod sql;
 
 use crate::kind::{Format, Kind};
-use crate::report::{Database, Host, Interval, Report, Section};
+use crate::report::{Database, Host, Interval, Report, Section, Sheet};
 use crate::table::{Document, Table};
 
 pub(crate) use header::moment;
 pub(crate) use histograms::histograms;
+pub(crate) use sql::is_id;
 
 /// How titles of sections that are read begin, in lower case.
-const WANTED: [&str; 38] = [
+const WANTED: [&str; 48] = [
     "load profile",
     "instance efficiency",
     "top 5 ",
@@ -55,6 +58,16 @@ const WANTED: [&str; 38] = [
     "sysstat and",
     "global activity load",
     "report summary",
+    "rac statistics",
+    "sql ordered by",
+    "segments by",
+    "segment statistics",
+    "buffer pool advisory",
+    "pga memory advisory",
+    "top events",
+    "top user events",
+    "top background events",
+    "top sql with top events",
 ];
 
 /// Whether a section is read.
@@ -98,6 +111,13 @@ pub(crate) fn empty(kind: Kind, format: Format) -> Report {
         files: Vec::new(),
         cache_sizes: Vec::new(),
         parameters: Vec::new(),
+        units_were_restored: false,
+        top_sql: Vec::new(),
+        segments: Vec::new(),
+        buffer_pool_advice: Vec::new(),
+        pga_advice: Vec::new(),
+        ash_events: Vec::new(),
+        tables: Vec::new(),
         sections: Vec::new(),
         notes: Vec::new(),
     }
@@ -107,9 +127,15 @@ pub(crate) fn empty(kind: Kind, format: Format) -> Report {
 pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
     let mut report = empty(kind, format);
     report.sections = sections(document);
+    report.notes.extend(document.cut_tables.iter().map(|title| {
+        format!("the table '{title}' is larger than any that Oracle writes: only its beginning was read")
+    }));
     header::fill(&mut report, document);
     for table in &document.tables {
         let title = table.title.to_lowercase();
+        if of_all_kinds(&mut report, table, &title) {
+            continue;
+        }
         match kind {
             Kind::AwrGlobal => global::fill(&mut report, table, &title),
             _ => fill(&mut report, table, &title),
@@ -119,11 +145,29 @@ pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report 
     report.histograms = histograms(&document.tables);
     if kind == Kind::AwrGlobal {
         global::finish(&mut report);
+        report.tables = document.tables.iter().map(sheet).collect();
     }
+    let seconds = report.elapsed_s();
+    let lines = [&mut report.io_by_function, &mut report.io_by_file_type];
+    let restored = lines.map(|lines| io::restore_units(lines, seconds));
+    report.units_were_restored = format == Format::Text && restored.contains(&true);
+    report.notes.extend(io::repair_tablespaces(&mut report.tablespaces, &report.files));
     for classes in [&mut report.wait_classes, &mut report.all_wait_classes] {
         report.notes.extend(events::repair_classes(classes));
     }
     report
+}
+
+fn sheet(table: &Table) -> Sheet {
+    let head = |head: &crate::table::Head| match head.group.is_empty() {
+        true => head.name.clone(),
+        false => format!("{}: {}", head.group, head.name),
+    };
+    Sheet {
+        title: table.title.clone(),
+        heads: table.heads.iter().map(head).collect(),
+        rows: table.rows.iter().map(|row| row.cells.clone()).collect(),
+    }
 }
 
 /// Every section once, with the line where it begins first.
@@ -136,6 +180,27 @@ pub(crate) fn sections(document: &Document) -> Vec<Section> {
         }
     }
     sections
+}
+
+/// Sections that are the same in reports of one instance and of a cluster. Whether it is one of them.
+fn of_all_kinds(report: &mut Report, table: &Table, title: &str) -> bool {
+    let is = |start: &str| title.starts_with(start);
+    if is("sql ordered by") {
+        sql::fill(report, table);
+    } else if is("top sql with top events") {
+        sql::plans(report, table);
+    } else if is("segments by") || is("segment statistics") {
+        advice::segments(report, table);
+    } else if is("buffer pool advisory") {
+        advice::buffer_pool(report, table);
+    } else if is("pga memory advisory") {
+        advice::pga(report, table);
+    } else if is("top events") || is("top user events") || is("top background events") {
+        advice::events(report, table);
+    } else {
+        return false;
+    }
+    true
 }
 
 /// What a table adds to the report of one instance.

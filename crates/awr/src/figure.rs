@@ -31,6 +31,14 @@ impl Figure {
         (divisor > 0.0).then(|| self.times(1.0 / divisor))
     }
 
+    /// Divided by a number that is itself known only so far; `None` if that is not more than 0.
+    #[must_use]
+    pub fn per_figure(self, divisor: Self) -> Option<Self> {
+        let quotient = self.per(divisor.value)?;
+        let of_divisor = quotient.value.abs() * divisor.resolution / divisor.value;
+        Some(Self { resolution: quotient.resolution + of_divisor, ..quotient })
+    }
+
     /// Whether it is printed as 0 though it may be more: it is below the resolution.
     #[must_use]
     pub fn is_below_resolution(self) -> bool {
@@ -43,7 +51,7 @@ impl Figure {
         (!self.is_below_resolution()).then_some(self.value)
     }
 
-    /// The one that says more: with the finer resolution.
+    /// The one that says more: with the finer resolution. What is printed wins where it is as fine: put it first.
     #[must_use]
     pub fn finer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {

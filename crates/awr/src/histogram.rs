@@ -99,7 +99,9 @@ impl EventHistogram {
         let side = |range: &[f64]| range.iter().sum::<f64>();
         let short_percent = side(&shares[..valley]) + shares[valley] / 2.0;
         let long_percent = side(&shares[valley + 1..]) + shares[valley] / 2.0;
-        (short_percent >= 5.0 && long_percent >= 5.0).then(|| TwoPeaks {
+        let waits = |percent: f64| self.waits.map_or(f64::INFINITY, |waits| waits.value * percent / 100.0);
+        let are_many = waits(short_percent).min(waits(long_percent)) >= FEWEST_OF_A_PEAK;
+        (short_percent >= 5.0 && long_percent >= 5.0 && are_many).then(|| TwoPeaks {
             short: self.buckets[left],
             long: self.buckets[right],
             short_percent,
@@ -107,6 +109,9 @@ impl EventHistogram {
         })
     }
 }
+
+/// Fewer waits are chance and no peak.
+const FEWEST_OF_A_PEAK: f64 = 20.0;
 
 fn highest(heights: &[f64]) -> Option<usize> {
     (0..heights.len()).max_by(|one, other| heights[*one].total_cmp(&heights[*other]))

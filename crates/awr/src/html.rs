@@ -2,44 +2,46 @@
 
 mod grid;
 
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{IoReader, Span, Tokenizer};
 
-use crate::kind::floor_boundary;
+use crate::split::{Bytes, OneReport};
 use crate::table::{Document, pairs};
-use grid::{Cell, Grid};
+use grid::Grid;
 
-/// Reads an HTML report. Tables for whose titles `wanted` is false are named, but not read.
-pub(crate) fn read(text: &str, wanted: impl Fn(&str) -> bool) -> Document {
-    let mut reader = Reader { bytes: text.as_bytes(), line: 1, ..Reader::default() };
+/// Reads an HTML report. Tables for whose titles `wanted` is false are named, but not kept.
+pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool) -> Document {
+    let line = Cell::new(0);
+    let tail = RefCell::new(String::new());
+    let mut reader = Reader::default();
     {
         let mut emitter =
-            CallbackEmitter::new(|event: CallbackEvent<'_>, span: Span<usize>| -> Option<Infallible> {
-                reader.take(&event, span.start, &wanted);
+            CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+                reader.line = line.get();
+                reader.take(&event, &wanted);
                 None
             });
         // The contents of style and script are no tags.
         emitter.naively_switch_states(true);
-        let mut tokenizer = Tokenizer::new_with_emitter(text, emitter);
+        let bytes = IoReader::new(Bytes::new(report, &line, &tail));
+        let mut tokenizer = Tokenizer::new_with_emitter(bytes, emitter);
         // Nothing is emitted: this runs to the end.
         tokenizer.by_ref().for_each(drop);
     }
-    reader.close_table(&wanted);
-    let tail = &text[floor_boundary(text, text.len().saturating_sub(8 * 1024))..];
-    let has = |mark: &str| tail.contains(mark) || tail.to_ascii_lowercase().contains(mark);
-    reader.document.is_complete = has("End of Report") || has("</html>") || has("</body>");
-    reader.document.last_line = text.trim_end().bytes().filter(|byte| *byte == b'\n').count() + 1;
+    reader.close_table();
+    let tail = tail.into_inner().to_ascii_lowercase();
+    let ends = ["end of report", "</html>", "</body>"];
+    reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
+    reader.document.last_line = report.last_line;
     reader.document
 }
 
 #[derive(Default)]
-struct Reader<'a> {
-    bytes: &'a [u8],
+struct Reader {
     document: Document,
-    /// Where tokens are told from lines.
-    at: usize,
     line: usize,
     /// The start tag whose attributes come.
     tag: String,
@@ -65,12 +67,13 @@ struct Silent {
 
 /// A table that is being read.
 struct Open {
-    grid: Grid,
-    summary: String,
+    title: String,
+    /// None of a table that nobody wants.
+    grid: Option<Grid>,
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, event: &CallbackEvent<'_>, start: usize, wanted: &impl Fn(&str) -> bool) {
+impl Reader {
+    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> bool) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.tag = lower(name);
@@ -83,11 +86,8 @@ impl<'a> Reader<'a> {
                 self.is_link |= self.attribute == "href";
             }
             CallbackEvent::AttributeValue { value } => self.attribute_value(value),
-            CallbackEvent::CloseStartTag { .. } => {
-                self.advance(start);
-                self.start_tag(wanted);
-            }
-            CallbackEvent::EndTag { name } => self.end_tag(&lower(name), wanted),
+            CallbackEvent::CloseStartTag { .. } => self.start_tag(wanted),
+            CallbackEvent::EndTag { name } => self.end_tag(&lower(name)),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             _ => {}
         }
@@ -104,27 +104,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts lines up to a place in the text.
-    fn advance(&mut self, to: usize) {
-        let to = to.min(self.bytes.len());
-        if to > self.at {
-            self.line += self.bytes[self.at..to].iter().filter(|byte| **byte == b'\n').count();
-            self.at = to;
-        }
-    }
-
     fn start_tag(&mut self, wanted: &impl Fn(&str) -> bool) {
         let line = self.line;
         match self.tag.as_str() {
             "table" => {
-                self.close_table(wanted);
+                self.close_table();
                 self.end_block(false);
-                let summary = std::mem::take(&mut self.summary);
-                self.table = Some(Open { grid: Grid::default(), summary });
+                let title = self.title(wanted);
+                let grid = title.as_ref().map(|_| Grid::default());
+                self.table = Some(Open { title: title.unwrap_or_default(), grid });
             }
             "tr" => self.with_grid(|grid| grid.row(line)),
             "td" | "th" => {
-                let cell = Cell::new(self.tag == "th", self.spans);
+                let cell = grid::Cell::new(self.tag == "th", self.spans);
                 self.with_grid(|grid| grid.cell(cell));
             }
             "li" | "ul" => {
@@ -138,9 +130,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn end_tag(&mut self, name: &str, wanted: &impl Fn(&str) -> bool) {
+    fn end_tag(&mut self, name: &str) {
         match name {
-            "table" => self.close_table(wanted),
+            "table" => self.close_table(),
             "tr" => self.with_grid(Grid::end_row),
             "td" | "th" => self.with_grid(Grid::end_cell),
             "ul" | "li" => self.silent.list = false,
@@ -153,14 +145,14 @@ impl<'a> Reader<'a> {
     }
 
     fn with_grid(&mut self, change: impl FnOnce(&mut Grid)) {
-        if let Some(open) = &mut self.table {
-            change(&mut open.grid);
+        if let Some(grid) = self.table.as_mut().and_then(|open| open.grid.as_mut()) {
+            change(grid);
         }
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(open) = &mut self.table {
-            open.grid.text(text);
+        if self.table.is_some() {
+            self.with_grid(|grid| grid.text(text));
         } else if !(self.silent.list || self.silent.link || self.silent.code) && self.block.len() < 1000 {
             self.block.push_str(text);
         }
@@ -173,6 +165,7 @@ impl<'a> Reader<'a> {
         }
         let block = std::mem::take(&mut self.block);
         let title = block.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.document.take_periods(&title);
         if title.is_empty() || title.len() > 120 || title.starts_with("No data exists") {
             return;
         }
@@ -183,18 +176,23 @@ impl<'a> Reader<'a> {
         self.caption = title;
     }
 
-    fn close_table(&mut self, wanted: &impl Fn(&str) -> bool) {
-        let Some(open) = self.table.take() else { return };
-        let summary = open.summary.split(". ").next().unwrap_or_default().trim().to_owned();
-        let candidates = [self.caption.as_str(), self.heading.as_str(), summary.as_str()];
+    /// What the table that begins is about; `None` if nobody wants it.
+    fn title(&mut self, wanted: &impl Fn(&str) -> bool) -> Option<String> {
+        let summary = std::mem::take(&mut self.summary);
+        let summary = summary.split(". ").next().unwrap_or_default().trim();
+        let candidates = [self.caption.as_str(), self.heading.as_str(), summary];
         let title = candidates.into_iter().find(|title| wanted(title)).map(str::to_owned);
         // What the database and its host are is in tables without a title of their own.
         let is_header = self.document.sections.len() <= 1;
-        if title.is_none() && !is_header {
-            return;
+        title.or_else(|| is_header.then(String::new))
+    }
+
+    fn close_table(&mut self) {
+        let Some(Open { title, grid: Some(grid) }) = self.table.take() else { return };
+        if grid.is_cut {
+            self.document.cut_tables.push(title.clone());
         }
-        let title = title.unwrap_or_default();
-        let table = open.grid.table(&title);
+        let table = grid.table(&title);
         for row in &table.rows {
             self.document.pairs.extend(pairs(&title, &row.cells));
         }

@@ -1,11 +1,15 @@
 //! One row per report: the columns of `awr_info`, and those of `awr-parser` with what it lacks.
 
 mod parser;
+mod pipes;
+mod row;
 
 use crate::figure::Figure;
 use crate::report::{Period, Report, WaitEvent};
 
 pub use parser::{Column, columns};
+pub use pipes::{PipesError, is_pipes, read_pipes};
+pub use row::{Head, Row};
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,28 +52,6 @@ fn plain(number: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// The heads of `awr_info`, in its order.
-pub const AWR_INFO: [&str; 18] = [
-    "FILE",
-    "SESSIONS",
-    "ELAPSED",
-    "DB CPU",
-    "DB Tm",
-    "EXECUTES",
-    "LIO",
-    "PREADS",
-    "READ_MBS",
-    "PWRITES",
-    "WRITE_MBS",
-    "REDO_MBS",
-    "DFSR_LAT",
-    "DPR_LAT",
-    "DFPR_LAT",
-    "DFPW_LAT",
-    "LFPW_LAT",
-    "TOP WAIT",
-];
-
 /// The most that the parameter SESSIONS takes.
 const MOST_SESSIONS: u32 = 65_536;
 
@@ -80,19 +62,40 @@ const MIB: f64 = 1024.0 * 1024.0;
 pub struct Named {
     /// The file's name.
     pub file: String,
+    /// Which of the reports in the file it is, from 1.
+    pub nth: usize,
     /// What it holds.
     pub report: Report,
 }
 
 impl Named {
-    /// The file's name, with the period if it holds two.
+    /// The only report of a file, or the first one.
+    #[must_use]
+    pub fn new(file: impl Into<String>, report: Report) -> Self {
+        Self { file: file.into(), nth: 1, report }
+    }
+
+    /// The same as one of several in its file, from 1.
+    #[must_use]
+    pub fn nth(self, nth: usize) -> Self {
+        Self { nth, ..self }
+    }
+
+    /// The file's name; `FILE#2` is the second report of a file, and `(1st)` and `(2nd)` are the periods of a comparison.
     #[must_use]
     pub fn label(&self) -> String {
+        let place = self.label_of_file();
         match self.report.period {
-            None => self.file.clone(),
-            Some(Period::First) => format!("{} (1st)", self.file),
-            Some(Period::Second) => format!("{} (2nd)", self.file),
+            None => place,
+            Some(Period::First) => format!("{place} (1st)"),
+            Some(Period::Second) => format!("{place} (2nd)"),
         }
+    }
+
+    /// The file's name; `FILE#2` is the second report of a file.
+    #[must_use]
+    pub fn label_of_file(&self) -> String {
+        part_of_file(&self.file, self.nth)
     }
 
     /// Sessions from the file's name: the number after its last dot, where the name is one that scripts around SLOB
@@ -107,48 +110,12 @@ impl Named {
         let sessions: u32 = number.parse().ok().filter(|_| is_number(number) && !number.starts_with('0'))?;
         (sessions <= MOST_SESSIONS && (is_of_a_report || is_of_awr)).then_some(sessions)
     }
+}
 
-    /// The row of `awr_info`, in the order of [`AWR_INFO`].
-    ///
-    /// Its definitions are kept: PREADS and PWRITES are the application's requests, READ_MBS and WRITE_MBS are all I/O in
-    /// MiB, DB CPU has the background's where the load profile has it. Latencies are means in microseconds with the best
-    /// precision of the report; one that is printed as 0 because its unit is too coarse stays empty.
-    #[must_use]
-    pub fn awr_info(&self) -> Vec<Option<Value>> {
-        let report = &self.report;
-        let number = |figure: Option<f64>| figure.filter(|figure| figure.is_finite()).map(Value::Number);
-        let rate = |name: &str| report.statistic_per_s(name);
-        let value = |figure: Option<Figure>| number(figure.map(|figure| figure.value));
-        let mib = |figure: Option<Figure>| number(figure.map(|figure| figure.value / MIB));
-        let read =
-            rate("physical read total bytes").or_else(|| profile(report, "Total (MB)", |line| line.read));
-        let written =
-            rate("physical write total bytes").or_else(|| profile(report, "Total (MB)", |line| line.written));
-        vec![
-            Some(Value::Text(self.label())),
-            self.sessions().map(|sessions| Value::Number(f64::from(sessions))),
-            number(report.elapsed_s()),
-            value(db_cpu_per_s(report)),
-            value(db_time_per_s(report)),
-            value(executes_per_s(report)),
-            value(logical_reads_per_s(report)),
-            value(rate("physical read IO requests").or_else(|| load(report, &["Read IO requests"]))),
-            mib(read),
-            value(rate("physical write IO requests").or_else(|| load(report, &["Write IO requests"]))),
-            mib(written),
-            mib(redo_per_s(report)),
-            number(mean_us(single_block_read(report))),
-            number(mean_us(report.foreground("direct path read"))),
-            number(mean_us(report.foreground("db file parallel read"))),
-            number(mean_us(report.background("db file parallel write"))),
-            number(mean_us(report.background("log file parallel write"))),
-            report
-                .top_events
-                .first()
-                .or(report.foreground_events.first())
-                .map(|event| Value::Text(event.name.clone())),
-        ]
-    }
+/// What a report of a file is called: `FILE`, `FILE#2` and so on.
+#[must_use]
+pub fn part_of_file(file: &str, nth: usize) -> String {
+    if nth > 1 { format!("{file}#{nth}") } else { file.to_owned() }
 }
 
 /// Megabytes per second of the I/O profile as bytes.
@@ -200,15 +167,13 @@ pub(crate) fn physical_writes_per_s(report: &Report) -> Option<Figure> {
 }
 
 pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
-    let divided = report.db_time_s().zip(report.elapsed_s()).and_then(|(time, seconds)| time.per(seconds));
-    Figure::finer(load(report, &["DB Time(s)", "DB time"]), divided)
+    Figure::finer(load(report, &["DB Time(s)", "DB time"]), report.per_second(report.db_time_s()))
 }
 
 /// DB CPU, and background CPU where the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let names = ["DB CPU(s)", "CPU time"];
-    let seconds = report.elapsed_s();
-    let divided = |time: Option<Figure>| time.zip(seconds).and_then(|(time, seconds)| time.per(seconds));
+    let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
     let background = report
         .load(&["Background CPU(s)"])
@@ -222,19 +187,51 @@ pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     })
 }
 
-/// The wait for one block: Exadata has a name of its own for it, and may have both.
-pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
-    let names = ["db file sequential read", "cell single block physical read"];
-    let waits = |event: &WaitEvent| event.waits.map_or(0.0, |waits| waits.value);
-    names
-        .iter()
-        .filter_map(|name| report.foreground(name))
-        .max_by(|one, other| waits(one).total_cmp(&waits(other)))
+const CELL_READ: &str = "cell single block physical read";
+
+/// Whether an event is a read of one block from a storage cell: from a disk, or from flash, persistent memory or RDMA, which
+/// have names of their own since 19c (`cell single block physical read: RDMA`). Text cuts them.
+fn is_cell_read(name: &str) -> bool {
+    name.starts_with(CELL_READ) || (name.len() >= 25 && CELL_READ.starts_with(name))
 }
 
-/// The mean, unless the report prints it too coarsely to tell it from 0.
-fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
-    event?.mean_us()?.known()
+/// The wait for one block. Exadata has names of its own for it, one for each kind of memory that it is served from: all of
+/// them together, weighed by their waits.
+pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
+    let of_cells = || report.waits_of_sessions().iter().filter(|event| is_cell_read(&event.name));
+    let mut kinds: Vec<WaitEvent> = match of_cells().count() {
+        0 | 1 => report.foreground(CELL_READ).or_else(|| of_cells().next().cloned()).into_iter().collect(),
+        _ => of_cells().cloned().collect(),
+    };
+    kinds.extend(report.foreground("db file sequential read"));
+    let most = |one: &&WaitEvent, other: &&WaitEvent| waits_of(one).total_cmp(&waits_of(other));
+    let largest = kinds.iter().max_by(most)?.clone();
+    if kinds.len() == 1 {
+        return Some(largest);
+    }
+    let all: f64 = kinds.iter().map(waits_of).sum();
+    let times: Option<Vec<Figure>> = kinds.iter().map(time_of).collect();
+    let Some(times) = times.filter(|_| all > 0.0) else { return Some(largest) };
+    let time = Figure {
+        value: times.iter().map(|time| time.value).sum(),
+        resolution: times.iter().map(|time| time.resolution).sum(),
+    };
+    Some(WaitEvent {
+        waits: Some(Figure { value: all, resolution: largest.waits.map_or(1.0, |waits| waits.resolution) }),
+        total_s: Some(time),
+        average_us: time.times(1e6).per(all),
+        percent: None,
+        ..largest
+    })
+}
+
+fn waits_of(event: &WaitEvent) -> f64 {
+    event.waits.map_or(0.0, |waits| waits.value)
+}
+
+/// Time of all waits, by the more precise mean.
+fn time_of(event: &WaitEvent) -> Option<Figure> {
+    Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
 #[cfg(test)]
@@ -243,7 +240,7 @@ mod tests {
     use crate::kind::{Format, Kind};
 
     fn named(file: &str) -> Named {
-        Named { file: file.into(), report: crate::extract::empty(Kind::Awr, Format::Text) }
+        Named::new(file, crate::extract::empty(Kind::Awr, Format::Text))
     }
 
     #[test]
@@ -277,8 +274,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_empty_and_not_0() {
-        let row = named("awr.txt").awr_info();
-        assert_eq!(row.len(), AWR_INFO.len());
-        assert!(row[1..].iter().all(Option::is_none), "{row:?}");
+        let row = Row::of(&named("awr.txt"));
+        assert!(row.cells().skip(1).all(|cell| cell.is_none()), "{row:?}");
     }
 }

@@ -77,13 +77,9 @@ impl fmt::Display for Format {
     }
 }
 
-/// How much of a file is searched for the line that says what it is; a spool may hold a page of talk before it.
-const HEAD_BYTES: usize = 64 * 1024;
-
 /// What a text is, with the byte at which it says so. `None` if it is no report of a known kind.
 pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format, usize)> {
-    let end = floor_boundary(text, HEAD_BYTES);
-    let head = text[..end].to_ascii_uppercase();
+    let head = text.to_ascii_uppercase();
     // The first 1,000 bytes of an HTML page have a tag; a text report has none there.
     let opening = &head[..floor_boundary(&head, 4_000)];
     let is_html =
@@ -107,6 +103,12 @@ const MARKS: [(&str, Kind); 10] = [
     ("ADDM REPORT FOR", Kind::Addm),
     ("AUTOMATIC DATABASE DIAGNOSTIC MONITOR", Kind::Addm),
 ];
+
+/// Whether a line holds a mark.
+pub(crate) fn has_mark(line: &str) -> bool {
+    let line = line.to_ascii_uppercase();
+    MARKS.iter().any(|(mark, _)| line.contains(mark))
+}
 
 /// A comparison of clusters has the same words, with a note behind them.
 fn refined(kind: Kind, from: &str) -> Kind {

@@ -10,22 +10,31 @@
 //! Pure: no files, no network, no clock, nothing is printed.
 #![forbid(unsafe_code)]
 
-pub mod check;
 mod compare;
 mod diff;
+pub mod doubts;
 mod extract;
 mod figure;
 mod histogram;
 mod html;
+mod idle;
 pub mod info;
+mod input;
 mod kind;
 mod lookup;
 mod names;
 mod rates;
 mod report;
 pub mod series;
+mod split;
 mod table;
 mod text;
+pub mod trend;
+
+use std::fmt;
+use std::io::Read;
+
+use split::{OneReport, Pieces};
 
 pub use diff::{DiffRow, DiffTable, Side, diff};
 pub use figure::{Base, Figure, TimeUnit, bytes, duration_us, number};
@@ -60,7 +69,8 @@ pub enum ReadError {
     },
     /// It says what it is, but has no figures.
     #[error(
-        "line {line}: it calls itself {kind} ({format}), but neither snapshots nor a load profile were found in its {lines} lines"
+        "line {line}: it calls itself {kind} ({format}), but snapshots, a load profile or wait events were not found in its {lines} \
+         lines: its lines may have been wrapped or its columns moved"
     )]
     NoFigures {
         /// Where it says so.
@@ -74,16 +84,41 @@ pub enum ReadError {
     },
     /// It ends before its end.
     #[error(
-        "line {line}: the file ends here, in section '{section}', without the report's end: it was cut short; what stands before it was read"
+        "line {line}: {next_at}, in section '{section}', without the report's end: it was cut short; what stands before it was read"
     )]
     CutShort {
         /// The last line.
         line: usize,
         /// The section that it ends in.
         section: String,
+        /// Where the next one begins, if it is that which it ends with.
+        next_at: NextAt,
         /// What was read before.
         read: Vec<Report>,
     },
+    /// The file can't be read further: what it is packed in is damaged, or the disk is.
+    #[error("line {line}: {why}; the file can't be read further, and what stands before it was read")]
+    Unreadable {
+        /// The last line that was read.
+        line: usize,
+        /// What the system or the unpacker says.
+        why: String,
+        /// What was read before.
+        read: Vec<Report>,
+    },
+}
+
+/// The line where another report begins, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextAt(pub Option<usize>);
+
+impl fmt::Display for NextAt {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => out.write_str("the file ends here"),
+            Some(line) => write!(out, "another report begins in line {line}"),
+        }
+    }
 }
 
 impl ReadError {
@@ -92,7 +127,9 @@ impl ReadError {
     pub fn line(&self) -> usize {
         match self {
             Self::NoReport { line, .. } | Self::Refused { line, .. } => *line,
-            Self::NoFigures { line, .. } | Self::CutShort { line, .. } => *line,
+            Self::NoFigures { line, .. } | Self::CutShort { line, .. } | Self::Unreadable { line, .. } => {
+                *line
+            }
         }
     }
 
@@ -100,50 +137,103 @@ impl ReadError {
     #[must_use]
     pub fn read(self) -> Vec<Report> {
         match self {
-            Self::CutShort { read, .. } => read,
+            Self::CutShort { read, .. } | Self::Unreadable { read, .. } => read,
             _ => Vec::new(),
         }
     }
 }
 
-/// Reads a report: one, or the two periods of a comparison.
+/// Reads the reports of a file, one after the other: an archive or a mail may hold several. Each gives one report, or the two
+/// periods of a comparison. The file may be packed with gzip or bzip2, and be UTF-8, UTF-16 or Latin-1.
+pub struct Reports<'a> {
+    pieces: Option<Pieces<'a>>,
+    is_first: bool,
+}
+
+impl<'a> Reports<'a> {
+    /// Of what is read from there.
+    ///
+    /// # Errors
+    /// If nothing can be read.
+    pub fn of(input: impl Read + 'a) -> Result<Self, ReadError> {
+        let input = input::plain(input).map_err(|error| ReadError::Unreadable {
+            line: 1,
+            why: error.to_string(),
+            read: Vec::new(),
+        })?;
+        Ok(Self { pieces: Some(Pieces::new(input)), is_first: true })
+    }
+}
+
+impl Iterator for Reports<'_> {
+    type Item = Result<Vec<Report>, ReadError>;
+
+    /// The next report of the file.
+    ///
+    /// # Errors
+    /// If it is no report, is of a kind that is not read, holds no figures, or was cut short; the last one carries what was
+    /// read.
+    fn next(&mut self) -> Option<Self::Item> {
+        let pieces = self.pieces.as_mut()?;
+        let is_first = std::mem::take(&mut self.is_first);
+        let head = pieces.head();
+        if let (None, Some(why)) = (head, pieces.failure.take()) {
+            let line = pieces.line();
+            self.pieces = None;
+            return Some(Err(ReadError::Unreadable { line, why, read: Vec::new() }));
+        }
+        let Some((kind, format, line)) = head else {
+            let (line, beginning) = pieces.beginning();
+            self.pieces = None;
+            return is_first.then_some(Err(ReadError::NoReport { line, beginning }));
+        };
+        let mut report = OneReport::new(pieces, format);
+        if !kind.is_read() {
+            report.skip();
+            return Some(Err(ReadError::Refused { line, kind }));
+        }
+        let wanted = |title: &str| kind == Kind::AwrGlobal || extract::is_wanted(title);
+        let document = match format {
+            Format::Text => text::read(|| report.next(), kind, wanted),
+            Format::Html => html::read(&mut report, wanted),
+        };
+        let document = document.with_decimal_points();
+        let next_at = report.next_at;
+        let reports = match kind.is_comparison() {
+            true => compare::reports(&document, kind, format),
+            false => vec![extract::report(&document, kind, format)],
+        };
+        let lines = document.last_line;
+        if let Some(why) = pieces.failure.take() {
+            self.pieces = None;
+            let read = reports.into_iter().filter(Report::has_figures).collect();
+            return Some(Err(ReadError::Unreadable { line: lines, why, read }));
+        }
+        if !document.is_complete {
+            let section = document.sections.last().map_or("", |(title, _)| title).to_owned();
+            let read = reports.into_iter().filter(Report::has_figures).collect();
+            return Some(Err(ReadError::CutShort { line: lines, section, next_at: NextAt(next_at), read }));
+        }
+        if !reports.iter().all(|report| report.has_figures() && !report.is_hollow()) {
+            return Some(Err(ReadError::NoFigures { line, kind, format, lines }));
+        }
+        Some(Ok(reports))
+    }
+}
+
+/// Reads all reports of a file that is in memory.
 ///
 /// # Errors
-/// If it is no report, is of a kind that is not read, holds no figures, or was cut short; the last one carries what was
-/// read.
+/// The first that there is, see [`Reports`].
 pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
-    let text = text::decode(bytes);
-    let Some((kind, format, at)) = kind::kind_of(&text) else {
-        let line = text.lines().position(|line| !line.trim().is_empty()).unwrap_or(0);
-        let beginning = text.lines().nth(line).unwrap_or_default().trim().chars().take(60).collect();
-        return Err(ReadError::NoReport { line: line + 1, beginning });
-    };
-    let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-    if !kind.is_read() {
-        return Err(ReadError::Refused { line, kind });
-    }
-    let document = match format {
-        Format::Text => text::read(&text, kind, extract::is_wanted),
-        Format::Html => html::read(&text, extract::is_wanted),
-    };
-    let reports = match kind.is_comparison() {
-        true => compare::reports(&document, kind, format),
-        false => vec![extract::report(&document, kind, format)],
-    };
-    if !document.is_complete {
-        let section = document.sections.last().map_or("", |(title, _)| title).to_owned();
-        let read = reports.into_iter().filter(Report::has_figures).collect();
-        return Err(ReadError::CutShort { line: document.last_line, section, read });
-    }
-    if !reports.iter().all(Report::has_figures) {
-        return Err(ReadError::NoFigures { line, kind, format, lines: document.last_line });
-    }
-    Ok(reports)
+    let reports: Result<Vec<Vec<Report>>, ReadError> = Reports::of(bytes)?.collect();
+    Ok(reports?.into_iter().flatten().collect())
 }
 
 /// Whether bytes are those of a report that [`read`] reads, by what they call themselves.
 #[must_use]
 pub fn is_report(bytes: &[u8]) -> bool {
-    let head = &bytes[..bytes.len().min(128 * 1024)];
-    kind::kind_of(&text::decode(head)).is_some_and(|(kind, ..)| kind.is_read())
+    let plain = input::plain(bytes).ok();
+    let head = plain.and_then(|plain| Pieces::new(plain).head());
+    head.is_some_and(|(kind, ..)| kind.is_read())
 }

@@ -18,7 +18,28 @@ impl Report {
     /// Seconds of the interval.
     #[must_use]
     pub fn elapsed_s(&self) -> Option<f64> {
-        self.interval.elapsed_s.and_then(Figure::known).filter(|seconds| *seconds > 0.0)
+        self.elapsed().map(|elapsed| elapsed.value)
+    }
+
+    /// Whether nothing of what a report is read for is in it: its tables could not be told apart.
+    #[must_use]
+    pub fn is_hollow(&self) -> bool {
+        use crate::info::{db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s};
+        let rates = [db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s];
+        let known = rates.iter().filter(|rate| rate(self).is_some()).count();
+        let events = [&self.top_events, &self.foreground_events, &self.all_events];
+        known < 2 || events.iter().all(|events| events.is_empty())
+    }
+
+    /// Seconds of the interval, with how far they are known: 11.2 prints hundredths of a minute, clocks tick in seconds.
+    #[must_use]
+    pub fn elapsed(&self) -> Option<Figure> {
+        self.interval.elapsed_s.filter(|elapsed| elapsed.known().is_some_and(|seconds| seconds > 0.0))
+    }
+
+    /// A total by the interval.
+    pub(crate) fn per_second(&self, total: Option<Figure>) -> Option<Figure> {
+        total?.per_figure(self.elapsed()?)
     }
 
     /// A line of the load profile. Releases name them differently: `Logical reads`, `Logical read (blocks)`.
@@ -41,8 +62,7 @@ impl Report {
 
     /// The rate per second of a statistic.
     pub(crate) fn per_s(&self, line: &Activity) -> Option<Figure> {
-        let divided = line.total.zip(self.elapsed_s()).and_then(|(total, seconds)| total.per(seconds));
-        Figure::finer(line.per_second, divided)
+        Figure::finer(line.per_second, self.per_second(line.total))
     }
 
     /// Its total: as printed, or its rate times the interval.
@@ -93,6 +113,21 @@ impl Report {
             (Found::One(event), Found::None) | (Found::None, Found::One(event)) => Some(event.clone()),
             (Found::None, Found::None) => None,
         }
+    }
+
+    /// What took most time: the first of the top events that is not idle, which Statspack lists too.
+    #[must_use]
+    pub fn top_wait(&self) -> Option<&WaitEvent> {
+        let events = self.top_events.iter().chain(&self.foreground_events);
+        events.into_iter().find(|event| !crate::idle::is_idle(event))
+    }
+
+    /// Wait events of foreground sessions, or of all where they are not apart, or else the top events.
+    pub(crate) fn waits_of_sessions(&self) -> &[WaitEvent] {
+        [&self.foreground_events, &self.all_events, &self.top_events]
+            .into_iter()
+            .find(|events| !events.is_empty())
+            .map_or(&[], Vec::as_slice)
     }
 
     /// A wait event of background processes, or of all where they are not apart.

@@ -2,12 +2,18 @@
 //!
 //! What a report does not have is absent: an empty list or `None`, never 0.
 
+mod io;
+mod work;
+
 use jiff::civil::DateTime;
 use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
+
+pub use io::{FileIo, IoLine, IoProfileLine};
+pub use work::{AshEvent, BufferPoolAdvice, PgaAdvice, Segment, SqlStatement};
 
 /// One period of one instance, PDB or cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,10 +76,35 @@ pub struct Report {
     pub cache_sizes: Vec<CacheSize>,
     /// Parameters that were set.
     pub parameters: Vec<Parameter>,
+    /// SQL statements that any section names, each once.
+    pub top_sql: Vec<SqlStatement>,
+    /// Segments by what was done to them.
+    pub segments: Vec<Segment>,
+    /// Reads that the buffer cache would need at other sizes.
+    pub buffer_pool_advice: Vec<BufferPoolAdvice>,
+    /// What other targets of the PGA would do.
+    pub pga_advice: Vec<PgaAdvice>,
+    /// Top events by the samples of ASH.
+    pub ash_events: Vec<AshEvent>,
+    /// Whether text cut the M or G of IOStat's data per second, and it was found again by Data / elapsed.
+    pub units_were_restored: bool,
+    /// Every cell of a global report, as printed: much of it is said by instance.
+    pub tables: Vec<Sheet>,
     /// Every section by its title.
     pub sections: Vec<Section>,
     /// What a reader must know: faults of the report itself, and what could not be read.
     pub notes: Vec<String>,
+}
+
+/// A table as it is printed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sheet {
+    /// The section's title.
+    pub title: String,
+    /// The columns' headings, each with the one that it shares with its neighbours; lower case without blanks.
+    pub heads: Vec<String>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// Of a comparison.
@@ -98,8 +129,12 @@ pub struct Database {
     pub release: Option<String>,
     pub is_rac: Option<bool>,
     pub is_cdb: Option<bool>,
-    /// The pluggable database.
+    /// The container that the report is of: a pluggable database, or the root, which is all of them.
     pub container: Option<String>,
+    /// Containers that the report names.
+    pub containers: Vec<String>,
+    /// Instances of the cluster.
+    pub instances: Option<f64>,
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
     pub started: Option<DateTime>,
@@ -157,8 +192,12 @@ pub struct Instance {
     pub release: Option<String>,
     pub platform: Option<String>,
     pub started: Option<DateTime>,
+    pub begin: Option<DateTime>,
+    pub end: Option<DateTime>,
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
+    pub average_active_sessions: Option<Figure>,
+    pub up_hours: Option<Figure>,
     /// Rates per second.
     pub per_second: Vec<LoadLine>,
 }
@@ -203,6 +242,9 @@ pub struct WaitEvent {
     pub class: Option<String>,
     /// Waits. `DB CPU` has none.
     pub waits: Option<Figure>,
+    /// Waits per second, where the report prints them: comparisons do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_per_s: Option<Figure>,
     /// Percent of waits that ran into a timeout.
     pub timeouts_percent: Option<Figure>,
     /// Time of all waits, in seconds.
@@ -292,59 +334,6 @@ pub struct ThreadActivity {
     pub name: String,
     pub total: Option<Figure>,
     pub per_hour: Option<Figure>,
-}
-
-/// I/O of a function or a type of file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct IoLine {
-    /// The function or type of file; text cuts it.
-    pub name: String,
-    /// Bytes read.
-    pub read_bytes: Option<Figure>,
-    /// Read requests per second.
-    pub reads_per_s: Option<Figure>,
-    /// Bytes read per second.
-    pub read_bytes_per_s: Option<Figure>,
-    /// Bytes written.
-    pub written_bytes: Option<Figure>,
-    /// Write requests per second.
-    pub writes_per_s: Option<Figure>,
-    /// Bytes written per second.
-    pub written_bytes_per_s: Option<Figure>,
-    /// Waits.
-    pub waits: Option<Figure>,
-    /// Mean wait in microseconds.
-    pub average_us: Option<Figure>,
-    /// Mean service time of small reads in microseconds.
-    pub small_read_us: Option<Figure>,
-    /// Mean service time of large reads in microseconds.
-    pub large_read_us: Option<Figure>,
-}
-
-/// A line of the I/O profile, per second.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct IoProfileLine {
-    pub name: String,
-    pub both: Option<Figure>,
-    pub read: Option<Figure>,
-    pub written: Option<Figure>,
-}
-
-/// I/O of a tablespace or a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct FileIo {
-    pub tablespace: String,
-    pub file: Option<String>,
-    pub reads: Option<Figure>,
-    pub reads_per_s: Option<Figure>,
-    pub read_us: Option<Figure>,
-    pub blocks_per_read: Option<Figure>,
-    pub writes: Option<Figure>,
-    pub writes_per_s: Option<Figure>,
-    pub buffer_waits: Option<Figure>,
-    pub buffer_wait_us: Option<Figure>,
 }
 
 /// The size of a cache in bytes.

@@ -7,6 +7,14 @@ use crate::figure::Figure;
 use crate::histogram::{EventHistogram, Over, TwoPeaks, duration};
 use crate::info::Named;
 
+/// Events whose histograms say most of storage: reads of one block, and writes of the log.
+pub const EVENTS: [&str; 4] = [
+    "db file sequential read",
+    "cell single block physical read",
+    "log file sync",
+    "log file parallel write",
+];
+
 /// An event in one report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -60,7 +68,7 @@ impl Point {
             || "a mean that is printed too coarsely".to_owned(),
             |mean| format!("a mean of {}", duration(mean)),
         );
-        let [short, long] = match peaks.may_be_a_caches() {
+        let [short, long] = match peaks.may_be_a_caches() && is_read(&self.event) {
             true => [", as a cache would serve them,", ", as a slower device would"],
             false => ["", ""],
         };
@@ -72,6 +80,11 @@ impl Point {
             bucket(&peaks.long),
         ))
     }
+}
+
+/// Only reads are served by a cache.
+fn is_read(event: &str) -> bool {
+    event.contains(" read")
 }
 
 /// Points in the order of their first snapshots; reports without a time stay behind the others, in their order.

@@ -1,5 +1,7 @@
 //! What text and HTML have in common: titled tables of cells below headings.
 
+use crate::figure::Figure;
+
 /// A report as tables, before anything is known of what they mean.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
@@ -11,6 +13,10 @@ pub(crate) struct Document {
     pub(crate) sections: Vec<(String, usize)>,
     /// `DB name/instance` as page heads have it.
     pub(crate) db_inst: Option<(String, String)>,
+    /// Tables that are too large to be read to their end.
+    pub(crate) cut_tables: Vec<String>,
+    /// Elapsed and DB time of each period in seconds, as the titles of comparisons have them with decimals.
+    pub(crate) periods: Vec<[Figure; 2]>,
     /// Whether the report's own end was found.
     pub(crate) is_complete: bool,
     /// The last line that is not blank.
@@ -23,6 +29,63 @@ pub(crate) struct Pair {
     pub(crate) section: String,
     pub(crate) label: String,
     pub(crate) values: Vec<String>,
+}
+
+impl Document {
+    /// Where a database prints `1.234,5`, its reports do too: every number becomes `1,234.5`. The elapsed minutes tell, which
+    /// always have two decimals.
+    pub(crate) fn with_decimal_points(mut self) -> Self {
+        let elapsed = self.pairs.iter().find(|pair| pair.label.eq_ignore_ascii_case("elapsed"));
+        let minutes = elapsed.and_then(|pair| pair.values.first()?.split_whitespace().next());
+        let has_comma = minutes.is_some_and(|minutes| {
+            let cut = minutes.len().saturating_sub(3);
+            minutes.get(cut..).is_some_and(|end| end.starts_with(','))
+        });
+        if has_comma {
+            let cells =
+                self.tables.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells);
+            let values = self.pairs.iter_mut().flat_map(|pair| &mut pair.values);
+            cells.chain(values).for_each(exchange_points);
+        }
+        self
+    }
+
+    /// Takes the times of both periods from a title: `(Elapsed time: 901.55 sec  DB time: 6404.55 sec)`.
+    pub(crate) fn take_periods(&mut self, title: &str) {
+        let seconds = |text: &str, label: &str| {
+            let (figure, rest) = crate::figure::prefix(text.split_once(label)?.1)?;
+            rest.trim_start().starts_with("sec").then_some(figure)
+        };
+        if self.periods.is_empty() {
+            let times = title.split("Elapsed time:").skip(1).map(|text| {
+                Some([seconds(&format!("Elapsed time:{text}"), "Elapsed time:")?, seconds(text, "DB time:")?])
+            });
+            self.periods =
+                times.collect::<Option<Vec<_>>>().filter(|times| times.len() == 2).unwrap_or_default();
+        }
+    }
+}
+
+/// Exchanges points and commas of a number; what is none stays.
+fn exchange_points(text: &mut String) {
+    let number = text.trim_start_matches('-');
+    let end = number
+        .find(|symbol: char| !(symbol.is_ascii_digit() || matches!(symbol, '.' | ',')))
+        .unwrap_or(number.len());
+    let (whole, decimals) = number[..end].split_once(',').unwrap_or((&number[..end], "0"));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = whole.split('.');
+    let first_is_short =
+        groups.next().is_some_and(|first| is_digits(first) && (first.len() <= 3 || !whole.contains('.')));
+    let are_threes = groups.all(|group| group.len() == 3 && is_digits(group));
+    if first_is_short && are_threes && is_digits(decimals) && end > 0 {
+        let exchange = |symbol: char| match symbol {
+            '.' => ',',
+            ',' => '.',
+            other => other,
+        };
+        *text = text.chars().map(exchange).collect();
+    }
 }
 
 /// A table.
@@ -86,9 +149,16 @@ impl Row {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The first cell.
+    /// The first cell, without the number of a footnote (`[1]`).
     pub(crate) fn name(&self) -> &str {
-        self.cells.first().map_or("", |cell| cell.trim())
+        let name = self.cells.first().map_or("", |cell| cell.trim());
+        let noted = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+        match noted {
+            Some((name, note)) if !note.is_empty() && note.bytes().all(|byte| byte.is_ascii_digit()) => {
+                name.trim_end()
+            }
+            _ => name,
+        }
     }
 }
 
@@ -122,7 +192,11 @@ pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<s
 
 fn is_value(text: &str) -> bool {
     let text = text.trim();
-    text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '#')) || text == "N/A"
+    let begins_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+    begins_number(text)
+        || text.starts_with('#')
+        || text == "N/A"
+        || text.strip_prefix('-').is_some_and(begins_number)
 }
 
 #[cfg(test)]

@@ -8,59 +8,115 @@ mod ruler;
 mod section;
 
 use crate::kind::Kind;
+use crate::split::Piece;
 use crate::table::{Document, pairs};
-use lines::Line;
+use lines::{Line, Lines};
 
-pub(crate) use lines::decode;
-
-/// Reads a text report. Sections for which `wanted` is false are named, but not read.
-pub(crate) fn read(text: &str, kind: Kind, wanted: impl Fn(&str) -> bool) -> Document {
-    let lines = lines::lines(text);
-    let mut document = Document {
-        last_line: lines.last().map_or(0, |line| line.number),
-        is_complete: is_complete(&lines, kind),
-        ..Document::default()
-    };
-    let starts = starts(&lines, &mut document);
-    for (at, start) in starts.iter().enumerate() {
-        let end = starts.get(at + 1).map_or(lines.len(), |next| next.index);
-        let is_header = start.title.is_empty();
-        if !is_header {
-            document.sections.push((start.title.clone(), lines[start.index].number));
-        }
-        if !is_header && !wanted(&start.title) {
-            continue;
-        }
-        let body = &lines[start.index..end];
-        document.tables.extend(section::tables(&start.title, body));
-        for line in body {
-            document.pairs.extend(line_pairs(&start.title, &line.text));
-        }
+/// Reads a text report. Sections for which `wanted` is false are named, but not kept: of a report only the section that is
+/// read is in memory.
+pub(crate) fn read(
+    pieces: impl FnMut() -> Option<Piece>,
+    kind: Kind,
+    wanted: impl Fn(&str) -> bool,
+) -> Document {
+    let mut lines = Lines::new(pieces);
+    let mut reader = Reader { is_wanted: true, ..Reader::default() };
+    let mut end = End::default();
+    let mut line = lines.next();
+    while let Some(current) = line {
+        let next = lines.next();
+        end.take(&current.text, kind);
+        reader.take(current, next.as_ref().map(|next| next.text.as_str()), &wanted);
+        line = next;
     }
-    document
+    reader.end_section();
+    reader.document.last_line = lines.last_line;
+    reader.document.is_complete = end.is_complete();
+    reader.document
 }
 
-/// Where a section begins.
-struct Start {
-    index: usize,
+/// The section that is being read, and what was read before it.
+#[derive(Default)]
+struct Reader {
+    document: Document,
     title: String,
+    is_wanted: bool,
+    body: Vec<Line>,
 }
 
-fn starts(lines: &[Line], document: &mut Document) -> Vec<Start> {
-    let mut starts = vec![Start { index: 0, title: String::new() }];
-    for (index, line) in lines.iter().enumerate() {
-        if let Some((title, db_inst)) = headed(&line.text) {
-            if document.db_inst.is_none() {
-                document.db_inst = db_inst;
+impl Reader {
+    fn take(&mut self, line: Line, below: Option<&str>, wanted: &impl Fn(&str) -> bool) {
+        let title = match headed(&line.text) {
+            Some((title, db_inst)) => {
+                self.document.take_periods(&line.text);
+                if self.document.db_inst.is_none() {
+                    self.document.db_inst = db_inst;
+                }
+                Some(title)
             }
-            starts.push(Start { index, title });
-        } else if let Some(title) = underlined(&line.text, lines.get(index + 1).map(|next| &*next.text)) {
-            starts.push(Start { index, title });
-        } else if let Some(title) = bare(&line.text) {
-            starts.push(Start { index, title });
+            None => underlined(&line.text, below).or_else(|| bare(&line.text)),
+        };
+        if let Some(title) = title {
+            self.end_section();
+            self.document.sections.push((title.clone(), line.number));
+            self.is_wanted = wanted(&title);
+            self.title = title;
+        }
+        if self.is_wanted {
+            self.body.push(line);
         }
     }
-    starts
+
+    fn end_section(&mut self) {
+        let body = std::mem::take(&mut self.body);
+        if !self.is_wanted || body.is_empty() {
+            return;
+        }
+        self.document.tables.extend(section::tables(&self.title, &body));
+        // Statements are full of colons, and have no labels.
+        if self.title.starts_with("SQL ordered by") || self.title.starts_with("Top SQL") {
+            return;
+        }
+        for line in &body {
+            self.document.pairs.extend(line_pairs(&self.title, &line.text));
+        }
+    }
+}
+
+/// Whether a report has its end. Comparisons and global reports have none of their own in some releases: theirs is the
+/// rule below the last section.
+#[derive(Default)]
+struct End {
+    /// Lines since it was said.
+    said: Option<usize>,
+    /// Whether the section is one that is the last where there is no other end.
+    is_last_section: bool,
+}
+
+/// What may follow the end: a prompt, a signature.
+const LINES_AFTER_END: usize = 200;
+
+impl End {
+    fn take(&mut self, text: &str, kind: Kind) {
+        let may_lack = may_lack_end(kind);
+        if may_lack && let Some((title, _)) = headed(text) {
+            self.is_last_section = title.contains("Multi-Valued Parameters");
+        }
+        let is_rule = || may_lack && self.is_last_section && ruler::is_terminator(text);
+        self.said = match self.said {
+            _ if text.trim_start().starts_with("End of Report") || is_rule() => Some(0),
+            Some(lines) if lines < LINES_AFTER_END => Some(lines + 1),
+            _ => None,
+        };
+    }
+
+    fn is_complete(&self) -> bool {
+        self.said.is_some()
+    }
+}
+
+fn may_lack_end(kind: Kind) -> bool {
+    kind.is_comparison() || kind == Kind::AwrGlobal
 }
 
 /// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`, with the database and the instance.
@@ -103,18 +159,4 @@ fn line_pairs(section: &str, line: &str) -> Vec<crate::table::Pair> {
         return Vec::new();
     }
     pairs(section, line.split("  ").filter(|piece| !piece.trim().is_empty()))
-}
-
-/// Whether a report has its end. Comparisons and global reports have none of their own in some releases: theirs is the
-/// rule below the last section.
-fn is_complete(lines: &[Line], kind: Kind) -> bool {
-    let tail = &lines[lines.len().saturating_sub(200)..];
-    if tail.iter().any(|line| line.text.trim_start().starts_with("End of Report")) {
-        return true;
-    }
-    let may_lack = kind.is_comparison() || kind == Kind::AwrGlobal;
-    let last_section = || lines.iter().rev().find_map(|line| headed(&line.text).map(|(title, _)| title));
-    may_lack
-        && lines.last().is_some_and(|line| ruler::is_terminator(&line.text))
-        && last_section().is_some_and(|title| title.contains("Multi-Valued Parameters"))
 }

@@ -8,8 +8,8 @@ use slob_spec::{Length, RunSpec, Settings, Table, Warning};
 
 use crate::error::{PlanError, PlanErrors};
 use crate::hook::Moment;
-use crate::order;
 use crate::plan::{Model, Pairs, Plan, Sessions, Variant};
+use crate::rounds;
 use crate::schedule::{ModelEntry, SCHEDULE_VERSION, Schedule, Step, VariantEntry};
 use crate::store::WARM_UP_FOLDER;
 
@@ -221,6 +221,6 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
             .map(|model| ModelEntry { name: model.name.clone(), metric: model.metric.clone() })
             .collect(),
         cells: cells.iter().map(|(key, cell)| (key.clone(), configuration(cell))).collect(),
-        steps: order::steps(plan),
+        steps: rounds::steps(plan),
     }
 }

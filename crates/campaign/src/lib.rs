@@ -18,6 +18,7 @@ mod hook;
 mod lock;
 mod order;
 mod plan;
+mod rounds;
 mod saturation;
 mod schedule;
 mod shuffle;

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
-use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
+use slob_method::{Batch, RowView, SchemaNo, Table};
+use slob_spec::StatisticsType;
 
 use crate::{
-    EngineError, Layout, Load, LoadProgress, Outcome, SchemaState, Server, ServerReport, Slice, Snapshot,
+    EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, SchemaState, Server, ServerReport,
+    SessionPlan, Slice, Snapshot,
 };
 
 /// One target of one database product.
@@ -154,140 +154,3 @@ pub trait Cancel: Send + Sync {
     /// [`crate::ErrorKind::Cancelled`].
     fn cancel(&self);
 }
-
-/// What a run is going to do, as far as a server must be ready for it.
-#[derive(Clone, Copy, Debug)]
-pub struct RunPlan<'a> {
-    /// The schemas that it uses.
-    pub schemas: &'a [SchemaNo],
-    /// Sessions that it opens.
-    pub sessions: u32,
-    /// How much of a row its UPDATEs change; `None` if it makes none.
-    pub redo: Option<RedoStress>,
-    /// Whether it scans.
-    pub scans: bool,
-    /// Set when the run is to end: what takes long before it then breaks off. `None` where nobody can ask for that.
-    pub stop: Option<&'a AtomicBool>,
-}
-
-impl RunPlan<'_> {
-    /// Whether the run is to end.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-}
-
-/// What a run asks of a server beside its sessions' operations.
-#[derive(Clone, Copy, Debug)]
-pub struct RunExtras {
-    /// Whether sessions pause between operations.
-    pub pauses: bool,
-    /// The server's own report that accompanies it.
-    pub server_report: Option<StatisticsType>,
-}
-
-/// What a session needs to know to be opened.
-#[derive(Clone, Debug)]
-pub struct SessionPlan {
-    /// Its number, from 0.
-    pub number: u32,
-    /// How often it has lost its database and been opened again.
-    pub attempt: u32,
-    /// Its own schema.
-    pub home: SchemaNo,
-    /// Whether some of its operations go to schema 1.
-    pub hot_schema: bool,
-    /// Whether it will scan.
-    pub scans: bool,
-    /// How much of a row its UPDATEs change; `None` if it makes none.
-    pub redo: Option<RedoStress>,
-    /// What its UPDATEs write.
-    pub update_text: Arc<UpdateText>,
-}
-
-impl SessionPlan {
-    /// Which of so many endpoints it goes to: round-robin, and to the next one when it has lost its own.
-    #[must_use]
-    pub fn endpoint(&self, endpoints: usize) -> usize {
-        (self.number as usize + self.attempt as usize) % endpoints.max(1)
-    }
-}
-
-/// What a target is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Loading: what is missing may be created.
-    Load,
-    /// Anything else: what is missing is an error.
-    Use,
-}
-
-/// What an engine is opened with.
-#[derive(Clone, Debug)]
-pub struct OpenSpec {
-    /// The target.
-    pub target: Target,
-    /// What for.
-    pub purpose: Purpose,
-    /// The values of the engine's own parameters ([`EngineKind::params`]).
-    pub options: EngineOptions,
-    /// Where a load puts its tables, for engines with [`crate::Capabilities::tablespaces`].
-    pub tablespace: Option<String>,
-}
-
-impl OpenSpec {
-    /// What is needed to open a target in most cases.
-    #[must_use]
-    pub fn new(target: Target, purpose: Purpose, options: EngineOptions) -> Self {
-        Self { target, purpose, options, tablespace: None }
-    }
-}
-
-/// A database product that targets can name: one line of the registry.
-#[derive(Clone, Copy)]
-pub struct EngineKind {
-    /// The scheme of its targets' URLs.
-    pub scheme: &'static str,
-    /// The form of a target, for help texts.
-    pub target_form: &'static str,
-    /// One line about it.
-    pub summary: &'static str,
-    /// What of the database's own code is in this build, with its version, or how the engine speaks to it.
-    pub library: fn() -> String,
-    /// Parameters of its own.
-    pub params: &'static [Param],
-    /// Opens a target: checks it as far as possible without changing anything.
-    pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
-    /// What it can write down without a connection; `None` if it can't.
-    pub scripts: Option<&'static Scripts>,
-}
-
-/// A load as it is planned, before anything is known of the server.
-#[derive(Clone, Copy, Debug)]
-pub struct PlannedLoad<'a> {
-    /// What each schema is loaded with.
-    pub load: &'a Load,
-    /// The schemas.
-    pub schemas: &'a [SchemaNo],
-    /// The block size that is counted on, in bytes: the server's own is not known yet.
-    pub block_bytes: u32,
-}
-
-/// What an engine would execute, written down for somebody's review before it may connect; nothing is connected to.
-#[derive(Debug)]
-pub struct Scripts {
-    /// All statements of a load of these schemas.
-    pub load: ScriptOfLoad,
-    /// All statements of a run: those before it, and those of a session like this one.
-    pub run: ScriptOfRun,
-    /// What prepares a server for tests: parameters, room, and the server's own calibration.
-    pub init: ScriptOfServer,
-}
-
-/// See [`Scripts::load`].
-pub type ScriptOfLoad = fn(&OpenSpec, &PlannedLoad<'_>) -> Result<String, EngineError>;
-/// See [`Scripts::run`].
-pub type ScriptOfRun = fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>;
-/// See [`Scripts::init`]: the load, and how many sessions are going to work at once.
-pub type ScriptOfServer = fn(&OpenSpec, &PlannedLoad<'_>, u32) -> Result<String, EngineError>;

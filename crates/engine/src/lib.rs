@@ -12,10 +12,13 @@ mod alarm;
 mod client_loop;
 mod contract;
 mod error;
+mod kind;
 mod load;
 pub mod null;
 mod outcome;
 mod patience;
+mod plans;
+mod scripts;
 mod server;
 mod server_report;
 mod snapshot;
@@ -24,16 +27,16 @@ mod unfinished;
 
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
-pub use contract::{
-    Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, ScriptOfLoad,
-    ScriptOfRun, ScriptOfServer, Scripts, Session, SessionPlan,
-};
+pub use contract::{Cancel, Engine, Session};
 pub use error::{EngineError, ErrorKind};
+pub use kind::{EngineKind, OpenSpec, Purpose};
 pub use load::{
     Lack, Layout, Load, LoadProgress, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
 };
 pub use outcome::{OpOutcome, Outcome};
 pub use patience::{Asked, Unanswered, within};
+pub use plans::{RunPlan, SessionPlan};
+pub use scripts::{PlannedLoad, RunExtras, ScriptOfLoad, ScriptOfRun, ScriptOfServer, Scripts};
 pub use server::{Capabilities, Server, Setting};
 pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Seen, Snapshot};

@@ -8,14 +8,14 @@
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan, ProbeStep, free_space, supports_direct_io};
+use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan, ProbeStep, free_space};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let plan = plan(&arguments)?;
     println!("{:#?}", HostInfo::read());
     println!("{:#?}", Device::behind(&plan.dir)?);
-    println!("{:?}\n{:?}", free_space(&plan.dir)?, supports_direct_io(&plan.dir)?);
+    println!("{:?}", free_space(&plan.dir)?);
     println!("{}", header());
     let mut show = |event| {
         if let ProbeEvent::StepFinished(step) = event {

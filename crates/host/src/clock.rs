@@ -1,4 +1,4 @@
-//! CPU clocks of threads and processes: the calls for which no safe wrapper exists.
+//! CPU clocks of processes: the calls for which no safe wrapper exists.
 
 // No crate in use here wraps clock_getcpuclockid, getrusage or clock_gettime on a process's clock.
 #![allow(unsafe_code)]
@@ -7,12 +7,6 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use crate::HostError;
-
-/// CPU time of the calling thread (`CLOCK_THREAD_CPUTIME_ID`), to the nanosecond.
-pub(crate) fn thread_cpu() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
-}
 
 /// CPU time of a process with all its threads, ended ones included, to the nanosecond.
 ///

@@ -3,11 +3,11 @@
 //! - [`HostInfo`]: what this host is.
 //! - [`CpuTimes`], [`CpuSplit`], [`process_cpu`] and their neighbours: who used the CPU.
 //! - [`Device`]: the block devices that carry a path, and their counters.
-//! - [`free_space`] and [`supports_direct_io`]: what a folder can take.
+//! - [`free_space`]: what a folder can take.
 //! - [`Probe`]: what the device itself can do, through the same file system, without a database.
 //!
-//! Everything here only reads the host, except [`supports_direct_io`] and [`Probe`]: both write to a scratch file
-//! that never has a name for longer than its creation takes, so that nothing stays behind.
+//! Everything here only reads the host, except [`Probe`]: it writes to a scratch file that never has a name for longer than
+//! its creation takes, so that nothing stays behind.
 
 #![deny(unsafe_code)]
 
@@ -15,7 +15,6 @@ mod buffer;
 mod clock;
 mod cpu;
 mod device;
-mod direct_io;
 mod error;
 mod info;
 mod probe;
@@ -26,14 +25,10 @@ mod space;
 
 pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
-pub use direct_io::{DirectIo, supports_direct_io};
 pub use error::HostError;
 pub use info::HostInfo;
 pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };
-pub use process::{
-    ProcessIo, children, descendants, memory_bytes, own_cpu, peak_memory_bytes, process_cpu, process_name,
-    self_io, thread_cpu_now,
-};
+pub use process::{ProcessIo, own_cpu, peak_memory_bytes, process_cpu, self_io};
 pub use space::{FreeSpace, free_space};

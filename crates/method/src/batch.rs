@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::Op;
+use crate::op::Op;
 
 /// Operations in order; in an open loop each with the moment at which it is due. Its memory is reused.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! What a row contains: computed, never remembered, so that any row can be checked at any time.
 
-use crate::plan::SchemaNo;
 use crate::rng::{self, Rng};
+use crate::schema_no::SchemaNo;
 use crate::stamp::{Stamp, hex16};
 
 /// Columns of text in a row: c2 to c20.

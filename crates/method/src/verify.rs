@@ -1,8 +1,8 @@
 //! Checking a row that was read back.
 
 use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Table, UpdateText};
-use crate::plan::SchemaNo;
 use crate::scatter::Scatter;
+use crate::schema_no::SchemaNo;
 use crate::stamp::Stamp;
 
 /// A row as an engine read it back.

@@ -5,8 +5,10 @@
 //! [`RunDirectory`] is where; both know nothing of how a run is made or shown.
 #![forbid(unsafe_code)]
 
+mod abandoned;
 mod course;
 mod error;
+mod files;
 mod find;
 mod interval;
 mod marks;
@@ -22,6 +24,7 @@ mod workload;
 
 pub use course::{LossRecord, Mark, UntilSteady};
 pub use error::RecordError;
+pub use files::{OPERATIONS_FILE, RUN_FILE};
 pub use find::{find_run, find_runs, list_runs, run_folder};
 pub use interval::Interval;
 pub use marks::{MarkText, leave_mark};
@@ -29,12 +32,12 @@ pub use model::{
     ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, Record,
     SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
 };
-pub use operations::{KeptOperation, KeptOperations, OPERATIONS_FILE, OperationsWriter, read_operations};
+pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;
 pub use server_report::{ReportedPair, ServerReportRecord};
-pub use store::{RUN_FILE, RunDirectory};
+pub use store::RunDirectory;
 pub use workload::{HotSpotRecord, ThinkTimeRecord, WorkloadRecord};
 
 /// The version of the record's schema. Readers accept this and every older version.

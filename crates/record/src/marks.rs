@@ -14,13 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::course::Mark;
 use crate::error::RecordError;
-use crate::operations::OPERATIONS_FILE;
-use crate::store::{END, RUN_FILE, SERIES_FILE};
+use crate::files::{MARKS_FILE, run_of_partial};
 
-/// The file of marks in the folder of a run that is under way.
-const MARKS_FILE: &str = "marks";
-/// How the folder of a run ends that is not published yet.
-const PARTIAL: &str = ".partial";
 /// The longest text, in characters.
 const LONGEST: usize = 200;
 /// The most marks that a record keeps.
@@ -119,7 +114,7 @@ fn runs_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     let run = |entry: fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let id = name.strip_prefix('.')?.strip_suffix(PARTIAL)?.to_owned();
+        let id = run_of_partial(&name)?.to_owned();
         let path = entry.path().join(MARKS_FILE);
         is_held(&path).then_some((id, path))
     };
@@ -128,34 +123,8 @@ fn runs_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// Removes the folders of runs that were killed before they had written their record. One with a whole record, which only
-/// lacks its name, is kept for whoever looks for it.
-pub(crate) fn remove_abandoned(results: &Path) {
-    let entries = fs::read_dir(results).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(PARTIAL)) {
-        let folder = entry.path();
-        if is_held(&folder.join(MARKS_FILE)) || !holds_nothing_whole(&folder) {
-            continue;
-        }
-        for name in OURS {
-            let _ = fs::remove_file(folder.join(name));
-        }
-        // Only an empty folder can be removed in this way.
-        let _ = fs::remove_dir(folder);
-    }
-}
-
-/// What this program writes into such a folder.
-const OURS: [&str; 4] = [MARKS_FILE, RUN_FILE, SERIES_FILE, OPERATIONS_FILE];
-
-fn holds_nothing_whole(folder: &Path) -> bool {
-    let is_ours = |file: fs::DirEntry| OURS.iter().any(|name| file.file_name() == *name);
-    let are_ours = fs::read_dir(folder).is_ok_and(|files| files.flatten().all(is_ours));
-    are_ours && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
-}
-
 /// Whether a running program holds the file.
-fn is_held(path: &Path) -> bool {
+pub(crate) fn is_held(path: &Path) -> bool {
     let file = OpenOptions::new().read(true).write(true).open(path);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use slob_measure::OpKind;
 
 use crate::error::RecordError;
-
-/// The file in a run's directory that holds every operation, if they were kept.
-pub const OPERATIONS_FILE: &str = "operations.csv";
+use crate::files::OPERATIONS_FILE;
 
 const HEADER: &str = "session,kind,start_ns,duration_ns,rows,in_window";
 /// The last line of a list that was ended before the run.

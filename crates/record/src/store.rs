@@ -6,19 +6,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::abandoned::{END, remove_abandoned};
 use crate::course::Mark;
 use crate::error::RecordError;
-use crate::marks::{MarkBox, remove_abandoned};
+use crate::files::{RUN_FILE, SERIES_FILE, partial_folder};
+use crate::marks::MarkBox;
 use crate::model::Record;
 use crate::series_csv;
-
-/// The file in a run's directory that makes it one.
-pub const RUN_FILE: &str = "run.json";
-
-/// A record's last byte: the file that lacks it was cut off.
-pub(crate) const END: &[u8] = b"\n";
-/// Made from the record, for spreadsheets.
-pub(crate) const SERIES_FILE: &str = "series.csv";
 
 /// A run's directory while it is being written. It has a temporary name, which [`list_runs`](crate::list_runs) does not see, until
 /// [`RunDirectory::publish`] renames it: there is no half record that could be taken for a whole one.
@@ -49,7 +43,7 @@ impl RunDirectory {
                 1 => format!("{stamp}-{name}"),
                 n => format!("{stamp}-{name}-{n}"),
             };
-            let (temporary, published) = (results.join(format!(".{id}.partial")), results.join(&id));
+            let (temporary, published) = (partial_folder(results, &id), results.join(&id));
             if published.exists() {
                 continue;
             }

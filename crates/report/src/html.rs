@@ -21,4 +21,4 @@ mod series;
 pub use self::analysis_page::analysis_page;
 pub use self::diff_page::diff_page;
 pub use self::page::run_page;
-pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesPage, series_page};
+pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};

@@ -1,90 +1,25 @@
 //! From the parts of a run to its record.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::Timestamp;
-use slob_host::{Device, HostInfo};
-use slob_method::{Arrivals, PlanSeed, Workload};
+use slob_host::HostInfo;
+use slob_method::Arrivals;
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, HotSpotRecord, LoadRecord, LossRecord, Mark, RECORD_VERSION, Record,
-    SavedProbe, SchemaRecord, ServerRecord, ServerReportRecord, SessionRecord, SettingRecord, Status,
-    ThinkTimeRecord, Verification, Window, WorkloadRecord,
+    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record, SchemaRecord,
+    ServerRecord, SessionRecord, SettingRecord, Window,
 };
-use slob_spec::{Length, RunSpec};
+use slob_spec::Length;
 
-use crate::RunError;
-use crate::check::{Prepared, arrivals_of, warmup_of};
-use crate::counted::{endpoints, uncounted};
-use crate::growing::GrowingSeries;
+use crate::context::RunContext;
+use crate::endpoints::{endpoints, uncounted};
 use crate::losses::Loss;
-use crate::runner::RunContext;
-use crate::sampler::Sample;
+use crate::parts::Parts;
+use crate::prepare::Prepared;
 use crate::session::SessionEnd;
-use crate::settling::Settling;
 use crate::tally::Tally;
-
-/// Everything that was measured.
-pub(crate) struct Parts {
-    pub(crate) tally: Arc<Tally>,
-    pub(crate) started: Timestamp,
-    pub(crate) ended: Timestamp,
-    pub(crate) status: Status,
-    pub(crate) begin: Option<Sample>,
-    pub(crate) end: Option<Sample>,
-    pub(crate) series: GrowingSeries,
-    /// With UNTIL_STEADY, from the beginning of the window on.
-    pub(crate) settling: Option<Settling>,
-    /// What was marked, and how many marks there were beyond those.
-    pub(crate) marks: (Vec<Mark>, usize),
-    /// With the moment at which the timeline heard of each end.
-    pub(crate) sessions: Vec<(Instant, SessionEnd)>,
-    /// Sessions that did not end in time.
-    pub(crate) unfinished: u32,
-    pub(crate) device: Option<Device>,
-    pub(crate) probe: Option<SavedProbe>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) verification: Option<Verification>,
-    pub(crate) server_report: Option<ServerReportRecord>,
-}
-
-impl Parts {
-    pub(crate) fn new(started: Timestamp, tally: Arc<Tally>) -> Self {
-        Self {
-            tally,
-            started,
-            ended: started,
-            status: Status::Completed,
-            begin: None,
-            end: None,
-            series: GrowingSeries::new(),
-            settling: None,
-            marks: (Vec::new(), 0),
-            sessions: Vec::new(),
-            unfinished: 0,
-            device: None,
-            probe: None,
-            notes: Vec::new(),
-            verification: None,
-            server_report: None,
-        }
-    }
-
-    /// Whether the run is to end because it is steady.
-    pub(crate) fn is_steady(&mut self, now: Instant) -> bool {
-        let start = self.tally.start();
-        self.settling.as_mut().is_some_and(|settling| settling.look(&self.series, start, now))
-    }
-
-    /// Makes the run a failed one; the first failure counts.
-    pub(crate) fn fail(&mut self, error: &RunError) {
-        if !matches!(self.status, Status::Failed { .. }) {
-            self.status = Status::Failed { error: error.to_string() };
-        }
-    }
-}
+use crate::until_steady::SteadyUntil;
+use crate::workload::workload_record;
 
 pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, parts: Parts) -> Record {
     let edges = parts.begin.as_ref().zip(parts.end.as_ref());
@@ -118,7 +53,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         conflicts,
         losses: losses(&parts),
         marks: parts.marks.0.clone(),
-        until_steady: parts.settling.as_ref().map(Settling::settled),
+        until_steady: parts.until_steady.as_ref().map(SteadyUntil::outcome),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
         counters: figures.counters,
         latencies: figures.latencies,
@@ -211,45 +146,6 @@ fn server(prepared: &Prepared) -> ServerRecord {
         batches_in_server: server.capabilities.batches_in_server,
         direct_io: server.capabilities.direct_io,
         data_path: server.data_path.as_ref().map(|path| path.display().to_string()),
-    }
-}
-
-/// What a run's sessions do, as its record says it.
-pub(crate) fn workload_record(spec: &RunSpec, workload: &Workload, seed: PlanSeed) -> WorkloadRecord {
-    let Workload { scale, update_pct, scan_pct, select_unit, update_unit, redo, hot_spot, think, .. } =
-        *workload;
-    let (run_time_s, work_loop) = match spec.length {
-        Length::Time(time) => (Some(time.as_secs_f64()), None),
-        Length::Operations(count) => (None, Some(count)),
-    };
-    let arrivals = arrivals_of(spec);
-    WorkloadRecord {
-        schemas: spec.schemas.get(),
-        threads_per_schema: spec.threads_per_schema.get(),
-        scale_blocks: scale,
-        work_unit: select_unit.get(),
-        update_work_unit: update_unit.get(),
-        update_pct: update_pct.get(),
-        scan_pct: scan_pct.get(),
-        redo_stress: redo.as_str().to_owned(),
-        run_time_s,
-        work_loop,
-        warmup_s: warmup_of(spec).as_secs_f64(),
-        seed: seed.seed,
-        nonce: seed.nonce,
-        hot_spot: hot_spot.map(|hot| HotSpotRecord {
-            first_block: hot.first,
-            blocks: hot.blocks,
-            every: hot.every.get(),
-        }),
-        rate_per_s: arrivals.map(|arrivals| arrivals.per_second.get()),
-        arrivals: arrivals.map(|arrivals| arrivals.process.as_str().to_owned()),
-        hot_schema_every: workload.hot_schema_every.map(NonZeroU32::get),
-        think_time: think.map(|think| ThinkTimeRecord {
-            every: think.every.get(),
-            min_us: think.min_us,
-            max_us: think.max_us,
-        }),
     }
 }
 

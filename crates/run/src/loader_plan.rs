@@ -8,9 +8,9 @@ use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
 use crate::RunError;
-use crate::check::check_block_size;
 use crate::loader_slices::Slicing;
 use crate::loader_space::check_space;
+use crate::prepare::check_block_size;
 use crate::random::fresh_seed;
 
 /// A load that can begin.
@@ -76,12 +76,6 @@ impl LoadPlan {
     pub fn slice_bytes(&self) -> u64 {
         let slices = self.work.iter().flat_map(|work| &work.slices);
         slices.map(rows_of).max().unwrap_or(0) * u64::from(self.block_bytes)
-    }
-
-    /// Whether everything is there already.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.work.is_empty()
     }
 }
 

@@ -8,8 +8,7 @@ use slob_method::{Action, Batch, PlanSeed, Planner, SchemaNo};
 use slob_record::{Record, SessionRecord};
 use slob_spec::RunSpec;
 
-use crate::assemble::workload_record;
-use crate::check::{homes_of, workload_of};
+use crate::workload::{homes_of, workload_of, workload_record};
 
 /// Operations that are planned at once.
 const BATCH: u64 = 4096;

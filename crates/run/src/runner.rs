@@ -7,29 +7,31 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_engine::{Engine, RunPlan, SessionPlan, within};
+use slob_engine::{RunPlan, SessionPlan, within};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
-use slob_record::{ConfigEntry, Record, RunDirectory, Status, latest_probe};
-use slob_spec::{Length, RunSpec, SessionLoss};
+use slob_record::{Record, RunDirectory, Status, latest_probe};
+use slob_spec::{Length, SessionLoss};
 
-use crate::assemble::{Parts, assemble};
-use crate::check::Prepared;
+use crate::assemble::assemble;
+use crate::context::RunContext;
 use crate::journal::Journal;
-use crate::keeping::Keeping;
 use crate::observe::{Phase, RunEvent, RunObserver, Tick};
+use crate::operations_file::OperationsFile;
+use crate::parts::Parts;
+use crate::prepare::Prepared;
 use crate::sampler::{Sample, Sampler};
 use crate::server_report::OwnReport;
 use crate::session::{Message, SessionEnd, Shared, Worker};
 use crate::sessions::{Sessions, Wake};
-use crate::settling::Settling;
 use crate::tally::Tally;
+use crate::until_steady::SteadyUntil;
 use crate::{RunError, RunErrorKind, ScriptMoment, verify};
 
 /// Stack of a session's thread, in bytes; only what is touched takes memory.
@@ -40,22 +42,6 @@ const LAST_RESORT: Duration = Duration::from_secs(60);
 const SERVERS_SNAPSHOTS: Duration = Duration::from_secs(900);
 /// How long putting back what was changed on a server may take.
 const PUT_BACK_PATIENCE: Duration = Duration::from_secs(10);
-
-/// What a run needs besides its specification.
-pub struct RunContext<'a> {
-    /// The engine of the target.
-    pub engine: Arc<dyn Engine>,
-    /// The specification.
-    pub spec: &'a RunSpec,
-    /// The effective configuration, for the record.
-    pub configuration: Vec<ConfigEntry>,
-    /// This program's version, for the record.
-    pub slob_version: &'a str,
-    /// Set by the user's wish to stop.
-    pub stop: &'a AtomicBool,
-    /// Where to note what the database says is committed, if that is asked for: a file that is not there yet.
-    pub journal: Option<&'a Path>,
-}
 
 /// A run that was measured, if not to its planned end: the record, and the directory that waits to be published.
 #[derive(Debug)]
@@ -94,10 +80,10 @@ pub fn run(
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler =
         Sampler::new(Arc::clone(&context.engine), &prepared.server, device.clone(), spec.host_counters);
-    let keeping = Keeping::begin(spec.keep_operations, directory.path());
+    let kept = OperationsFile::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
-    let mut timeline = Timeline { context, prepared, observer, keeping, run_id, own_report };
+    let mut timeline = Timeline { context, prepared, observer, kept, run_id, own_report };
     match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
             parts.device = device;
@@ -125,7 +111,7 @@ struct Timeline<'a> {
     context: &'a RunContext<'a>,
     prepared: &'a Prepared,
     observer: &'a mut dyn RunObserver,
-    keeping: Keeping,
+    kept: OperationsFile,
     run_id: String,
     own_report: OwnReport,
 }
@@ -248,7 +234,7 @@ impl Timeline<'_> {
             let snapshots = if self.own_report.is_wanted() { SERVERS_SNAPSHOTS } else { Duration::ZERO };
             sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT + snapshots);
         }
-        let tally = Arc::new(Tally::new(start).keeping(self.keeping.is_wanted()));
+        let tally = Arc::new(Tally::new(start).keeping(self.kept.is_wanted()));
         let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
         if self.prepared.warmup.is_zero() {
             // Before the start, so that every operation counts, from the very first.
@@ -267,7 +253,7 @@ impl Timeline<'_> {
             parts.status = Status::Failed { error: "every session lost its database".into() };
         }
         parts.series.flush_all(&tally);
-        parts.notes.extend(self.keeping.finish(&tally));
+        parts.notes.extend(self.kept.finish(&tally));
         parts.unfinished = sessions.count - sessions.ended.len() as u32;
         if parts.unfinished > 0 && self.context.spec.session_loss == SessionLoss::Fail {
             parts.fail(&sessions.silent());
@@ -333,13 +319,13 @@ impl Timeline<'_> {
     fn window_began(&mut self, parts: &mut Parts, sample: &Sample) {
         parts.begin = Some(sample.clone());
         let begin = sample.taken.saturating_duration_since(parts.tally.start());
-        parts.settling = self.context.spec.until_steady.map(|asked| Settling::new(asked, begin));
+        parts.until_steady = self.context.spec.until_steady.map(|asked| SteadyUntil::new(asked, begin));
         self.observer.on_run(&RunEvent::WindowBegan);
     }
 
     fn tick(&mut self, sessions: &Sessions, parts: &mut Parts, tally: &Tally, end_at: Option<Instant>) {
         let recent = parts.series.collect(tally);
-        self.keeping.collect(tally);
+        self.kept.collect(tally);
         let now = Instant::now();
         let all = match self.prepared.length {
             Length::Operations(count) => Some(count * u64::from(sessions.count)),

@@ -11,7 +11,7 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
-use crate::held::Held;
+use crate::idle_connections::IdleConnections;
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::tally::{Place, SessionTotals, Tally};
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     operations: AtomicU64,
     journal: Option<Journal>,
     /// Connections of sessions that have done all.
-    pub(crate) held: Held,
+    pub(crate) idle: IdleConnections,
 }
 
 impl Shared {
@@ -92,7 +92,7 @@ impl Shared {
     /// Tells the sessions to end after their batch, and those that have done all to close their connections.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.held.release();
+        self.idle.release();
     }
 
     /// Whether sessions are to end.
@@ -172,10 +172,10 @@ impl Worker {
             Err(error) => (None, Some(error)),
         };
         end.error = error;
-        connection.iter().for_each(|_| self.shared.held.announce());
+        connection.iter().for_each(|_| self.shared.idle.announce());
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
-        connection.into_iter().for_each(|connection| self.shared.held.keep(connection));
+        connection.into_iter().for_each(|connection| self.shared.idle.keep(connection));
     }
 
     /// Returns the connection if everything was done before the run was over.

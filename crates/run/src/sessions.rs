@@ -93,7 +93,7 @@ impl Sessions {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.shared.held.wait_until_closed(GRACE);
+        self.shared.idle.wait_until_closed(GRACE);
     }
 
     /// Whether every session has lost its database and ended.

@@ -9,4 +9,5 @@ pub mod mariadb;
 pub mod postgres;
 mod process;
 mod start;
+pub mod tries;
 pub mod work;

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::wire::{Network, Weather, Wire};
 use super::{is_full, times};
 use crate::common::{Folder, SLOB};
-use crate::tries::{ensure, shown_within};
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
+use slob_testing::tries::{ensure, shown_within};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A peer that is gone is noticed after half a minute: see the connectors of both engines.

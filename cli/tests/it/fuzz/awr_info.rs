@@ -1,6 +1,7 @@
 //! What `awr_info` printed.
 
-use slob_report::analysis::{Analysis, Options, awr_info, slob_r_tables, variants_of};
+use slob_awr::info::{is_pipes, read_pipes};
+use slob_report::analysis::{Analysis, Options, Run, run_of_row, slob_r_tables, variants_of};
 use slob_report::html::analysis_page;
 
 use super::damage::{self, SCRIPT};
@@ -19,11 +20,11 @@ const WORDS: &[&str] = &["|", "\n", "||||", "FILE|", "1e308", "-", ".", "NaN", "
 fn damaged_summaries_do_no_harm() {
     each("awr_info", 500, 64, |random| {
         let text = damage::text(if random.one_in(2) { OLDER } else { NEWER }, WORDS, random);
-        if !awr_info::is_awr_info(&text) {
+        if !is_pipes(&text) {
             return;
         }
-        let runs = match awr_info::parse(&text) {
-            Ok(runs) => runs,
+        let runs: Vec<Run> = match read_pipes(&text) {
+            Ok(rows) => rows.iter().map(run_of_row).collect(),
             Err(error) => return assert!(!error.to_string().is_empty()),
         };
         let variants = variants_of(runs.iter().map(|run| run.label.as_str()));

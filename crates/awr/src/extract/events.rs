@@ -48,6 +48,7 @@ impl Columns {
             name: name.to_owned(),
             class: row.text(self.class).map(str::to_owned),
             waits: cell(row, self.waits),
+            waits_per_s: None,
             timeouts_percent: cell(row, self.timeouts),
             total_s: cell(row, self.total),
             average_us: row.text(self.average).and_then(|text| duration_us(text, self.unit)),
@@ -87,6 +88,19 @@ pub(super) fn events(table: &Table) -> Vec<WaitEvent> {
             && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
     };
     table.rows.iter().map(|row| columns.event(row, row.name())).filter(is_event).collect()
+}
+
+/// The same where the class stands in the first column and the event in the second.
+pub(super) fn named(table: &Table) -> Vec<WaitEvent> {
+    let columns = Columns::of(table);
+    let name = table.column(|head| head == "event");
+    let class = table.column(|head| head.contains("class"));
+    let event = |row: &Row| {
+        let event = columns.event(row, row.text(name)?);
+        let class = row.text(class).map(str::to_owned);
+        (event.waits.is_some() || event.total_s.is_some()).then_some(WaitEvent { class, ..event })
+    };
+    table.rows.iter().filter_map(event).collect()
 }
 
 /// In one release the headings of wait classes stand over each other's columns. Total, average and waits must fit each

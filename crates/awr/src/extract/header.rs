@@ -21,17 +21,38 @@ pub(super) fn fill(report: &mut Report, document: &Document) {
         if table.has("snapid") && table.has("snaptime") {
             snapshots(&mut report.interval, table);
         }
-        if let (Some(column), Some(row)) = (table.column(|head| head == "containername"), table.rows.first())
-        {
-            report.database.container = row.text(Some(column)).map(str::to_owned);
+        if let Some(column) = table.column(|head| head == "containername") {
+            let names = table.rows.iter().filter_map(|row| row.text(Some(column)));
+            report.database.containers.extend(names.map(str::to_owned));
         }
     }
     if let Some((name, instance)) = &document.db_inst {
         report.database.name.get_or_insert_with(|| name.clone());
         report.database.instance.get_or_insert_with(|| instance.clone());
     }
+    container(report);
+    let instances = document.pairs.iter().find(|pair| pair.label == "Number of Instances");
+    let instances = instances.and_then(|pair| crate::figure::number(pair.values.first()?));
+    report.database.instances = instances.map(|count| count.value);
     times(&mut report.interval, document);
     doubt_startup(report);
+}
+
+/// The root of a container database, by which a report of all of it goes.
+const ROOT: &str = "CDB$ROOT";
+
+/// A report of a whole container database may list its containers, none of which it is of.
+fn container(report: &mut Report) {
+    let database = &mut report.database;
+    let lists_several = database.containers.len() > 1 || database.containers.iter().any(|name| name == ROOT);
+    let is_of_a_pdb = report.kind == crate::kind::Kind::AwrPdb;
+    // The heading of 12.1 does not say that it is one.
+    database.is_cdb = database.is_cdb.or((!database.containers.is_empty()).then_some(true));
+    database.container = match database.containers.first() {
+        Some(_) if lists_several && !is_of_a_pdb => Some(ROOT.to_owned()),
+        Some(only) => Some(only.clone()),
+        None => (database.is_cdb == Some(true) && !is_of_a_pdb).then(|| ROOT.to_owned()),
+    };
 }
 
 fn database(report: &mut Report, table: &Table) {

@@ -30,7 +30,8 @@ pub(crate) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
     let mut parts: BTreeMap<String, Parts> = BTreeMap::new();
     for table in tables {
         let Some((first, edges)) = edges(table) else { continue };
-        let is_main = !table.title.contains('(');
+        // Parts of the scale are named in brackets; `(Global)` is all of it.
+        let is_main = !table.title.to_lowercase().replace("(global)", "").contains('(');
         let total = table.column(|head| head.contains("waits")).filter(|column| *column < first);
         for row in table.rows.iter().filter(|row| !row.name().is_empty()) {
             if !parts.contains_key(row.name()) {

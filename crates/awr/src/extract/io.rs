@@ -1,7 +1,7 @@
 //! I/O by function, type of file, tablespace and file.
 
 use super::profile::cell;
-use crate::figure::{TimeUnit, bytes, duration_us};
+use crate::figure::{Figure, TimeUnit, bytes, duration_us};
 use crate::report::{FileIo, IoLine, IoProfileLine};
 use crate::table::{Row, Table};
 
@@ -46,6 +46,31 @@ pub(super) fn lines(table: &Table) -> Vec<IoLine> {
     lines
 }
 
+/// What is below this is a rate in bytes that has lost its unit: the columns are in M, G, T and P alone.
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Text of 11.2 prints `551.641M` without its last character. The unit is that which fits Data / elapsed, the more so as
+/// there are only four: M where that says nothing. Whether any was restored.
+pub(super) fn restore_units(lines: &mut [IoLine], elapsed_s: Option<f64>) -> bool {
+    let mut restored = false;
+    for line in lines {
+        restored |= restore(&mut line.read_bytes_per_s, line.read_bytes, elapsed_s);
+        restored |= restore(&mut line.written_bytes_per_s, line.written_bytes, elapsed_s);
+    }
+    restored
+}
+
+fn restore(rate: &mut Option<Figure>, data: Option<Figure>, elapsed_s: Option<f64>) -> bool {
+    // With its unit it has a step of a thousandth of a megabyte or more.
+    let Some(bare) = rate.filter(|rate| rate.value > 0.0 && rate.resolution <= 1.0) else { return false };
+    let expected = data.zip(elapsed_s).map(|(data, seconds)| data.value / seconds).filter(|rate| *rate > 0.0);
+    let distance = |unit: &f64| expected.map_or(0.0, |expected| (bare.value * unit / expected).ln().abs());
+    let units = [MIB, MIB * 1024.0, MIB * 1024.0 * 1024.0, MIB * MIB * 1024.0];
+    let unit = units.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
+    *rate = Some(bare.times(unit.unwrap_or(MIB)));
+    true
+}
+
 fn side_of(group: &str, name: &str) -> Option<Side> {
     let begins = |word: &str| name.starts_with(&format!("{word}s:")) || group == word;
     [("read", Side::Reads), ("write", Side::Writes), ("wait", Side::Waits)]
@@ -59,8 +84,9 @@ pub(super) fn profile(table: &Table) -> Vec<IoProfileLine> {
     let read = table.column(|head| head.starts_with("read") && !head.contains('+'));
     let written = table.column(|head| head.starts_with("write"));
     let line = |row: &Row| {
-        let name = row.name().strip_suffix(':')?.trim().to_owned();
-        Some(IoProfileLine {
+        let name = row.name();
+        let name = name.strip_suffix(':').unwrap_or(name).trim().to_owned();
+        (both.is_some() || read.is_some()).then_some(IoProfileLine {
             name,
             both: cell(row, both),
             read: cell(row, read),
@@ -77,6 +103,7 @@ pub(super) fn files(table: &Table) -> Vec<FileIo> {
     let reads_per_s = column(&["avrds/s", "avreads/s", "rds/s", "reads/s", "avrd/s"]);
     let read_ms = column(&["avrd(ms)", "rd(ms)", "av rd(ms)"]);
     let blocks = column(&["avblks/rd", "blks/rd"]);
+    let one_block_rate = column(&["1-bkrds/s"]);
     let writes = column(&["writes"]);
     let writes_per_s = column(&["writesavg/s", "avwrites/s", "avgwrites/s", "writes/s"]);
     let waits = column(&["bufferwaits"]);
@@ -89,6 +116,7 @@ pub(super) fn files(table: &Table) -> Vec<FileIo> {
         reads_per_s: cell(row, reads_per_s),
         read_us: ms(row, read_ms),
         blocks_per_read: cell(row, blocks),
+        one_block_rate: cell(row, one_block_rate),
         writes: cell(row, writes),
         writes_per_s: cell(row, writes_per_s),
         buffer_waits: cell(row, waits),
@@ -98,4 +126,24 @@ pub(super) fn files(table: &Table) -> Vec<FileIo> {
         return Vec::new();
     }
     table.rows.iter().map(line).filter(|line| line.reads.is_some()).collect()
+}
+
+/// In some releases the columns of tablespaces stand under each other's headings, and those of files do not: the writes below
+/// `1-bk Rds/s`. Where these add up to those of the files, they are taken, and the report says so.
+pub(super) fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<String> {
+    let sum = |lines: &[FileIo], of: fn(&FileIo) -> Option<Figure>| -> f64 {
+        lines.iter().filter_map(of).map(|figure| figure.value).sum()
+    };
+    let expected = sum(files, |file| file.writes);
+    let is_shifted = expected > 0.0
+        && sum(tablespaces, |own| own.writes) != expected
+        && sum(tablespaces, |own| own.one_block_rate) == expected;
+    if !is_shifted {
+        return None;
+    }
+    for own in tablespaces {
+        own.writes = own.one_block_rate;
+        own.writes_per_s = None;
+    }
+    Some("the headings of Tablespace IO Stats are shifted: writes stand below '1-bk Rds/s', as those of the files show".into())
 }

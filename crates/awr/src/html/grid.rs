@@ -13,7 +13,13 @@ pub(super) struct Grid {
     cells: Vec<Cell>,
     line: usize,
     open: Option<Cell>,
+    bytes: usize,
+    /// Whether rows were left out, for there were too many.
+    pub(super) is_cut: bool,
 }
+
+/// A larger table is a damaged one, or one of texts: its beginning will do.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A cell.
 #[derive(Clone, Default)]
@@ -42,6 +48,11 @@ impl Grid {
     }
 
     pub(super) fn text(&mut self, text: &str) {
+        self.bytes += text.len();
+        if self.bytes > MOST_BYTES {
+            self.is_cut = true;
+            return;
+        }
         if let Some(cell) = &mut self.open {
             cell.text.push_str(text);
         }
@@ -59,7 +70,7 @@ impl Grid {
     pub(super) fn end_row(&mut self) {
         self.end_cell();
         let cells = std::mem::take(&mut self.cells);
-        if cells.is_empty() {
+        if cells.is_empty() || self.is_cut {
             return;
         }
         let is_heading = cells.iter().any(|cell| cell.is_head)

@@ -285,7 +285,7 @@ fn lacking() -> Vec<Column> {
         text("Container", |report| report.database.container.clone()),
         number("Cores", |report| report.host.cores),
         number("Sockets", |report| report.host.sockets),
-        number("Instances", |report| (!report.instances.is_empty()).then_some(report.instances.len() as f64)),
+        number("Instances", |report| report.database.instances),
         number("Elapsed Time (s)", Report::elapsed_s),
         figure("DB Time (s)", Report::db_time_s),
         figure("CPUs used by the database", db_cpu_per_s),

@@ -1,64 +1,70 @@
 //! Bytes to lines, without what SQL*Plus and file transfers put between them.
 
-use std::borrow::Cow;
+use std::collections::VecDeque;
 
-/// A line with its number in the file, from 1. Blank lines at the end of the file are left out.
-pub(super) struct Line<'a> {
+use crate::split::Piece;
+
+/// A line with its number in the file, from 1.
+#[derive(Clone)]
+pub(super) struct Line {
     pub(super) number: usize,
-    pub(super) text: Cow<'a, str>,
-}
-
-/// Bytes as text: UTF-8, UTF-16 with a byte order mark, or else Latin-1, which every byte is.
-pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let wide = |order: fn([u8; 2]) -> u16| {
-        let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
-        Cow::Owned(char::decode_utf16(units).map(|symbol| symbol.unwrap_or('?')).collect())
-    };
-    match bytes {
-        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
-        _ => {
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            match std::str::from_utf8(bytes) {
-                Ok(text) => Cow::Borrowed(text),
-                Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
-            }
-        }
-    }
+    pub(super) text: String,
 }
 
 /// The lines of a text: without CR and form feeds, which may be glued to a title, with tabs expanded, and without
-/// the page heads of SQL*Plus: a blank line, `OUTPUT`, and a rule below it.
-pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut after_page_head = false;
-    for (index, raw) in text.split('\n').enumerate() {
-        for piece in raw.split('\x0c') {
-            let line = cleaned(piece);
-            if line.trim() == "OUTPUT" {
-                if lines.last().is_some_and(|last| last.text.is_empty()) {
-                    lines.pop();
-                }
-                after_page_head = true;
-                continue;
-            }
-            let is_rule = line.len() >= 20 && line.bytes().all(|byte| byte == b'-');
-            if !(after_page_head && is_rule) {
-                lines.push(Line { number: index + 1, text: line });
-            }
-            after_page_head = false;
-        }
-    }
-    while lines.last().is_some_and(|last| last.text.is_empty()) {
-        lines.pop();
-    }
-    lines
+/// the page heads of SQL*Plus: a blank line, `OUTPUT`, and a rule below it. Blank lines at the end are left out.
+pub(super) struct Lines<F> {
+    pieces: F,
+    ready: VecDeque<Line>,
+    /// A blank line that may belong to a page head, or to the end of the file.
+    blank: VecDeque<Line>,
+    after_page_head: bool,
+    /// The last line that is not blank.
+    pub(super) last_line: usize,
 }
 
-fn cleaned(line: &str) -> Cow<'_, str> {
-    let line = line.trim_end_matches([' ', '\r', '\t', '\u{a0}']);
+impl<F: FnMut() -> Option<Piece>> Lines<F> {
+    pub(super) fn new(pieces: F) -> Self {
+        Self { pieces, ready: VecDeque::new(), blank: VecDeque::new(), after_page_head: false, last_line: 0 }
+    }
+
+    pub(super) fn next(&mut self) -> Option<Line> {
+        while self.ready.is_empty() {
+            let piece = (self.pieces)()?;
+            if piece.text.contains('\x0c') {
+                piece.text.split('\x0c').for_each(|part| self.take(piece.line, cleaned(part.to_owned())));
+            } else {
+                self.take(piece.line, cleaned(piece.text));
+            }
+        }
+        self.ready.pop_front()
+    }
+
+    fn take(&mut self, number: usize, text: String) {
+        if text.trim() == "OUTPUT" {
+            self.blank.pop_back();
+            self.after_page_head = true;
+            return;
+        }
+        let is_rule = text.len() >= 20 && text.bytes().all(|byte| byte == b'-');
+        let is_of_page_head = std::mem::take(&mut self.after_page_head) && is_rule;
+        if is_of_page_head {
+            return;
+        }
+        if text.is_empty() {
+            self.blank.push_back(Line { number, text });
+            return;
+        }
+        self.last_line = number;
+        self.ready.append(&mut self.blank);
+        self.ready.push_back(Line { number, text });
+    }
+}
+
+fn cleaned(mut line: String) -> String {
+    line.truncate(line.trim_end_matches([' ', '\r', '\t', '\u{a0}']).len());
     if !line.contains('\t') {
-        return Cow::Borrowed(line);
+        return line;
     }
     let mut expanded = String::with_capacity(line.len() + 32);
     let mut column = 0;
@@ -72,7 +78,7 @@ fn cleaned(line: &str) -> Cow<'_, str> {
             column += 1;
         }
     }
-    Cow::Owned(expanded)
+    expanded
 }
 
 #[cfg(test)]
@@ -80,7 +86,9 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        lines(text).into_iter().map(|line| line.text.into_owned()).collect()
+        let mut pieces = text.split('\n').map(|line| Piece::of(line));
+        let mut lines = Lines::new(|| pieces.next());
+        std::iter::from_fn(|| lines.next()).map(|line| line.text).collect()
     }
 
     #[test]
@@ -93,12 +101,5 @@ mod tests {
     #[test]
     fn tabs_are_the_blanks_that_they_stand_for() {
         assert_eq!(texts("ab\tc"), ["ab      c"]);
-    }
-
-    #[test]
-    fn all_encodings_are_text() {
-        assert_eq!(decode(b"\xff\xfea\0b\0"), "ab");
-        assert_eq!(decode(b"\xef\xbb\xbfab"), "ab");
-        assert_eq!(decode(b"M\xe4rz"), "März");
     }
 }

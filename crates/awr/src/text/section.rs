@@ -12,14 +12,15 @@ const HEADING_LINES: usize = 6;
 
 /// The tables of a section, in their order. A table that page heads cut in pieces comes in pieces, each with its
 /// headings.
-pub(super) fn tables(title: &str, lines: &[Line<'_>]) -> Vec<Table> {
+pub(super) fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
     if is_two_line(title) {
         return two_line_tables(title, lines);
     }
+    let is_sql = title.starts_with("SQL ordered by") || title.starts_with("Top SQL with");
     let mut tables: Vec<Open> = Vec::new();
     let mut is_open = false;
     for (index, line) in lines.iter().enumerate() {
-        let text = line.text.as_ref();
+        let text = line.text.as_str();
         if is_terminator(text) {
             is_open = false;
         } else if let Some(runs) = ruler(text) {
@@ -37,7 +38,10 @@ pub(super) fn tables(title: &str, lines: &[Line<'_>]) -> Vec<Table> {
             && !text.starts_with("->")
             && let Some(open) = tables.last_mut()
         {
-            open.table.rows.push(Row { line: line.number, cells: cells(text, &open.columns) });
+            // The text of a statement knows no columns.
+            let has_columns = !is_sql || text.split(' ').any(crate::extract::is_id);
+            let cells = if has_columns { cells(text, &open.columns) } else { vec![line.text.clone()] };
+            open.table.rows.push(Row { line: line.number, cells });
         }
     }
     tables.into_iter().map(|open| open.table).filter(|table| !table.rows.is_empty()).collect()
@@ -50,7 +54,7 @@ struct Open {
 }
 
 impl Open {
-    fn of(title: &str, runs: &[Range<usize>], heading: &[Line<'_>]) -> Self {
+    fn of(title: &str, runs: &[Range<usize>], heading: &[Line]) -> Self {
         let mut columns = runs.to_vec();
         // Labels that stand before the first run.
         if columns.first().is_some_and(|first| first.start >= 4) {
@@ -62,17 +66,17 @@ impl Open {
 }
 
 /// Whether a ruler stands over the headings of another one.
-fn is_group_ruler(runs: &[Range<usize>], below: &[Line<'_>]) -> bool {
+fn is_group_ruler(runs: &[Range<usize>], below: &[Line]) -> bool {
     let near = below.iter().take(HEADING_LINES).take_while(|line| !line.text.is_empty());
     let next = near.map(|line| ruler(&line.text)).find(Option::is_some).flatten();
     next.is_some_and(|next| groups(runs, &next))
 }
 
 /// Where the headings above a ruler begin: after a blank line, a note, or the end of another table.
-fn heading_start(lines: &[Line<'_>], ruler_at: usize) -> usize {
+fn heading_start(lines: &[Line], ruler_at: usize) -> usize {
     let mut first = ruler_at;
     while first > 0 && ruler_at - first < HEADING_LINES {
-        let text = lines[first - 1].text.as_ref();
+        let text = lines[first - 1].text.as_str();
         if text.trim().is_empty()
             || text.starts_with("->")
             || is_terminator(text)
@@ -85,7 +89,7 @@ fn heading_start(lines: &[Line<'_>], ruler_at: usize) -> usize {
     first
 }
 
-fn heads(title: &str, columns: &[Range<usize>], heading: &[Line<'_>]) -> Vec<Head> {
+fn heads(title: &str, columns: &[Range<usize>], heading: &[Line]) -> Vec<Head> {
     let mut names = vec![String::new(); columns.len()];
     let mut shared = vec![String::new(); columns.len()];
     let group_ruler = heading.iter().rposition(|line| ruler(&line.text).is_some());
@@ -204,14 +208,14 @@ fn is_two_line(title: &str) -> bool {
     title.starts_with("Tablespace IO") || title.starts_with("File IO")
 }
 
-fn two_line_tables(title: &str, lines: &[Line<'_>]) -> Vec<Table> {
+fn two_line_tables(title: &str, lines: &[Line]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut names: Vec<Range<usize>> = Vec::new();
     let mut numbers: Vec<Range<usize>> = Vec::new();
     let mut pending: Vec<String> = Vec::new();
     let mut heading: Vec<Head> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let text = line.text.as_ref();
+        let text = line.text.as_str();
         if is_terminator(text) || text.trim().is_empty() {
             continue;
         }
@@ -244,7 +248,7 @@ fn two_line_tables(title: &str, lines: &[Line<'_>]) -> Vec<Table> {
 }
 
 /// The line after the last ruler before this one: headings do not reach over it.
-fn last_ruler(lines: &[Line<'_>], before: usize) -> usize {
+fn last_ruler(lines: &[Line], before: usize) -> usize {
     lines[..before].iter().rposition(|line| ruler(&line.text).is_some()).map_or(0, |at| at + 1)
 }
 

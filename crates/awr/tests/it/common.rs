@@ -30,7 +30,7 @@ pub fn report(fixture: &str) -> Report {
 }
 
 pub fn named(fixture: &str) -> Named {
-    Named { file: fixture.into(), report: report(fixture) }
+    Named::new(fixture, report(fixture))
 }
 
 /// The real reports; none, with a message, where there is no folder of them.

@@ -84,7 +84,7 @@ fn the_same_load_over_another_time_is_no_change() {
     };
     for (title, name, value) in [
         ("Time Model Statistics", "DB CPU", 0.5),
-        ("Wait Events: wait time", "db file sequential read", 1.5),
+        ("Wait Events and CPU: time", "db file sequential read", 1.5),
         ("Wait Events: waits per second", "db file sequential read", 1000.0),
         ("Operating System Statistics: time", "BUSY_TIME", 0.8),
         ("Operating System Statistics: paging", "VM_IN_BYTES", 40_960.0 / 600.0),

@@ -1,8 +1,8 @@
 //! Every kind of report: what is read of it.
 
 use crate::common::{bytes, event, named, report, value};
-use slob_awr::check::Check;
-use slob_awr::info::{AWR_INFO, Value, columns};
+use slob_awr::doubts::Doubts;
+use slob_awr::info::{Head, Row, Value, columns};
 use slob_awr::series::Point;
 use slob_awr::{Period, diff, read};
 
@@ -56,11 +56,12 @@ fn html_and_text_give_the_same_figures() {
 
 #[test]
 fn the_row_of_awr_info() {
-    let row = named("awr_12201.txt").awr_info();
-    let cells: Vec<String> = AWR_INFO
+    let row = Row::of(&named("awr_12201.txt"));
+    let cells: Vec<String> = Head::ALL
         .iter()
-        .zip(&row)
-        .map(|(head, cell)| format!("{head}={}", cell.as_ref().map(Value::plain).unwrap_or_default()))
+        .map(|head| {
+            format!("{}={}", head.text(), row.cell(*head).as_ref().map(Value::plain).unwrap_or_default())
+        })
         .collect();
     insta::assert_snapshot!(cells.join("\n"));
 }
@@ -79,7 +80,7 @@ fn the_columns_of_awr_parser_and_what_it_lacks() {
 
 #[test]
 fn checks_of_a_sound_report() {
-    let check = Check::of(&named("awr_12201.txt"));
+    let check = Doubts::of(&named("awr_12201.txt"));
     insta::assert_snapshot!(serde_json::to_string_pretty(&check).unwrap());
 }
 
@@ -87,8 +88,8 @@ fn checks_of_a_sound_report() {
 fn a_restart_within_the_interval_is_found() {
     let text =
         String::from_utf8(bytes("awr_12201.txt")).unwrap().replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
-    let named = slob_awr::info::Named { file: "x".into(), report: read(text.as_bytes()).unwrap().remove(0) };
-    let check = Check::of(&named);
+    let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
+    let check = Doubts::of(&named);
     assert!(
         check.is_contradictory() && check.warnings.iter().any(|warning| warning.text.contains("was started")),
         "{check:?}"
@@ -99,7 +100,7 @@ fn a_restart_within_the_interval_is_found() {
 fn idle_sessions_are_told_by_the_name() {
     let mut named = named("awr_12201.txt");
     named.file = "awr.txt.4".into();
-    let check = Check::of(&named);
+    let check = Doubts::of(&named);
     let idle = check.warnings.iter().find(|warning| warning.text.contains("idle")).unwrap();
     assert!(idle.text.contains("of 4 sessions") && idle.text.contains("50 %"), "{}", idle.text);
 }
@@ -119,10 +120,9 @@ fn two_peaks_behind_one_mean() {
 fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
     let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
     let words = |text: &str| {
-        let named =
-            slob_awr::info::Named { file: "x".into(), report: read(text.as_bytes()).unwrap().remove(0) };
+        let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
         let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
-        let check = Check::of(&named);
+        let check = Doubts::of(&named);
         let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();
         [point.words().unwrap(), doubt.text.clone()]
     };

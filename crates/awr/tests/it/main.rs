@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod defects;
 mod diff;
+mod global;
 mod kinds;
 mod names;
 mod pitfalls;

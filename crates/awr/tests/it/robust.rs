@@ -1,10 +1,11 @@
 //! Nothing that a file holds may stop the reader, nor slow it down.
 
+use std::io::Write;
 use std::time::Duration;
 
 use crate::common::{FIXTURES, bytes, real_files};
-use slob_awr::check::Check;
-use slob_awr::info::{Named, columns};
+use slob_awr::doubts::Doubts;
+use slob_awr::info::{Named, Row, columns};
 use slob_awr::{ReadError, diff, read};
 
 /// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that a failing input can be made again from its seed.
@@ -30,10 +31,10 @@ fn use_all(bytes: &[u8]) {
     };
     let all = columns();
     for report in &reports {
-        let named = Named { file: "a.b.7".into(), report: report.clone() };
-        assert_eq!(named.awr_info().len(), 18);
+        let named = Named::new("a.b.7", report.clone());
+        assert_eq!(Row::of(&named).cells().count(), 18);
         all.iter().for_each(|column| drop(column.value(&named)));
-        drop(Check::of(&named));
+        drop(Doubts::of(&named));
         drop(diff(report, &reports[0]));
         for histogram in &report.histograms {
             let _ = (histogram.over(1000.0), histogram.two_peaks());
@@ -69,6 +70,28 @@ fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
     bytes
 }
 
+/// Several reports in one file, of both formats.
+fn several() -> Vec<u8> {
+    ["statspack.txt", "awr_11203.html", "compare.txt"].iter().flat_map(|fixture| bytes(fixture)).collect()
+}
+
+/// With gzip.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn a_packed_file_that_is_cut_off_is_an_error_with_what_was_read() {
+    let whole = packed(&[bytes("awr_12201.txt"), bytes("awr_12201.txt")].concat());
+    for end in [30, whole.len() / 4, whole.len() / 2, whole.len() - 20] {
+        let results: Vec<_> = slob_awr::Reports::of(&whole[..end]).unwrap().collect();
+        assert!(results.last().unwrap().is_err(), "{end} of {}", whole.len());
+    }
+    assert_eq!(read(&whole).unwrap().len(), 2);
+}
+
 /// As many as `TEST_AWR_MUTATIONS` says; by default so many as take seconds.
 #[test]
 fn mutations_do_no_harm() {
@@ -76,7 +99,8 @@ fn mutations_do_no_harm() {
         std::env::var("TEST_AWR_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
     let seed: u64 =
         std::env::var("TEST_AWR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
-    let originals: Vec<Vec<u8>> = FIXTURES.iter().map(|fixture| bytes(fixture)).collect();
+    let mut originals: Vec<Vec<u8>> = FIXTURES.iter().map(|fixture| bytes(fixture)).collect();
+    originals.extend([several(), packed(&bytes("awr_12201.txt")), packed(&several())]);
     let mut random = Seeded(seed);
     for _ in 0..count {
         let original = &originals[random.next(originals.len())];

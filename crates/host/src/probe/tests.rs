@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::*;
+use crate::scratch::{Caching, Scratch};
 
 /// A short probe of a folder; buffered where its file system refuses direct I/O.
 fn plan(dir: &Path) -> ProbePlan {
-    let direct = matches!(crate::supports_direct_io(dir).unwrap(), crate::DirectIo::Supported { .. });
+    let direct = Scratch::create(dir).unwrap().reopen(Caching::Direct).is_ok();
     ProbePlan {
         file_bytes: 8 << 20,
         seconds_per_step: 0.5,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
-use super::{Metric, Run};
+use super::Run;
 use crate::figure;
 
 /// The repeats of one variant at one number of sessions.
@@ -38,14 +38,17 @@ pub struct Cell {
 const LATENCIES: [&str; 2] = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name];
 
 impl Cell {
-    pub(super) fn of(runs: &[&Run], metric: &Metric, confidence: f64) -> Self {
-        let values: Vec<f64> = runs.iter().filter_map(|run| metric.value(run)).collect();
+    /// Of the figure that is the sum of these.
+    pub(super) fn of(runs: &[&Run], parts: &[&str], confidence: f64) -> Self {
+        let value =
+            |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
+        let values: Vec<f64> = runs.iter().filter_map(value).collect();
         let interval = mean_interval(&values, confidence);
         let latencies = LATENCIES.iter().map(|name| known(runs, name)).find(|values| !values.is_empty());
         Self {
             runs: values.len(),
             runs_without: runs.len() - values.len(),
-            slob_r_mean: metric.parts().iter().map(|part| mean_without_extremes(&known(runs, part))).sum(),
+            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(runs, part))).sum(),
             scaled: None,
             mean: summary::mean(&values),
             // No rate or time is below 0, which two runs that differ much would allow for.

@@ -8,16 +8,17 @@
 //! table the statements hold together with the confidence asked for (Bonferroni's inequality: Dunn, "Multiple
 //! comparisons among means", *JASA* 56 (1961) 52): who compares seven file systems would else find a difference by luck.
 
-pub mod awr_info;
 mod bottleneck;
 mod cell;
 mod csv;
 mod curve;
 mod digits;
 mod metric;
+mod model;
 mod names;
 mod pair;
 mod records;
+mod reports;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
@@ -27,11 +28,14 @@ use serde::Serialize;
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use cell::Cell;
 pub use curve::{Curve, CurvePoint};
-pub use metric::Metric;
+pub use metric::{Metric, UnknownMetric};
 pub use pair::Pair;
 pub use records::run_of;
+pub use reports::{run_of_report, run_of_row};
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use metric::Counted;
 
 /// A run as the analysis sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +48,8 @@ pub struct Run {
     pub models: BTreeSet<String>,
     /// The numbers of sessions it counts for. SLOB.R counts a run with 8 readers and 4 writers for both.
     pub sessions: BTreeSet<u32>,
-    /// Its figures, by the names of columns of `slob info`, and `redo_bytes_per_s`.
+    /// Its figures, by the names of columns of `slob info`, and `redo_bytes_per_s`; `PREADS` and `PWRITES` are as `awr_info`
+    /// has them, and `physical_read_requests_per_s` is known of AWR reports.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -228,10 +233,10 @@ impl Analysis {
 #[must_use]
 pub fn slob_r_tables() -> Vec<TableSpec> {
     [
-        ("READS", "READS", Metric::Reads),
-        ("REDO", "REDO", Metric::Redo),
-        ("WRITES", "WRITES", Metric::Writes),
-        ("READWRITE", "WRITES", Metric::ReadWrite),
+        ("READS", model::READS, Metric::Reads),
+        ("REDO", model::REDO, Metric::Redo),
+        ("WRITES", model::WRITES, Metric::Writes),
+        ("READWRITE", model::WRITES, Metric::ReadWrite),
     ]
     .map(|(title, model, metric)| TableSpec { title: title.to_owned(), model: model.to_owned(), metric })
     .into()
@@ -264,16 +269,18 @@ fn table(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options
     if of_model.is_empty() {
         return None;
     }
+    let counted = Counted::of(&of_model);
+    let parts = spec.metric.parts(counted);
     let sessions: BTreeSet<u32> = of_model.iter().flat_map(|run| run.sessions.iter().copied()).collect();
     let row = |variant: &Variant| {
         let of_variant: Vec<&Run> = of_model.iter().copied().filter(|run| variant.has(run)).collect();
         let cell = |sessions: &u32| {
             let of_cell: Vec<&Run> =
                 of_variant.iter().copied().filter(|run| run.sessions.contains(sessions)).collect();
-            Cell::of(&of_cell, &spec.metric, options.confidence)
+            Cell::of(&of_cell, &parts, options.confidence)
         };
         let cells = sessions.iter().map(cell).collect();
-        let overall = Cell::of(&of_variant, &spec.metric, options.confidence).without_interval();
+        let overall = Cell::of(&of_variant, &parts, options.confidence).without_interval();
         Row { variant: variant.name.clone(), cells, overall }
     };
     let mut rows: Vec<Row> = variants.iter().map(row).collect();
@@ -291,7 +298,7 @@ fn table(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options
     Some(Table {
         title: spec.title.clone(),
         model: spec.model.clone(),
-        metric: spec.metric.words(),
+        metric: spec.metric.words(counted),
         sessions: sessions.into_iter().collect(),
         rows,
         pairs,

@@ -4,6 +4,10 @@ use super::*;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
 
+fn runs_of_text(text: &str) -> Result<Vec<Run>, slob_awr::info::PipesError> {
+    Ok(slob_awr::info::read_pipes(text)?.iter().map(run_of_row).collect())
+}
+
 fn options() -> Options {
     Options { confidence: 0.95, scale: None }
 }
@@ -56,7 +60,7 @@ fn independent(text: &str, table: &str, variant: &str, sessions: Option<u32>) ->
 
 #[test]
 fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
-    let runs = awr_info::parse(SAMPLE).unwrap();
+    let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap();
     let titles: Vec<_> = analysis.tables.iter().map(|table| table.title.as_str()).collect();
@@ -102,7 +106,7 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
 
 #[test]
 fn scaled_tables_make_the_chosen_variant_one() {
-    let runs = awr_info::parse(SAMPLE).unwrap();
+    let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let options = Options { scale: Some("RAW".into()), ..options() };
     let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options).unwrap();
@@ -122,7 +126,7 @@ fn scaled_tables_make_the_chosen_variant_one() {
 
 #[test]
 fn variants_come_from_the_names_where_nobody_says_them() {
-    let runs = awr_info::parse(SAMPLE).unwrap();
+    let runs = runs_of_text(SAMPLE).unwrap();
     let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
     let names: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["AWR-EXT3", "AWR-RAW", "AWR-XFS"]);
@@ -137,7 +141,7 @@ fn the_newer_form_tells_models_by_figures() {
          redo.16|16|300|1|8|10|100|12|0|90|0.7|310||||||log file sync|\n\
          rw.16|16|300|1|8|10|100|12000|0|9000|0.7|30||||||db file sequential read|\n"
     );
-    let runs = awr_info::parse(&text).unwrap();
+    let runs = runs_of_text(&text).unwrap();
     let models: Vec<_> = runs.iter().map(|run| run.models.first().unwrap().as_str()).collect();
     assert_eq!(models, ["READS", "REDO", "WRITES"]);
     assert_eq!(
@@ -149,7 +153,7 @@ fn the_newer_form_tells_models_by_figures() {
 
 #[test]
 fn what_is_not_awr_info_is_refused_with_its_line() {
-    let error = |text: &str| awr_info::parse(text).unwrap_err().to_string();
+    let error = |text: &str| runs_of_text(text).unwrap_err().to_string();
     assert!(error("hello\n").contains("must begin with FILE|"));
     assert!(error("FILE|SESSIONS|PREADS|\na|1|\n").contains("line 2 has 2 cells, but the head has 3"));
     assert!(error("FILE|SESSIONS|PREADS|\na|1|x|\n").contains("line 2: PREADS is 'x'"));
@@ -234,7 +238,7 @@ fn single_runs_make_no_statement_about_noise() {
     for (variant, rate) in [("XFS", 100), ("RAW", 110)] {
         let _ = writeln!(text, "{variant}-run1.0.8|0|8|{rate}|0|0|");
     }
-    let runs = awr_info::parse(&text).unwrap();
+    let runs = runs_of_text(&text).unwrap();
     let analysis =
         Analysis::of(&runs, &["XFS", "RAW"].map(Variant::part), &slob_r_tables(), &options()).unwrap();
     let table = &analysis.tables[0];
@@ -246,7 +250,7 @@ fn single_runs_make_no_statement_about_noise() {
 
 #[test]
 fn the_csv_has_a_line_for_each_cell() {
-    let runs = awr_info::parse(SAMPLE).unwrap();
+    let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);

@@ -30,17 +30,37 @@ pub(crate) fn heading(table: &Table) -> String {
 
 /// Its figures.
 pub(crate) fn tables(page: &mut Page, analysis: &Analysis, table: &Table) {
-    page.table(&means(table, |cell| cell.slob_r_mean));
-    page.paragraph(
-        "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
-    );
-    if let Some(scale) = &analysis.scale {
-        page.line("");
-        page.paragraph(&format!("Relative to {scale}:"));
-        page.table(&scaled(table));
+    let has_mean = |cell: &Cell| cell.slob_r_mean.is_some();
+    let cells = || table.rows.iter().flat_map(|row| row.cells.iter().chain([&row.overall]));
+    if cells().any(has_mean) {
+        page.table(&means(table, |cell| cell.slob_r_mean));
+        page.paragraph(
+            "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
+        );
+        if let Some(scale) = &analysis.scale {
+            page.line("");
+            page.paragraph(&format!("Relative to {scale}:"));
+            page.table(&scaled(table));
+        }
+    } else {
+        page.paragraph(&without_mean(table));
     }
     page.line("");
     page.table(&details(table, analysis.confidence));
+}
+
+/// Why there is no mean of SLOB.R's: it drops the extremes, and nothing is left of so few runs.
+fn without_mean(table: &Table) -> String {
+    let most = table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.runs).max().unwrap_or(0);
+    let runs = match most {
+        1 => "there is a single run".to_owned(),
+        most => format!("there are at most {most} runs"),
+    };
+    format!(
+        "{runs} a cell: SLOB.R's mean, which drops the smallest and the largest, has nothing left. These are the runs \
+         themselves; repeat them three times or more to tell differences from noise."
+    )
+    .replacen("there", "There", 1)
 }
 
 /// What the figures mean.

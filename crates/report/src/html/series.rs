@@ -1,14 +1,9 @@
 //! A page of figures over intervals that something else measured: lines, heat maps, and a table.
 
 use super::document::{self, Document};
-use super::plot::{Absent, Axis, Chart, Colour, Drawing, Heat, Line, Trace, Unit};
+use super::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Heat, Line, Trace, Unit};
 use super::{blocks, escape};
 
-/// Charts of one kind at most; their names within the page.
-const LINE_IDS: [&str; 6] = ["line-1", "line-2", "line-3", "line-4", "line-5", "line-6"];
-const HEAT_IDS: [&str; 8] = ["heat-1", "heat-2", "heat-3", "heat-4", "heat-5", "heat-6", "heat-7", "heat-8"];
-const COLOURS: [Colour; 6] =
-    [Colour::Reads, Colour::Updates, Colour::Redo, Colour::Database, Colour::Logical, Colour::Device];
 /// Names of moments on the axis of time.
 const MOMENTS: usize = 8;
 
@@ -21,6 +16,15 @@ pub struct SeriesPage {
     pub lead: String,
     /// Where its figures come from.
     pub source: String,
+    /// What was measured, each with charts of its own.
+    pub groups: Vec<SeriesGroup>,
+}
+
+/// Figures of one thing over time.
+#[derive(Clone, Debug, Default)]
+pub struct SeriesGroup {
+    /// What it is.
+    pub title: String,
     /// Begin and end of each interval, in hours from the first, with the name of its begin. In order.
     pub intervals: Vec<(f64, f64, String)>,
     /// Lines over the intervals.
@@ -42,6 +46,8 @@ pub struct LineChart {
     pub about: String,
     /// Whether its values are seconds, and on a logarithmic axis; else they are counted.
     pub is_time: bool,
+    /// So many of the lines stand one on the other.
+    pub stacked: usize,
     /// A name and a value for each interval; absent values are gaps.
     pub lines: Vec<(String, Vec<Option<f64>>)>,
 }
@@ -67,17 +73,10 @@ pub struct HeatColumn {
 /// The page as one HTML file that needs no network.
 #[must_use]
 pub fn series_page(page: &SeriesPage) -> String {
-    let lines = page.lines.iter().zip(LINE_IDS).map(|(lines, id)| line_chart(page, lines, id));
-    let heats = page.heat_maps.iter().zip(HEAT_IDS).map(|(map, id)| heat_chart(page, map, id));
-    let charts: Vec<Chart> = heats.chain(lines).collect();
-    let containers: String = charts.iter().map(Chart::container).collect();
-    let main = [
-        document::NO_CHARTS.to_owned(),
-        format!(
-            "<section id=\"charts\">\n<h2>Over time</h2>\n<div class=\"charts\">\n{containers}</div>\n</section>\n"
-        ),
-        format!("<section id=\"table\">\n<h2>All figures</h2>\n{}</section>\n", table(page)),
-    ];
+    let charts: Vec<Vec<Chart>> =
+        page.groups.iter().enumerate().map(|(at, group)| charts(&page.source, group, at)).collect();
+    let sections = page.groups.iter().zip(&charts).enumerate();
+    let main: String = sections.map(|(at, (group, charts))| section(group, charts, at)).collect();
     Document {
         title: page.title.clone(),
         header: format!(
@@ -85,15 +84,39 @@ pub fn series_page(page: &SeriesPage) -> String {
             escape::text(&page.title),
             escape::text(&page.lead)
         ),
-        main: main.concat(),
+        main: document::NO_CHARTS.to_owned() + &main,
         said: page.source.clone(),
         slob_version: env!("CARGO_PKG_VERSION"),
-        charts: charts.iter().collect(),
+        charts: charts.iter().flatten().collect(),
     }
     .html()
 }
 
-fn table(page: &SeriesPage) -> String {
+/// The charts of a group; their names are unique within the page.
+fn charts(source: &str, group: &SeriesGroup, at: usize) -> Vec<Chart> {
+    let name = |kind: &str, nth: usize| match at {
+        0 => format!("{kind}-{}", nth + 1),
+        _ => format!("{kind}-{}-{}", at + 1, nth + 1),
+    };
+    let lines = group.lines.iter().enumerate();
+    let lines = lines.map(|(nth, lines)| line_chart(source, group, lines, name("line", nth)));
+    let heats = group.heat_maps.iter().enumerate();
+    let heats = heats.map(|(nth, map)| heat_chart(source, group, map, name("heat", nth)));
+    lines.chain(heats).collect()
+}
+
+fn section(group: &SeriesGroup, charts: &[Chart], at: usize) -> String {
+    let containers: String = charts.iter().map(Chart::container).collect();
+    let suffix = if at == 0 { String::new() } else { format!("-{}", at + 1) };
+    let title = escape::text(&group.title);
+    format!(
+        "<section id=\"charts{suffix}\">\n<h2>{title}</h2>\n<div class=\"charts\">\n{containers}</div>\n</section>\n\
+         <section id=\"table{suffix}\">\n<h2>All figures: {title}</h2>\n{}</section>\n",
+        table(group)
+    )
+}
+
+fn table(page: &SeriesGroup) -> String {
     let head: String = page.heads.iter().map(|head| format!("<th>{}</th>", escape::text(head))).collect();
     let row = |row: &Vec<String>| {
         let cells: String =
@@ -104,7 +127,7 @@ fn table(page: &SeriesPage) -> String {
 }
 
 /// The axis of time, with the names of some moments.
-fn time_axis(page: &SeriesPage) -> Axis {
+fn time_axis(page: &SeriesGroup) -> Axis {
     let step = page.intervals.len().div_ceil(MOMENTS).max(1);
     let names =
         page.intervals.iter().step_by(step).map(|(begin, _, name)| (*begin, escape::label(name))).collect();
@@ -113,37 +136,73 @@ fn time_axis(page: &SeriesPage) -> Axis {
     Axis { names, ..Axis::linear("first snapshot", Unit::Plain).ranging(begin, end) }
 }
 
-fn drawing(page: &SeriesPage, y: Axis, traces: Vec<Trace>) -> Drawing {
+fn drawing(page: &SeriesGroup, y: Axis, traces: Vec<Trace>) -> Drawing {
     Drawing { is_timeline: true, ..Drawing::new(time_axis(page), y, traces) }
 }
 
-fn line_chart(page: &SeriesPage, chart: &LineChart, id: &'static str) -> Chart {
+/// Intervals that are further apart than this share of the one before them do not follow each other.
+const GAP: f64 = 0.05;
+
+/// Whether there is a gap before each interval.
+fn gaps(intervals: &[(f64, f64, String)]) -> Vec<bool> {
+    let apart = |pair: &[(f64, f64, String)]| pair[1].0 - pair[0].1 > GAP * (pair[0].1 - pair[0].0);
+    std::iter::once(false).chain(intervals.windows(2).map(apart)).collect()
+}
+
+/// The points of a line: the middle of each interval; nothing where intervals do not follow each other.
+fn points(group: &SeriesGroup, values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let mut points = Vec::new();
+    for (((begin, end, _), value), gap) in group.intervals.iter().zip(values).zip(gaps(&group.intervals)) {
+        if gap {
+            points.push((*begin, None));
+        }
+        points.push(((begin + end) / 2.0, *value));
+    }
+    points.into_iter().unzip()
+}
+
+/// The points of a layer of a stack: level over each interval, and down to nothing where intervals do not follow each other.
+fn level(group: &SeriesGroup, values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let mut points = Vec::new();
+    let mut last_end = 0.0;
+    for (((begin, end, _), value), gap) in group.intervals.iter().zip(values).zip(gaps(&group.intervals)) {
+        if gap {
+            points.extend([(last_end, Some(0.0)), (*begin, Some(0.0))]);
+        }
+        let value = Some(value.unwrap_or(0.0));
+        points.extend([(*begin, value), (*end, value)]);
+        last_end = *end;
+    }
+    points.into_iter().unzip()
+}
+
+fn line_chart(source: &str, group: &SeriesGroup, chart: &LineChart, id: String) -> Chart {
     let unit = if chart.is_time { Unit::Seconds } else { Unit::Plain };
-    let x: Vec<f64> = page.intervals.iter().map(|(begin, end, _)| (begin + end) / 2.0).collect();
-    let traces: Vec<Trace> = chart
-        .lines
-        .iter()
-        .zip(COLOURS.iter().cycle())
-        .filter(|((_, values), _)| values.iter().any(Option::is_some))
-        .map(|((name, values), colour)| {
-            Trace::Line(Line::new(name, *colour, unit, x.clone(), values.clone()))
+    let lines = chart.lines.iter().enumerate();
+    let traces: Vec<Trace> = lines
+        .filter(|(_, (_, values))| values.iter().any(Option::is_some))
+        .map(|(at, (name, values))| {
+            let is_stacked = at < chart.stacked;
+            let (x, y) = if is_stacked { level(group, values) } else { points(group, values) };
+            let fill = if is_stacked { Fill::Stacked } else { Fill::Nothing };
+            Trace::Line(Line { fill, ..Line::new(name, Colour::Variant(at), unit, x, y) })
         })
         .collect();
     let y = if chart.is_time { Axis::log("mean", unit) } else { Axis::linear("per second", unit) };
     let body = match traces.is_empty() {
         true => Err(Absent("the reports do not say".into())),
-        false => Ok(drawing(page, y, traces)),
+        false => Ok(drawing(group, y, traces)),
     };
     Chart {
         id: id.into(),
         title: chart.title.clone(),
         about: chart.about.clone(),
-        source: page.source.clone(),
+        source: source.to_owned(),
         body,
     }
 }
 
-fn heat_chart(page: &SeriesPage, map: &HeatMap, id: &'static str) -> Chart {
+fn heat_chart(source: &str, page: &SeriesGroup, map: &HeatMap, id: String) -> Chart {
     let body = heat(page, map).map(|heat| {
         let y = Axis::log("wait", Unit::Seconds);
         Drawing { height_px: 400, ..drawing(page, y, vec![Trace::Heat(heat)]) }
@@ -152,14 +211,14 @@ fn heat_chart(page: &SeriesPage, map: &HeatMap, id: &'static str) -> Chart {
         id: id.into(),
         title: map.title.clone(),
         about: map.about.clone(),
-        source: page.source.clone(),
+        source: source.to_owned(),
         body,
     }
 }
 
 /// Rows are powers of two; a bucket that spans several is spread evenly over them. Between intervals that do not follow
 /// each other there is an empty column.
-fn heat(page: &SeriesPage, map: &HeatMap) -> Result<Heat, Absent> {
+fn heat(page: &SeriesGroup, map: &HeatMap) -> Result<Heat, Absent> {
     let all = || map.columns.iter().flatten().flat_map(|column| &column.buckets);
     let filled = || all().filter(|(_, _, count)| *count > 0.0);
     let (lowest, highest) = filled()
@@ -211,14 +270,14 @@ mod tests {
                 buckets: vec![(0.0, Some(8.0), count), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)],
             })
         };
-        SeriesPage {
-            title: "A <b>".into(),
-            source: "s".into(),
+        let group = SeriesGroup {
+            title: "g".into(),
             intervals: vec![(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())],
             lines: vec![LineChart {
                 title: "t".into(),
                 about: String::new(),
                 is_time: false,
+                stacked: 0,
                 lines: vec![("x".into(), vec![Some(1.0), None])],
             }],
             heat_maps: vec![HeatMap {
@@ -228,14 +287,34 @@ mod tests {
             }],
             heads: vec!["a".into()],
             rows: vec![vec!["<1".into()]],
-            ..SeriesPage::default()
-        }
+        };
+        SeriesPage { title: "A <b>".into(), source: "s".into(), groups: vec![group], ..SeriesPage::default() }
+    }
+
+    #[test]
+    fn gaps_between_intervals_are_gaps_in_lines_and_nothing_in_a_stack() {
+        let group = &page().groups[0];
+        let values = [Some(1.0), Some(2.0)];
+        assert_eq!(points(group, &values), (vec![0.5, 2.0, 2.5], vec![Some(1.0), None, Some(2.0)]));
+        let (x, y) = level(group, &values);
+        assert_eq!(x, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
+        assert_eq!(y, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0].map(Some));
+    }
+
+    #[test]
+    fn databases_have_charts_of_their_own_on_one_page() {
+        let mut page = page();
+        page.groups.push(SeriesGroup { title: "other".into(), ..page.groups[0].clone() });
+        let html = series_page(&page);
+        assert!(html.contains("data-chart=\"line-1\"") && html.contains("data-chart=\"line-2-1\""));
+        assert!(html.contains("<h2>other</h2>"));
     }
 
     #[test]
     fn every_wait_is_in_a_cell_and_a_gap_in_time_is_empty() {
         let page = page();
-        let heat = heat(&page, &page.heat_maps[0]).unwrap();
+        let group = &page.groups[0];
+        let heat = heat(group, &group.heat_maps[0]).unwrap();
         assert_eq!(heat.x_edges, [0.0, 1.0, 2.0, 3.0]);
         let column = |at: usize| heat.counts.iter().map(|row| row[at]).sum::<u64>();
         assert_eq!((column(0), column(1), column(2)), (15, 0, 0));

@@ -10,7 +10,8 @@ fn columns_of(names: &[&str]) -> Vec<Column> {
 fn the_columns_of_awr_info_in_its_order() {
     let records =
         [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run(), fixture::failed_run()];
-    let (heads, columns): (Vec<_>, Vec<_>) = AWR_COLUMNS.into_iter().unzip();
+    let (heads, columns): (Vec<_>, Vec<_>) =
+        AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip();
     let rows: Vec<Cells> = records.iter().map(|record| cells(record, &columns)).collect();
     let text = as_pipes(&heads, &rows);
     assert!(text.starts_with(

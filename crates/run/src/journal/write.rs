@@ -12,7 +12,7 @@ use slob_method::{Action, Op};
 
 use super::TITLE;
 use crate::RunError;
-use crate::check::Prepared;
+use crate::prepare::Prepared;
 
 /// A journal that is being written; shared by all sessions.
 #[derive(Debug)]

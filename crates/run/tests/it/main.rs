@@ -4,4 +4,3 @@
 mod failing_sessions;
 mod on_the_null_engine;
 mod server_report;
-mod tries;

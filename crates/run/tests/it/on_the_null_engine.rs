@@ -11,7 +11,7 @@ use slob_record::{Record, Status, read_record};
 use slob_run::{RunContext, RunError, RunErrorKind, RunEvent, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, Table};
 
-use crate::tries::{ensure, shown_within};
+use slob_testing::tries::{ensure, shown_within};
 
 /// Remembers the names of the events, and can stop the run at one of them.
 #[derive(Default)]

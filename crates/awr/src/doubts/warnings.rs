@@ -24,14 +24,18 @@ pub(super) fn warnings(named: &Named) -> Vec<Warning> {
         let text = "IOStat by Function has no line of DBWR and no total here: its writes are not all writes, and are not compared";
         warnings.push(warning(Weight::Note, text));
     }
+    if report.units_were_restored {
+        let text = "IOStat's data per second has lost its unit, as text of 11.2 prints it: it was found again by Data / elapsed";
+        warnings.push(warning(Weight::Note, text));
+    }
     warnings.extend(impossible(report));
     warnings.extend(length(report));
-    warnings.extend(report.notes.iter().map(|text| warning(Weight::Doubt, text.clone())));
+    warnings.extend(report.notes.iter().map(|text| warning(Weight::Note, text.clone())));
     warnings
 }
 
 fn warning(weight: Weight, text: impl Into<String>) -> Warning {
-    Warning { weight, text: text.into() }
+    Warning { weight, text: text.into(), is_general: false }
 }
 
 /// Rates are divided by the interval, idle or not.
@@ -124,7 +128,7 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
             rate(requests),
             blocks / requests
         );
-        warning(Weight::Note, text)
+        Warning { is_general: true, ..warning(Weight::Note, text) }
     })
 }
 
@@ -137,6 +141,7 @@ fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
     let peaks = report.histogram(&event.name)?.two_peaks()?;
     let mean = event.mean_us()?.known()?;
+    // Of single block reads: a cache serves nothing else here.
     let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     let text = format!(
         "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",

@@ -8,7 +8,7 @@ use slob_engine::Session;
 
 /// Counts them, and says when they may close.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct IdleConnections {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -19,7 +19,7 @@ struct State {
     open: u32,
 }
 
-impl Held {
+impl IdleConnections {
     /// One more is going to be kept.
     pub(crate) fn announce(&self) {
         self.lock().open += 1;
@@ -80,14 +80,14 @@ mod tests {
 
     #[test]
     fn a_connection_is_open_until_it_is_released_and_closed_when_that_was_waited_for() {
-        let (held, closed) = (Held::default(), Arc::new(AtomicBool::new(false)));
-        held.announce();
+        let (idle, closed) = (IdleConnections::default(), Arc::new(AtomicBool::new(false)));
+        idle.announce();
         thread::scope(|scope| {
-            scope.spawn(|| held.keep(Box::new(Connection(Arc::clone(&closed)))));
-            held.wait_until_closed(Duration::from_millis(20));
+            scope.spawn(|| idle.keep(Box::new(Connection(Arc::clone(&closed)))));
+            idle.wait_until_closed(Duration::from_millis(20));
             assert!(!closed.load(Ordering::SeqCst));
-            held.release();
-            held.wait_until_closed(Duration::from_secs(60));
+            idle.release();
+            idle.wait_until_closed(Duration::from_secs(60));
             assert!(closed.load(Ordering::SeqCst));
         });
     }

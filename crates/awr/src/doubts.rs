@@ -15,7 +15,7 @@ pub const CONTRADICT_PERCENT: f64 = 10.0;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct Doubts {
     /// The file, with the period if it holds two.
     pub file: String,
     /// Figures that should agree.
@@ -51,6 +51,8 @@ pub struct Pair {
 pub enum Verdict {
     /// They agree within 3 %, or within what their print can tell.
     Agree,
+    /// They differ, by a fault of Oracle's that is known: neither is in doubt.
+    Explained,
     /// They differ by up to 10 %.
     Differ,
     /// They differ by more.
@@ -63,6 +65,7 @@ impl Verdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agree => "agree",
+            Self::Explained => "explained",
             Self::Differ => "differ",
             Self::Contradict => "contradict each other",
         }
@@ -100,9 +103,11 @@ pub struct Warning {
     pub weight: Weight,
     /// What it is.
     pub text: String,
+    /// Whether it says what words mean, rather than what is wrong with this report.
+    pub is_general: bool,
 }
 
-impl Check {
+impl Doubts {
     /// Checks a report.
     #[must_use]
     pub fn of(named: &Named) -> Self {

@@ -3,10 +3,10 @@
 use std::panic::Location;
 
 /// What a measurement shows, if it does; otherwise what was seen instead.
-pub(crate) type Seen<T = ()> = Result<T, String>;
+pub type Seen<T = ()> = Result<T, String>;
 
 /// `Ok` if the figures are as they should be; otherwise what they are.
-pub(crate) fn ensure(holds: bool, figures: impl FnOnce() -> String) -> Seen {
+pub fn ensure(holds: bool, figures: impl FnOnce() -> String) -> Seen {
     if holds { Ok(()) } else { Err(figures()) }
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn ensure(holds: bool, figures: impl FnOnce() -> String) -> Seen {
 /// If no try shows it, with what each of them saw.
 #[track_caller]
 #[allow(clippy::print_stderr, reason = "how much the machine disturbs a test must be seen")]
-pub(crate) fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
+pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
     let (place, mut seen) = (Location::caller(), Vec::new());
     while seen.len() < most {
         match measure() {
@@ -39,20 +39,25 @@ fn list(seen: &[String]) -> String {
     seen.iter().zip(1..).map(|(figures, number)| format!("\n  {number}: {figures}")).collect()
 }
 
-/// A test that fails only at times can be mended only by who sees what it saw.
-#[test]
-#[should_panic(expected = "none of 2 tries shows it:\n  1: 4 of 5\n  2: 3 of 5")]
-fn what_every_try_saw_is_told_when_all_fail() {
-    let mut rates = [4, 3].iter();
-    shown_within(2, || ensure(false, || format!("{} of 5", rates.next().unwrap())));
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn the_first_try_that_shows_it_is_the_last() {
-    let mut tries = 0;
-    let shown = shown_within(3, || {
-        tries += 1;
-        ensure(tries == 2, || "the first".to_owned()).map(|()| "the second")
-    });
-    assert_eq!((shown, tries), ("the second", 2));
+    /// A test that fails only at times can be mended only by who sees what it saw.
+    #[test]
+    #[should_panic(expected = "none of 2 tries shows it:\n  1: 4 of 5\n  2: 3 of 5")]
+    fn what_every_try_saw_is_told_when_all_fail() {
+        let mut rates = [4, 3].iter();
+        shown_within(2, || ensure(false, || format!("{} of 5", rates.next().unwrap())));
+    }
+
+    #[test]
+    fn the_first_try_that_shows_it_is_the_last() {
+        let mut tries = 0;
+        let shown = shown_within(3, || {
+            tries += 1;
+            ensure(tries == 2, || "the first".to_owned()).map(|()| "the second")
+        });
+        assert_eq!((shown, tries), ("the second", 2));
+    }
 }

@@ -2,25 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use slob_record::UntilSteady as Settled;
+use slob_record::UntilSteady as Outcome;
 use slob_spec::UntilSteady;
 use slob_stats::{SteadyRule, SteadyWatch};
 
-use crate::growing::GrowingSeries;
+use crate::growing_series::GrowingSeries;
 
 /// How long after its end a second is taken for complete: sessions report after each batch.
 const REPORTED_AFTER: Duration = Duration::from_millis(500);
 
 /// The rate of a run, watched from the beginning of its window on.
 #[derive(Debug)]
-pub(crate) struct Settling {
+pub(crate) struct SteadyUntil {
     asked: UntilSteady,
     watch: SteadyWatch,
     /// Whether that is why the window ended.
     reached: bool,
 }
 
-impl Settling {
+impl SteadyUntil {
     /// `window_begin` is counted from the start of the sessions; only seconds that lie wholly behind it count.
     pub(crate) fn new(asked: UntilSteady, window_begin: Duration) -> Self {
         let rule = SteadyRule {
@@ -43,9 +43,9 @@ impl Settling {
     }
 
     /// For the record.
-    pub(crate) fn settled(&self) -> Settled {
+    pub(crate) fn outcome(&self) -> Outcome {
         let last = self.watch.last_windows();
-        Settled {
+        Outcome {
             reached: self.reached,
             tolerance_percent: f64::from(self.asked.tolerance_percent),
             window_s: self.asked.window_s,

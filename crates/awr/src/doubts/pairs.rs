@@ -1,6 +1,6 @@
 //! Pairs of figures that should agree.
 
-use super::{Pair, verdict};
+use super::{Pair, Verdict, verdict};
 use crate::figure::Figure;
 use crate::report::{Report, WaitEvent};
 
@@ -17,11 +17,14 @@ pub(super) fn pairs(report: &Report) -> Vec<Pair> {
     pairs
 }
 
+#[derive(Default)]
 struct Sides {
     what: &'static str,
     sources: [&'static str; 2],
     figures: [Option<Figure>; 2],
     note: Option<&'static str>,
+    /// Whether a fault of Oracle's that is known makes of the first figure the second.
+    explains: Option<fn(f64, f64) -> bool>,
 }
 
 impl Sides {
@@ -29,6 +32,9 @@ impl Sides {
         let [first, second] = self.figures;
         let (first, second) = first.zip(second)?;
         let (difference_percent, verdict) = verdict(first, second);
+        let is_known =
+            verdict > Verdict::Agree && self.explains.is_some_and(|fits| fits(first.value, second.value));
+        let verdict = if is_known { Verdict::Explained } else { verdict };
         Some(Pair {
             what: self.what,
             first_source: self.sources[0],
@@ -37,7 +43,7 @@ impl Sides {
             second: second.value,
             difference_percent,
             verdict,
-            note: self.note.filter(|_| verdict != super::Verdict::Agree),
+            note: self.note.filter(|_| verdict != Verdict::Agree),
         })
     }
 }
@@ -57,6 +63,7 @@ fn io_against_activity(report: &Report) -> Vec<Pair> {
         sources: [FUNCTION, ACTIVITY],
         figures: [ours, report.statistic_per_s(statistic)],
         note: Some(IO_NOTE),
+        ..Sides::default()
     };
     let bytes = |of: Option<Figure>, per_s: Option<Figure>| Figure::finer(rate(of), per_s);
     let reads = [
@@ -97,6 +104,7 @@ fn function_against_file_type(report: &Report) -> Vec<Pair> {
         sources: [FUNCTION, "IOStat by Filetype"],
         figures: [first, second],
         note: Some("the same requests by another key"),
+        ..Sides::default()
     };
     [
         sides("read requests/s", function.reads_per_s, file_type.reads_per_s),
@@ -129,6 +137,7 @@ fn load_against_activity(report: &Report) -> Vec<Pair> {
                 total.and_then(|(total, seconds)| total.per(seconds)),
             ],
             note: Some("the load profile is divided by another time, or the counter was reset"),
+            ..Sides::default()
         }
     };
     let mut pairs: Vec<Pair> = LOAD.into_iter().filter_map(|load| sides(load).pair()).collect();
@@ -141,6 +150,7 @@ fn load_against_activity(report: &Report) -> Vec<Pair> {
             report.statistic_per_s("physical read bytes"),
         ],
         note: Some("tablespaces of another block size, or direct reads, are counted apart"),
+        ..Sides::default()
     };
     pairs.extend(application.pair());
     pairs
@@ -158,23 +168,33 @@ fn times(report: &Report) -> Vec<Pair> {
             sources: ["header", "Time Model"],
             figures: [report.interval.db_time_s, report.time_model_s("DB time")],
             note: Some("one of them is of another interval"),
+            ..Sides::default()
         },
         Sides {
             what: "DB CPU (s)",
             sources: ["top events", "Time Model"],
             figures: [top_cpu, report.time_model_s("DB CPU")],
             note: None,
+            ..Sides::default()
         },
         Sides {
             what: "elapsed (s)",
             sources: ["header", "times of the snapshots"],
             figures: [report.interval.elapsed_s, clock.map(|value| Figure { value, resolution: 1.0 })],
             note: Some("the host's clock was moved between the snapshots"),
+            ..Sides::default()
         },
     ]
     .into_iter()
     .filter_map(Sides::pair)
     .collect()
+}
+
+/// Counters of waits are not read at one moment: so many waits may come between.
+const BETWEEN: f64 = 10.0;
+
+fn read_apart(count: Figure) -> Figure {
+    Figure { resolution: count.resolution.max(BETWEEN), ..count }
 }
 
 fn waits(report: &Report) -> Vec<Pair> {
@@ -194,8 +214,9 @@ fn waits(report: &Report) -> Vec<Pair> {
     let of_histogram = |name: &'static str, what| Sides {
         what,
         sources: ["foreground + background events", "Wait Event Histogram"],
-        figures: [both(name), histogram(name)],
+        figures: [both(name).map(read_apart), histogram(name).map(read_apart)],
         note: Some("the histogram is of foreground and background together, and read at another moment"),
+        ..Sides::default()
     };
     let log_writes = report.statistic_total("redo writes");
     [
@@ -205,8 +226,9 @@ fn waits(report: &Report) -> Vec<Pair> {
         Sides {
             what: "writes of the log",
             sources: ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
-            figures: [log_writes, find(&report.background_events, "log file parallel write")],
+            figures: [log_writes.map(read_apart), find(&report.background_events, "log file parallel write")],
             note: Some("each write of the log is one wait; statistics count one member of a group"),
+            ..Sides::default()
         },
     ]
     .into_iter()
@@ -233,6 +255,8 @@ fn host(report: &Report) -> Vec<Pair> {
         note: Some(
             "the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another",
         ),
+        // Idle CPUs that stop their ticks, and those that a hypervisor takes, are counted as neither.
+        explains: Some(|possible, counted| counted < possible && counted > possible / 2.0),
     };
     host.pair().into_iter().collect()
 }
@@ -253,6 +277,7 @@ fn tablespaces_against_files(report: &Report) -> Vec<Pair> {
         note: Some(
             "in some releases the columns of Tablespace IO Stats are printed under each other's headings: use the files",
         ),
+        ..Sides::default()
     };
     [sides("reads of files", |file| file.reads), sides("writes of files", |file| file.writes)]
         .into_iter()

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use slob_engine::{Engine, SchemaState, Server};
-use slob_method::{Arrivals, HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
+use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
 use slob_spec::{Length, RunSpec};
 
 use crate::random::fresh_seed;
+use crate::workload::{arrivals_of, homes_of, warmup_of, workload_of};
 use crate::{ExternalScript, RunError};
 
 /// A run that can begin.
@@ -57,58 +58,12 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
 }
 
-/// The schema of each session: round-robin, so that a first few sessions do not all share one.
-pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
-    (0..spec.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
-}
-
-pub(crate) fn warmup_of(spec: &RunSpec) -> Duration {
-    match spec.length {
-        Length::Time(_) => spec.warmup,
-        // Every operation counts: there is nothing to leave out.
-        Length::Operations(_) => Duration::ZERO,
-    }
-}
-
-pub(crate) fn arrivals_of(spec: &RunSpec) -> Option<Arrivals> {
-    let sessions = spec.schemas.saturating_mul(spec.threads_per_schema);
-    spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process })
-}
-
 /// BLOCK_SZ can't change what an engine's blocks are.
 pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
     let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
     Err(RunError::usage(format!(
         "BLOCK_SZ is {asked}, but the blocks of this target have {real} bytes; set BLOCK_SZ={real} or leave it out"
     )))
-}
-
-/// What a run's sessions do, in blocks.
-pub(crate) fn workload_of(spec: &RunSpec, block_bytes: u32) -> Workload {
-    Workload {
-        scale: spec.scale.blocks(block_bytes),
-        update_pct: spec.update_pct,
-        scan_pct: spec.scan_pct,
-        select_unit: spec.work_unit,
-        update_unit: spec.update_work_unit,
-        redo: spec.redo,
-        hot_spot: spec.hot_spot.map(|hot| HotRange {
-            first: hot.first_key(block_bytes),
-            blocks: hot.blocks(block_bytes),
-            every: hot.every,
-        }),
-        hot_schema_every: spec.hot_schema_every,
-        think: spec.think.map(|think| ThinkPause {
-            every: think.every(),
-            min_us: microseconds(think.min()),
-            max_us: microseconds(think.max()),
-        }),
-    }
-}
-
-/// Think times are at most an hour, which fits.
-fn microseconds(duration: Duration) -> u32 {
-    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
 
 /// The states of schemas `1..=count`, if the run can use them.

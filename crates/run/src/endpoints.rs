@@ -1,9 +1,9 @@
-//! What the database counted, of all its servers and of each.
+//! What each of several endpoints did, and its server counted.
 
 use slob_engine::{Seen, Snapshot};
 use slob_record::EndpointRecord;
 
-use crate::assemble::Parts;
+use crate::parts::Parts;
 
 /// Each of several endpoints.
 pub(crate) fn endpoints(

@@ -13,23 +13,23 @@ use crate::tally::{MOST_KEPT, Tally};
 
 /// Hands on what the sessions report. What fails ends the file, and not the run.
 #[derive(Debug, Default)]
-pub(crate) struct Keeping {
+pub(crate) struct OperationsFile {
     at_work: Option<AtWork>,
     path: PathBuf,
     trouble: Option<String>,
 }
 
-impl Keeping {
+impl OperationsFile {
     /// Begins the file in the run's directory, if it is `asked` for.
     pub(crate) fn begin(asked: bool, directory: &Path) -> Self {
-        let mut keeping = Self { path: directory.to_path_buf(), ..Self::default() };
+        let mut file = Self { path: directory.to_path_buf(), ..Self::default() };
         if asked {
             match start(directory) {
-                Ok(at_work) => keeping.at_work = Some(at_work),
-                Err(trouble) => keeping.trouble = Some(trouble),
+                Ok(at_work) => file.at_work = Some(at_work),
+                Err(trouble) => file.trouble = Some(trouble),
             }
         }
-        keeping
+        file
     }
 
     /// Whether sessions are to report each operation.

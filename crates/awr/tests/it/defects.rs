@@ -1,0 +1,335 @@
+//! Figures that were wrong or missing, each with the report that showed it.
+
+use crate::common::{bytes, event, report, value};
+use slob_awr::doubts::{Doubts, Verdict};
+use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::series::Point;
+use slob_awr::{ReadError, Report, Reports, Side, diff, read};
+
+fn text(fixture: &str) -> String {
+    String::from_utf8(bytes(fixture)).unwrap()
+}
+
+fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
+    let text = changes.iter().fold(text(fixture), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    read(text.as_bytes()).unwrap().remove(0)
+}
+
+#[test]
+fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
+    let own = changed(
+        "awr_12201.txt",
+        &[
+            ("4.6G   990.0  7.900M      0M     0.0      0M", "4.6G   990.0 7.90012      0M     0.0      0M"),
+            ("4.7G  1005.0  7.990M    233M    49.7   .389M", "4.7G  1005.0 7.99012    233M    49.7 .388901"),
+        ],
+    );
+    let total = own.io_total().unwrap();
+    assert_eq!(value(total.read_bytes_per_s), 7.990_12 * 1_048_576.0);
+    assert_eq!(value(total.written_bytes_per_s), 0.388_901 * 1_048_576.0);
+    assert!(own.units_were_restored && !report("awr_12201.txt").units_were_restored);
+    let doubts = Doubts::of(&Named::new("x", own.clone()));
+    assert!(!doubts.is_contradictory(), "{doubts:?}");
+    // `diff` uses the same values.
+    let tables = diff(&report("awr_12201.txt"), &own);
+    let io = tables.iter().find(|table| table.title == "IOStat by Function: bytes per second").unwrap();
+    let row = io.rows.iter().find(|row| row.name == "TOTAL:").unwrap();
+    assert!(row.change_percent.unwrap().abs() < 0.1, "{row:?}");
+}
+
+#[test]
+fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
+    let io = |title: &str, names: &str, columns: &str, row: &str| {
+        format!(
+            "{title}  DB/Inst: TEST/test  Snaps: 10-11\n\n{names}\n  Reads   Rds/s  Rd(ms) Blks/Rd   Rds/s  Rd(ms)  Writes   \
+             avg/s    Waits  Wt(ms)\n{columns}\n{row}\n          -------------------------------------------------------------\n"
+        )
+    };
+    let heads = "          Av       Av     Av      1-bk  Av 1-bk          Writes   Buffer  Av Buf";
+    let rule = "------- ------- ------- ------- ------- ------- ------- ------- -------- -------";
+    let spaces = io(
+        "Tablespace IO Stats",
+        &format!("Tablespace\n------------------------------\n{heads}"),
+        rule,
+        "SYSAUX\n     39       0     3.3     1.0     348     0.0       4       0        0     0.0",
+    );
+    let files = io(
+        "File IO Stats",
+        &format!(
+            "Tablespace               Filename\n------------------------ ----------------------------------------------------\n{heads}"
+        ),
+        rule,
+        "SYSAUX                   /a.dbf\n     39       0     3.3     1.0       0     3.6     348       0        0     0.0",
+    );
+    let section = "init.ora Parameters                            DB/Inst";
+    let own = changed("awr_12201.txt", &[(section, &format!("{spaces}\n{files}\n{section}"))]);
+    assert_eq!(value(own.tablespaces[0].writes), 348.0);
+    let doubts = Doubts::of(&Named::new("x", own));
+    assert!(!doubts.is_contradictory(), "{doubts:?}");
+    assert!(doubts.warnings.iter().any(|warning| warning.text.contains("shifted")), "{doubts:?}");
+}
+
+#[test]
+fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
+    let verdict = |idle: &str| {
+        let own = changed("awr_12201.txt", &[("IDLE_TIME  ", idle)]);
+        let doubts = Doubts::of(&Named::new("x", own));
+        doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).map(|pair| pair.verdict)
+    };
+    let own = text("awr_12201.txt");
+    let line = own.lines().find(|line| line.starts_with("IDLE_TIME")).unwrap();
+    let number = line.split_whitespace().nth(1).unwrap();
+    let with = |to: &str| {
+        let own = read(own.replace(line, &line.replace(number, to)).as_bytes()).unwrap().remove(0);
+        let doubts = Doubts::of(&Named::new("x", own));
+        doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).unwrap().verdict
+    };
+    assert_eq!(verdict("IDLE_TIME  "), Some(Verdict::Agree));
+    assert_eq!(with(&"300,000".chars().collect::<String>()), Verdict::Explained);
+    assert_eq!(with("900,000"), Verdict::Contradict);
+}
+
+/// What the reports of a file are called, and their rows.
+fn rows(bytes: &[u8]) -> Vec<Row> {
+    let reports = Reports::of(bytes).unwrap().enumerate();
+    let named = |(at, report): (usize, Result<Vec<Report>, ReadError>)| {
+        report.unwrap().into_iter().map(move |report| Named::new("file", report).nth(at + 1))
+    };
+    reports.flat_map(named).map(|named| Row::of(&named)).collect()
+}
+
+#[test]
+fn several_reports_in_one_file_are_each_read_by_itself() {
+    let fixtures = ["awr_12201.txt", "statspack.txt", "awr_11203.html", "compare.txt", "awr_crlf_pages.txt"];
+    let mails: Vec<u8> = fixtures
+        .iter()
+        .flat_map(|fixture| [b"From: a@b\r\nSubject: report\r\n\r\n".to_vec(), bytes(fixture)].concat())
+        .collect();
+    let all = rows(&mails);
+    let names: Vec<&str> = all.iter().map(|row| row.file.as_str()).collect();
+    assert_eq!(names, ["file", "file#2", "file#3", "file#4 (1st)", "file#4 (2nd)", "file#5"]);
+    let alone: Vec<Row> = fixtures.iter().flat_map(|fixture| rows(&bytes(fixture))).collect();
+    for (one, other) in all.iter().zip(&alone) {
+        assert_eq!(one.cells().skip(1).collect::<Vec<_>>(), other.cells().skip(1).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn pages_without_line_ends_are_told_apart() {
+    let page = text("awr_11203.html").trim_end().to_owned();
+    let names: Vec<String> =
+        rows(format!("{page}{page}").as_bytes()).into_iter().map(|row| row.file).collect();
+    assert_eq!(names, ["file", "file#2"]);
+    let flat = page.replace('\n', " ");
+    assert_eq!(rows(format!("{flat}{flat}").as_bytes()).len(), 2);
+}
+
+#[test]
+fn a_report_that_ends_where_another_begins_says_where() {
+    let first = text("awr_12201.txt");
+    let cut: String = first.lines().take(100).map(|line| format!("{line}\n")).collect();
+    let both = cut + &first;
+    let mut reports = Reports::of(both.as_bytes()).unwrap();
+    let error = reports.next().unwrap().unwrap_err();
+    assert!(error.to_string().contains("another report begins in line 102"), "{error}");
+    let [second] = &reports.next().unwrap().unwrap()[..] else { panic!("not one report") };
+    let alone = &read(first.as_bytes()).unwrap()[0];
+    assert_eq!((&second.load_profile, &second.activity), (&alone.load_profile, &alone.activity));
+    assert!(reports.next().is_none());
+}
+
+#[test]
+fn waits_per_second_of_a_comparison_are_as_printed() {
+    let periods = read(&bytes("compare.txt")).unwrap();
+    assert_eq!(periods.iter().map(|own| own.elapsed_s().unwrap()).collect::<Vec<_>>(), [901.55, 902.852]);
+    let tables = diff(&periods[0], &periods[1]);
+    let waits = tables.iter().find(|table| table.title == "Wait Events: waits per second").unwrap();
+    let row = waits.rows.iter().find(|row| row.name == "db file sequential read").unwrap();
+    assert_eq!((&row.first, &row.second), (&Side::Number(578.3), &Side::Number(855.7)));
+}
+
+#[test]
+fn the_first_pluggable_database_of_a_list_is_not_the_container() {
+    let with = |names: &[&str]| {
+        let rows: String =
+            names.iter().map(|name| format!("     2080817258 {name:<15} 10-Feb-24 11:37\n")).collect();
+        let list = format!(
+            "Container DB Id  Container Name       Open Time\n--------------- --------------- ---------------\n{rows}\n\
+             Host Name        Platform"
+        );
+        changed(
+            "awr_12201.txt",
+            &[("12.2.0.1.0 NO  NO", "12.2.0.1.0 NO"), ("Host Name        Platform", &list)],
+        )
+        .database
+    };
+    let several = with(&["PDB1", "PDB2"]);
+    assert_eq!((several.container.as_deref(), several.is_cdb), (Some("CDB$ROOT"), Some(true)));
+    assert_eq!(several.containers, ["PDB1", "PDB2"]);
+    assert_eq!(with(&["SALES"]).container.as_deref(), Some("SALES"));
+}
+
+#[test]
+fn percentages_may_be_negative_and_names_may_have_footnotes() {
+    let own = changed(
+        "awr_12201.txt",
+        &[
+            ("Buffer Nowait %:  100.00", "Execute to Parse %: -12.50"),
+            ("log file sync                        1,000", "log file sync [1]                    1,000"),
+        ],
+    );
+    let line = own.efficiency.iter().find(|line| line.name == "Execute to Parse %").unwrap();
+    assert_eq!(value(line.percent), -12.5);
+    assert_eq!(value(event(&own.top_events, "log file sync").waits), 1000.0);
+}
+
+#[test]
+fn an_idle_event_is_not_the_top_wait() {
+    let top = "db file sequential read                        520,240       4,567      9   71.6\n";
+    let idle = "SQL*Net message from client                    900,000      40,000     44   90.0\n";
+    let own = changed("statspack.txt", &[(top, &format!("{idle}{top}"))]);
+    assert_eq!(Row::of(&Named::new("x", own)).top_wait.as_deref(), Some("db file sequential read"));
+}
+
+/// 11.2 prints the elapsed time in hundredths of a minute: what is divided by it is known no better.
+#[test]
+fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
+    let line = "Logical read (blocks):           5,000.0";
+    let own = changed(
+        "awr_12201.txt",
+        &[
+            (line, "Logical read (blocks):         406,407.8"),
+            ("01-Mar-24 10:00:00", "01-Mar-24 10:00"),
+            ("10.00 (mins)", "10.01 (mins)"),
+        ],
+    );
+    assert_eq!(Row::of(&Named::new("x", own)).figure(Head::LogicalReads), Some(406_407.8));
+    // Where the print says less, the quotient is taken.
+    let own = report("awr_12201.txt");
+    let few = own.statistic("physical write IO requests").and_then(|line| line.total);
+    assert_eq!(
+        own.statistic_per_s("physical write IO requests").map(|rate| rate.value),
+        few.map(|few| few.value / 600.0)
+    );
+}
+
+#[test]
+fn no_two_peaks_are_claimed_of_three_waits() {
+    let own = changed("awr_12201.txt", &[("600.0K  ", "     3  "), ("192.0K  ", "     1  ")]);
+    let point = Point::of(&Named::new("x", own), "db file sequential read", 1024.0).unwrap();
+    assert_eq!(point.two_peaks, None);
+}
+
+#[test]
+fn decimal_commas_are_decimals() {
+    let swap = |text: String| -> String {
+        let exchange = |symbol: char| match symbol {
+            '.' => ',',
+            ',' => '.',
+            other => other,
+        };
+        let is_number = |word: &str| {
+            word.bytes().any(|byte| byte.is_ascii_digit())
+                && word.bytes().all(|byte| byte.is_ascii_digit() || b".,KMGu%s".contains(&byte))
+                && word.matches('.').count() < 2
+        };
+        let line = |line: &str| -> String {
+            let words = line.split(' ');
+            let words = words.map(|word| {
+                if is_number(word) { word.chars().map(exchange).collect() } else { word.to_owned() }
+            });
+            words.collect::<Vec<_>>().join(" ") + "\n"
+        };
+        text.lines().map(line).collect()
+    };
+    let own = read(swap(text("awr_12201.txt")).as_bytes()).unwrap().remove(0);
+    let expected = report("awr_12201.txt");
+    assert_eq!((own.elapsed_s(), &own.load_profile[3..6]), (Some(600.0), &expected.load_profile[3..6]));
+    assert_eq!(own.foreground_events[0], expected.foreground_events[0]);
+}
+
+#[test]
+fn an_indented_text_is_read_and_one_that_was_wrapped_is_refused() {
+    for indent in ["> ", "        ", "| "] {
+        let mail: String = text("awr_12201.txt").lines().map(|line| format!("{indent}{line}\n")).collect();
+        assert_eq!(
+            read(mail.as_bytes()).unwrap()[0].load_profile,
+            report("awr_12201.txt").load_profile,
+            "{indent}"
+        );
+    }
+    let wrapped = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.chunks(4).map(|words| words.join(" ") + "\n").collect::<String>()
+    };
+    let wrapped: String = text("awr_12201.txt").lines().map(wrapped).collect();
+    let error = read(wrapped.as_bytes()).unwrap_err();
+    assert!(matches!(error, ReadError::NoFigures { .. }), "{error}");
+}
+
+#[test]
+fn messages_carry_no_control_characters_of_the_file() {
+    let error = read(b"\x1b]52;c;cm0gLXJm\x07 a shopping list\n").unwrap_err().to_string();
+    assert!(error.contains("a shopping list") && !error.chars().any(char::is_control), "{error:?}");
+}
+
+#[test]
+fn statements_are_read_once_with_all_that_their_sections_say() {
+    let sql = |title: &str, heads: &str, row: &str| {
+        format!(
+            "{title}  DB/Inst: TEST/test  Snaps: 10-11\n-> a note\n\n{heads}\n{row}\nModule: a module\n\
+             select * from  t where a = 1\n and b = 2\n\n          -------------------------------------------------------------\n\n"
+        )
+    };
+    let elapsed = sql(
+        "SQL ordered by Elapsed Time",
+        "        Elapsed                  Elapsed Time\n        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n\
+         ---------------- -------------- ------------- ------ ------ ------ -------------",
+        "         1,863.0        124,882          0.01   29.1    1.7   98.6 82ud5h0qcg0bf",
+    );
+    let reads = sql(
+        "SQL ordered by Reads",
+        "   Physical              Reads              Elapsed\n      Reads  Executions per Exec   %Total   Time (s)   %CPU    %IO    SQL Id\n\
+         ----------- ----------- ---------- ------ ---------- ------ ------ -------------",
+        "    123,456     124,882        1.0   20.0    1,863.0    1.7   98.6 82ud5h0qcg0bf",
+    );
+    let section = "init.ora Parameters                            DB/Inst";
+    let own = changed("awr_12201.txt", &[(section, &format!("{elapsed}{reads}{section}"))]);
+    assert_eq!(own.top_sql.len(), 1, "{:?}", own.top_sql);
+    let sql = &own.top_sql[0];
+    assert_eq!((sql.id.as_str(), sql.module.as_deref()), ("82ud5h0qcg0bf", Some("a module")));
+    assert_eq!(
+        (value(sql.elapsed_s), value(sql.reads), value(sql.executions)),
+        (1863.0, 123_456.0, 124_882.0)
+    );
+    assert_eq!(sql.text, "select * from  t where a = 1 and b = 2");
+    // And in a comparison by their SQL Id.
+    let tables = diff(&report("awr_12201.txt"), &own);
+    let table = tables.iter().find(|table| table.title == "SQL: elapsed time").unwrap();
+    assert!(table.rows[0].name.starts_with("82ud5h0qcg0bf select"), "{table:?}");
+    assert_eq!(table.rows[0].second, Side::Number(1863.0 / 600.0));
+}
+
+#[test]
+fn a_comparison_leads_with_what_costs_and_leaves_idle_waits_out() {
+    let idle = "db file sequential read        600,000            900    1.50ms    500.0   75.0";
+    let row = "SQL*Net message from client    600,000         90,000  150.00ms    500.0       ";
+    let own = changed("awr_12201.txt", &[(idle, &format!("{idle}\n{row}"))]);
+    let tables = diff(&own, &own);
+    let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
+    assert_eq!(titles[2], "Wait Events and CPU: time");
+    assert!(
+        tables.iter().flat_map(|table| &table.rows).all(|row| !row.name.starts_with("SQL*Net message from"))
+    );
+    assert!(tables[2].rows.iter().any(|row| row.name == "DB CPU"));
+}
+
+#[test]
+fn columns_name_a_container_only_where_there_is_one() {
+    let column = columns().into_iter().find(|column| column.name == "Container").unwrap();
+    let own = Named::new("x", report("awr_12201.txt"));
+    assert_eq!(column.value(&own), None::<Value>);
+}

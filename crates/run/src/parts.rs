@@ -1,0 +1,75 @@
+//! What a run has measured until its record is put together.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use slob_host::Device;
+use slob_record::{Mark, SavedProbe, ServerReportRecord, Status, Verification};
+
+use crate::RunError;
+use crate::growing_series::GrowingSeries;
+use crate::sampler::Sample;
+use crate::session::SessionEnd;
+use crate::tally::Tally;
+use crate::until_steady::SteadyUntil;
+
+/// Everything that was measured.
+pub(crate) struct Parts {
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Timestamp,
+    pub(crate) status: Status,
+    pub(crate) begin: Option<Sample>,
+    pub(crate) end: Option<Sample>,
+    pub(crate) series: GrowingSeries,
+    /// With UNTIL_STEADY, from the beginning of the window on.
+    pub(crate) until_steady: Option<SteadyUntil>,
+    /// What was marked, and how many marks there were beyond those.
+    pub(crate) marks: (Vec<Mark>, usize),
+    /// With the moment at which the timeline heard of each end.
+    pub(crate) sessions: Vec<(Instant, SessionEnd)>,
+    /// Sessions that did not end in time.
+    pub(crate) unfinished: u32,
+    pub(crate) device: Option<Device>,
+    pub(crate) probe: Option<SavedProbe>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) verification: Option<Verification>,
+    pub(crate) server_report: Option<ServerReportRecord>,
+}
+
+impl Parts {
+    pub(crate) fn new(started: Timestamp, tally: Arc<Tally>) -> Self {
+        Self {
+            tally,
+            started,
+            ended: started,
+            status: Status::Completed,
+            begin: None,
+            end: None,
+            series: GrowingSeries::new(),
+            until_steady: None,
+            marks: (Vec::new(), 0),
+            sessions: Vec::new(),
+            unfinished: 0,
+            device: None,
+            probe: None,
+            notes: Vec::new(),
+            verification: None,
+            server_report: None,
+        }
+    }
+
+    /// Whether the run is to end because it is steady.
+    pub(crate) fn is_steady(&mut self, now: Instant) -> bool {
+        let start = self.tally.start();
+        self.until_steady.as_mut().is_some_and(|steady| steady.look(&self.series, start, now))
+    }
+
+    /// Makes the run a failed one; the first failure counts.
+    pub(crate) fn fail(&mut self, error: &RunError) {
+        if !matches!(self.status, Status::Failed { .. }) {
+            self.status = Status::Failed { error: error.to_string() };
+        }
+    }
+}
