@@ -11,7 +11,6 @@ use crate::counting::{MIXES, assert_planned, count, ended};
 use rstest::rstest;
 use serde_json::Value;
 use slob_testing::postgres::Version;
-use slob_testing::postgres::{Cluster, Version};
 
 impl Bench {
     /// Starts a run that lasts until it is disturbed, and waits until it is at work.

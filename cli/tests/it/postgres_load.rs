@@ -14,7 +14,6 @@ use slob_engine::{OpenSpec, Purpose};
 use slob_run::{LoadEvent, LoadObserver, RunErrorKind, load, plan_load};
 use slob_spec::{LoadSpec, Settings, Table};
 use slob_testing::postgres::{Cluster, Version};
-use slob_testing::postgres::{Cluster, Version};
 
 fn start(version: Version) -> Option<(Cluster, String)> {
     let cluster = Cluster::start_or_skip(version, &[])?;

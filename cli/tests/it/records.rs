@@ -181,7 +181,7 @@ fn a_record_of_the_first_release_with_a_hot_spot_in_words_verifies_and_reads_as_
         concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/words/20261122T085909Z-hot");
     let verified = on_saved(&["verify", "--run", saved]).success().stdout;
     assert!(verified.contains("agrees   operations within the window 6, by kind"), "{verified}");
-    let report = on_saved(&["show", saved]).success().stdout;
+    let report = on_saved(&["report", saved]).success().stdout;
     let words: String = report.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in
         ["hot spot blocks 129 to 384 on every 3rd operation", "think time 0.0005 to 0.02 s after every 11th"]

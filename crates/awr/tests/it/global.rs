@@ -1,6 +1,6 @@
 //! Reports of a cluster: of one instance and of several, with I/O in rows and in columns.
 
-use crate::common::{event, value};
+use crate::common::{bytes, event, value};
 use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{Report, ShareOf, read};
 
@@ -251,7 +251,7 @@ fn instances_of_a_cluster_are_counted() {
     let own = Named::new("x", report(&of_one_instance()));
     assert_eq!(column.value(&own), Some(Value::Number(1.0)));
     // A report of one instance of a cluster says how many there are in another section.
-    let text = String::from_utf8(common::bytes("awr_12201.txt")).unwrap();
+    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
     let text = text.replace(
         "Time Model Statistics                          DB/Inst",
         "RAC Statistics                                 DB/Inst: TEST/test  Snaps: 10-11\n\n\
