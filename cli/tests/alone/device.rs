@@ -63,6 +63,7 @@ struct Neighbour(Child);
 
 impl Neighbour {
     /// `None` where fio is not installed, which it is in CI.
+    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
     fn reading(folder: &Path, per_second: u32) -> Option<Self> {
         let fio = Command::new("fio")
             .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])

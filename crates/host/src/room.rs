@@ -128,7 +128,7 @@ fn open_files(threads: u64, files: u64) -> Option<Limit> {
     let wanted = threads * files + RESERVE;
     let raised = maximum.map_or(wanted, |hard| hard.min(wanted)).max(soft);
     let set = raised > soft && setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
-    (files > 0).then(|| Limit {
+    (files > 0).then_some(Limit {
         name: "the limit of open files",
         most: if set { raised } else { soft },
         in_use: 0,
