@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        let mut pieces = text.split('\n').map(|line| Piece::of(line));
+        let mut pieces = text.split('\n').map(Piece::of);
         let mut lines = Lines::new(|| pieces.next());
         std::iter::from_fn(|| lines.next()).map(|line| line.text).collect()
     }

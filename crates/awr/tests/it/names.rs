@@ -38,7 +38,7 @@ fn all_kinds_of_single_block_reads_are_weighed() {
     let named = Named::new("x", report.clone());
     assert_eq!(flag.value(&named), Some(Value::Text("Y".into())));
     // 600,000 waits of 1.5 ms, and three times 3,000,000 of 20 us.
-    assert_eq!(dfsr_lat(report).map(f64::round), Some((900.0 + 3.0 * 60.0) * 1e6 / 9.6e6).map(f64::round));
+    assert_eq!(dfsr_lat(report).map(f64::round), Some(f64::round((900.0 + 3.0 * 60.0) * 1e6 / 9.6e6)));
     // Where there is none of them, nothing that is only called like it stands for it.
     let without = html.replace(ROW, &ROW.replace("physical read", "physical write"));
     assert_eq!(dfsr_lat(read(without.as_bytes()).unwrap().remove(0)), None);
