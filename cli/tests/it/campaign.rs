@@ -197,8 +197,8 @@ fn a_failed_run_is_made_again_and_stays_visible() {
 fn nothing_is_touched_by_a_plan_that_is_wrong() {
     let folder = Folder::new();
     for (wrong, expected) in [
-        ("sessions = [5000]", "SCHEMAS is '5000' (plan.toml, a/all/5000x1)"),
-        ("sessions = [\"100x100\"]", "at most 4096 are possible"),
+        ("sessions = [70000]", "SCHEMAS is '70000' (plan.toml, a/all/70000x1)"),
+        ("sessions = [\"300x300\"]", "at most 65535 are possible"),
         ("repeets = 3", "there is no key 'repeets'; did you mean repeats?"),
     ] {
         folder.write("plan.toml", &format!("{wrong}\n{SHORT}[[variant]]\nname = \"a\"\n"));
