@@ -86,8 +86,9 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 fn a_packed_file_that_is_cut_off_is_an_error_with_what_was_read() {
     let whole = packed(&[bytes("awr_12201.txt"), bytes("awr_12201.txt")].concat());
     for end in [30, whole.len() / 4, whole.len() / 2, whole.len() - 20] {
-        let results: Vec<_> = slob_awr::Reports::of(&whole[..end]).unwrap().collect();
-        assert!(results.last().unwrap().is_err(), "{end} of {}", whole.len());
+        // Where it ends within its first bytes there is nothing to begin with.
+        let last = slob_awr::Reports::of(&whole[..end]).and_then(|reports| reports.last().unwrap());
+        assert!(last.is_err(), "{end} of {}", whole.len());
     }
     assert_eq!(read(&whole).unwrap().len(), 2);
 }
