@@ -228,7 +228,7 @@ impl Timeline<'_> {
         if self.prepared.warmup.is_zero() {
             self.own_report.open(&self.context.engine);
         }
-        let first = sampler.take();
+        let first = sampler.take_edge(|_| ());
         let start = Instant::now();
         if let Length::Time(length) = self.prepared.length {
             let snapshots = if self.own_report.is_wanted() { SERVERS_SNAPSHOTS } else { Duration::ZERO };
@@ -286,13 +286,13 @@ impl Timeline<'_> {
             if opening {
                 self.own_report.open(&self.context.engine);
             }
-            let sample = sampler.take_with(|taken| {
-                if opening {
-                    tally.edges().begin(taken);
-                } else if over {
-                    tally.edges().end(taken);
-                }
-            });
+            let sample = if opening {
+                sampler.take_edge(|taken| tally.edges().begin(taken))
+            } else if over {
+                sampler.take_edge(|taken| tally.edges().end(taken))
+            } else {
+                sampler.take()
+            };
             parts.series.add_sampled(start, &last, &sample);
             if opening {
                 self.window_began(parts, &sample);

@@ -47,7 +47,7 @@ pub(crate) struct Sample {
     pub(crate) host_cpu: Option<CpuTimes>,
     /// Of each process of the server.
     pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
-    /// Of all processes of the server.
+    /// Of all processes of the server; at the edges of the window only.
     pub(crate) db_io: Option<FamilyIo>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
@@ -68,12 +68,20 @@ impl Sampler {
 
     /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
     pub(crate) fn take(&self) -> Sample {
-        self.take_with(|_| ())
+        self.sample(|_| ())
     }
 
-    /// The same; `on_taken` hears of the moment as soon as the database's counters are read, before the slower
-    /// rest: operations are told apart by that moment.
-    pub(crate) fn take_with(&self, on_taken: impl FnOnce(Instant)) -> Sample {
+    /// The same at an edge of the window, with the I/O of the server's processes, which is of use nowhere else and takes two
+    /// files of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
+    /// operations are told apart by that moment.
+    pub(crate) fn take_edge(&self, on_taken: impl FnOnce(Instant)) -> Sample {
+        let mut sample = self.sample(on_taken);
+        let pids = sample.db_cpu.as_ref().map(BTreeMap::keys);
+        sample.db_io = pids.and_then(|pids| FamilyIo::read(pids.copied()));
+        sample
+    }
+
+    fn sample(&self, on_taken: impl FnOnce(Instant)) -> Sample {
         let (snapshot, snapshot_error) = match self.ask(|engine| engine.snapshot()) {
             Ok(Ok(snapshot)) => (Some(snapshot), None),
             Ok(Err(error)) => (None, Some(error.to_string())),
@@ -94,9 +102,7 @@ impl Sampler {
         };
         if self.host_counters {
             sample.host_cpu = CpuTimes::read().ok();
-            let pids = self.ask(|engine| engine.processes()).ok().flatten();
-            sample.db_io = pids.as_ref().and_then(|pids| FamilyIo::read(pids.iter().copied()));
-            sample.db_cpu = pids.map(cpu_of);
+            sample.db_cpu = self.ask(|engine| engine.processes()).ok().flatten().map(cpu_of);
             sample.client_cpu = slob_host::own_cpu().ok();
             sample.client_io = slob_host::self_io().ok();
             sample.device = self.device.as_ref().and_then(|device| device.counters().ok()?);
