@@ -49,6 +49,11 @@ fn reads_of_another_database_count_with_their_time_or_not_at_all(#[case] version
     let settings = [("shared_buffers", "1MB"), ("track_io_timing", "on"), ("autovacuum", "off")];
     let Some(loaded) = loaded(version, &settings, &[]) else { return };
     loaded.cluster.sql("CREATE TABLE other AS SELECT i, repeat('x', 1000) FROM generate_series(1, 40000) i");
+    let own_read_ms = || -> f64 {
+        let sql = "SELECT blk_read_time FROM pg_stat_database WHERE datname = current_database()";
+        loaded.admin().query_one(sql, &[]).expect("an answer").get(0)
+    };
+    let own_before_ms = own_read_ms();
     let before = loaded.engine.snapshot().expect("readable");
     loaded.cluster.sql("SELECT count(*) FROM other");
     let begun = Instant::now();
@@ -58,18 +63,22 @@ fn reads_of_another_database_count_with_their_time_or_not_at_all(#[case] version
         thread::sleep(Duration::from_millis(50));
     }
     let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let own_ms = own_read_ms() - own_before_ms;
     let reads = delta
         .get(Counter::PhysicalReadRequests)
         .or_else(|| delta.get(Counter::PhysicalReads))
         .expect("counted");
-    let time_ns = delta.get(Counter::PhysicalReadTimeNs).expect("timed");
-    let all_ms: f64 = {
-        let sql = "SELECT sum(blk_read_time) FROM pg_stat_database WHERE datname = 'postgres'";
+    let time_ms = delta.get(Counter::PhysicalReadTimeNs).expect("timed") as f64 / 1e6;
+    let other_ms: f64 = {
+        let sql = "SELECT blk_read_time FROM pg_stat_database WHERE datname = 'postgres'";
         loaded.admin().query_one(sql, &[]).expect("an answer").get(0)
     };
-    let counts = version == Version::V18;
-    assert_eq!(reads > 100, counts, "{reads} reads");
-    assert_eq!(time_ns as f64 > all_ms * 0.2e6, counts, "{time_ns} ns of {all_ms} ms");
+    let seen = format!("{reads} reads in {time_ms} ms; own {own_ms} ms, the other's {other_ms} ms");
+    match version {
+        // What our own look read may take its time on a busy machine; the other's is not in it.
+        Version::V15 => assert!(reads <= 100 && time_ms <= own_ms + 0.01, "{seen}"),
+        Version::V18 => assert!(reads > 100 && time_ms > other_ms * 0.2, "{seen}"),
+    }
 }
 
 #[rstest]
