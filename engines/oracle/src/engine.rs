@@ -15,8 +15,8 @@ use crate::catalog;
 use crate::client::Dial;
 use crate::connector::Who;
 use crate::database::Database;
+use crate::drivers;
 use crate::load::{self, Making};
-use crate::native::Native;
 use crate::options::{PARAMS, SCHEME};
 use crate::settings::Place;
 use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings};
@@ -25,15 +25,15 @@ use crate::{before_run, figures, finish, read_rows, script, server_report, sessi
 pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: "oracle://USER@//HOST:PORT/SERVICE",
-    summary: "Oracle Database 11.2 to 23ai: batches run inside the server; needs Oracle's client library",
-    library: || "ODPI-C, built in; the client library is looked for at run time".to_owned(),
+    summary: "Oracle Database 11.2 to 23ai: batches run inside the server; from 19c on without Oracle's client library",
+    library: drivers::in_words,
     params: PARAMS,
     open,
     scripts: Some(&script::SCRIPTS),
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(open_with(spec, Box::new(Native), None)?))
+    Ok(Box::new(open_with(spec, drivers::of_target(&spec.target)?, None)?))
 }
 
 /// Opens a target by those connections, with the passwords in that file unless a parameter names one.

@@ -132,23 +132,29 @@ fn run(
     admin(&mut script, &access);
     script.say("Where there are several instances, of GV$ instead of V$.");
     script.add(&Views::Instance.fill(include_str!("../sql/limits.sql")));
+    script.say("Where that has no rows, as in a pluggable database:");
+    script.add(&Views::Instance.fill(include_str!("../sql/parameter_limits.sql")));
+    script.say("Every connection is set to this, whatever it is for:");
+    session::settings(&version).iter().for_each(|sql| script.add(sql));
     for schema in run.schemas {
         script.add(&plans::explain(&options.prefix.user(*schema)));
         script.add(include_str!("../sql/plan.sql"));
         script.add("ROLLBACK");
     }
     script.add("ALTER SYSTEM CHECKPOINT");
+    script.say("Where that is not granted, as on RDS:");
+    script.add(include_str!("../sql/rds_checkpoint.sql"));
     script.say("At both ends of the window and at most once a second in between:");
     figures::queries(Views::Instance, &version).iter().for_each(|sql| script.add(sql));
     let user = options.prefix.user(session.home);
     script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
-    session::settings(&user).iter().for_each(|sql| script.add(sql));
+    script.add(&session::current_schema(&user));
     script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
     if extras.pauses {
         script
             .say("Before release 18: DBMS_LOCK.SLEEP, for which the account needs EXECUTE ON SYS.DBMS_LOCK.");
     }
-    script.add(&block(session, &options.prefix, extras.pauses.then(|| version.sleep())));
+    script.add(&block(session, &options.prefix, options.commit, extras.pauses.then(|| version.sleep())));
     if let Some(kind) = extras.server_report {
         reported(&mut script, kind, &version);
     }
@@ -202,6 +208,7 @@ pub(crate) mod tests {
     /// What only looks, besides what a load and a run do.
     const LOOKS: &[&str] = &[
         include_str!("../sql/autotasks.sql"),
+        include_str!("../sql/cancel.sql"),
         include_str!("../sql/cache.sql"),
         include_str!("../sql/container.sql"),
         include_str!("../sql/data_files.sql"),
@@ -254,6 +261,7 @@ pub(crate) mod tests {
             ("{number}", "1"),
             ("{count}", "COUNT(*)"),
             ("{scan_table}", "SLOB1.cf2"),
+            ("{session}", "12, 345"),
         ] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);
         }

@@ -35,6 +35,7 @@ const NAMES: &[&str] = &[
     "archive_lag_target",
     "recyclebin",
     "result_cache_mode",
+    "optimizer_ignore_hints",
     "db_flash_cache_size",
     "resource_manager_plan",
     "statistics_level",
@@ -85,7 +86,10 @@ fn ask(client: &mut dyn Client, views: Views) -> Found {
 /// If it can't be asked for our schemas.
 pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
     let mut found = ask(client, database.views);
-    add(&mut found, "client library", database.connector.client_version());
+    add(&mut found, "driver", Some(database.connector.driver().name));
+    add(&mut found, "container of the counters", database.scope.con_id());
+    add(&mut found, "scope of the counters", Some(database.scope.words()));
+    add(&mut found, "commit of UPDATEs", Some(database.options.commit.words()));
     let schemas = catalog::schemas(client, &database.connector)?;
     let place = match schemas.first() {
         Some(state) => Place::Table(database.connector.prefix.user(state.schema)),
