@@ -67,8 +67,9 @@ fn check_query(target: &Target) -> Result<bool, EngineError> {
             ("driver", value) if drivers::NAMES.contains(&value) => {}
             _ => {
                 let message = format!("can't use {name}={value}");
-                return Err(EngineError::new(ErrorKind::Usage, "reading the target", message)
-                    .with_advice("the options are role=sysdba or role=normal, and driver=oci or driver=thin"));
+                return Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+                    "the options are role=sysdba or role=normal, and driver=oci or driver=thin",
+                ));
             }
         }
     }

@@ -87,8 +87,7 @@ pub(crate) mod tests {
     #[test]
     fn a_block_holds_what_the_session_needs_and_no_more() {
         let prefix = Prefix::new("slob").unwrap();
-        let full =
-            block(&plan(Some(RedoStress::Lite)), &prefix, Commit::Wait, Some("DBMS_SESSION.SLEEP"));
+        let full = block(&plan(Some(RedoStress::Lite)), &prefix, Commit::Wait, Some("DBMS_SESSION.SLEEP"));
         assert_eq!(full.matches("COMMIT WRITE IMMEDIATE WAIT").count(), 2, "{full}");
         assert!(full.contains("SLOB1.cf1") && full.contains("DBMS_SESSION.SLEEP(CEIL("), "{full}");
         assert!(full.contains("t.c2 = stamp || '") && !full.contains("t.c3 ="), "{full}");

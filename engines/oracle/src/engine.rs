@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
-    ServerReport, Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
+    Server, ServerReport, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -19,7 +19,7 @@ use crate::drivers;
 use crate::load::{self, Making};
 use crate::options::{PARAMS, SCHEME};
 use crate::settings::Place;
-use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings};
+use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings, testimony};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -30,6 +30,7 @@ pub const KIND: EngineKind = EngineKind {
     params: PARAMS,
     open,
     scripts: Some(&script::SCRIPTS),
+    replay: Some(testimony::replay),
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
@@ -100,6 +101,10 @@ impl Engine for OracleEngine {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         figures::snapshot(&self.0)
+    }
+
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        testimony::of(&self.0)
     }
 
     fn read_rows(

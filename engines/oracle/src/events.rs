@@ -42,7 +42,8 @@ pub(crate) fn histogram_query(views: Views, version: &Version) -> String {
     };
     views
         .fill_for(text, version.has_containers())
-        .replace("{names}", &crate::names::literals(&names)).replace("{varieties}", &varieties)
+        .replace("{names}", &crate::names::literals(&names))
+        .replace("{varieties}", &varieties)
 }
 
 /// From rows of event, upper bound in microseconds and count.

@@ -82,8 +82,7 @@ fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstanc
 
 fn read(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
     let [statistics, waits, model, histograms, io] = queries(database.views, &database.version);
-    let mut ask =
-        |sql: &str| client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault));
+    let mut ask = |sql: &str| client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault));
     let rows = Rows {
         statistics: ask(&statistics)?,
         waits: ask(&waits)?,

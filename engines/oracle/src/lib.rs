@@ -44,6 +44,7 @@ mod session;
 mod settings;
 mod statement;
 mod tables;
+mod testimony;
 #[cfg(feature = "thin")]
 mod thin;
 mod version;

@@ -76,9 +76,11 @@ fn refuse_systems_own(tablespace: &str, step: &str) -> Result<(), EngineError> {
     if !["SYSTEM", "SYSAUX"].contains(&tablespace) {
         return Ok(());
     }
-    let message = format!("no tablespace is named, and the default one is {tablespace}, which is the server's own");
-    Err(EngineError::new(ErrorKind::Usage, step, message)
-        .with_advice("name one for the data: `slob setup TABLESPACE SCHEMAS`; `slob oracle init` prints how it is made"))
+    let message =
+        format!("no tablespace is named, and the default one is {tablespace}, which is the server's own");
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "name one for the data: `slob setup TABLESPACE SCHEMAS`; `slob oracle init` prints how it is made",
+    ))
 }
 
 /// Blocks that hold no row, or that the database does not have.

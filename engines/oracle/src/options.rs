@@ -6,6 +6,7 @@ use slob_engine::{EngineError, OpenSpec};
 use slob_spec::{EngineOptions, Group, Kind, Param, Secret};
 
 use crate::names::Prefix;
+use crate::version::Version;
 
 /// The scheme of our targets.
 pub(crate) const SCHEME: &str = "oracle";
@@ -94,6 +95,19 @@ pub(crate) const PARAMS: &[Param] = &[
          writes, checkpoints, the log writer's work",
     )
     .flag("oracle-root-service"),
+    Param::new(
+        "ORACLE_RELEASE",
+        Kind::Choice(&[
+            ("11.2", "Oracle Database 11.2"),
+            ("12.2", "12.2: containers, and hints that nothing switches off"),
+            ("19", "19c"),
+            ("23", "23ai"),
+        ]),
+        Group::Engine(SCHEME),
+        "the release that --print-sql and `slob oracle init` write for, which connect to no server that would say it",
+    )
+    .shipped("19")
+    .flag("oracle-release"),
 ];
 
 /// The parameters as this engine needs them.
@@ -109,6 +123,8 @@ pub(crate) struct Options {
     /// So many services, with numbers; 0 for one without.
     pub(crate) service_max: u64,
     pub(crate) commit: Commit,
+    /// The release that scripts are written for.
+    pub(crate) release: Version,
     /// Where the counters of the whole instance are read.
     pub(crate) root_service: Option<String>,
     pub(crate) dba_user: Option<String>,
@@ -143,6 +159,7 @@ impl Options {
             service_base: text("SQLNET_SERVICE_BASE"),
             service_max: options.count("SQLNET_SERVICE_MAX").unwrap_or(0),
             commit: if options.choice("ORACLE_COMMIT") == Some(KIT) { Commit::Kit } else { Commit::Wait },
+            release: Version::parse(options.choice("ORACLE_RELEASE").unwrap_or("19")),
             root_service: text("ORACLE_ROOT_SERVICE"),
             dba_user: text("DBA_PRIV_USER"),
             dba_password: options.secret("SYSDBA_PASSWD").cloned(),

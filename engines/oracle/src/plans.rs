@@ -11,7 +11,7 @@ use crate::error::failed;
 use crate::statement::statement;
 
 /// Tells our lines of the table of plans, which is the session's own.
-const ID: &str = "slob";
+pub(crate) const ID: &str = "slob";
 
 /// The statement that has the plan of a SELECT explained. It has numbers where a batch has variables, since not every client may
 /// leave a variable of an EXPLAIN PLAN unbound; the hints decide on the plan of both.

@@ -7,7 +7,7 @@
 use slob_engine::{Counter, Counters, EngineError, ErrorKind, Latency, LatencyKind, WaitEvent};
 
 use crate::catalog::{number, text};
-use crate::client::Client;
+use crate::client::{Client, Row};
 use crate::error::failed;
 use crate::version::Version;
 
@@ -33,8 +33,13 @@ impl Container {
     pub(crate) fn ask(client: &mut dyn Client) -> Result<Self, EngineError> {
         let sql = include_str!("../sql/container.sql");
         let rows = client.query(sql, &[]).map_err(|fault| failed("asking for the container", &fault))?;
-        let row = rows.into_iter().next().unwrap_or_default();
-        Ok(Self { name: text(&row, 0).unwrap_or_default().to_owned(), id: number(&row, 1) })
+        Ok(Self::of(rows.first()))
+    }
+
+    /// That of a row of its query.
+    pub(crate) fn of(row: Option<&Row>) -> Self {
+        let name = row.and_then(|row| text(row, 0)).unwrap_or_default().to_owned();
+        Self { name, id: row.and_then(|row| number(row, 1)) }
     }
 
     fn is_root(&self) -> bool {
@@ -134,7 +139,12 @@ impl Scope {
     /// A latency, as far as it is of this. The reference says of no release whether histograms count a pluggable database or the
     /// instance; their rows do, by the container that they are of. One of the instance stands without the exact totals, which
     /// are of the pluggable database.
-    pub(crate) fn latency(&self, kind: LatencyKind, latency: Latency, con_id: Option<u64>) -> Option<Latency> {
+    pub(crate) fn latency(
+        &self,
+        kind: LatencyKind,
+        latency: Latency,
+        con_id: Option<u64>,
+    ) -> Option<Latency> {
         match self {
             Self::Whole(_) | Self::ByRoot => Some(latency),
             Self::Pluggable(own) if con_id == Some(*own) => {

@@ -274,7 +274,8 @@ impl Client for ScriptedClient {
             Some((done, code)) => (done, Some(Fault::new(code, "scripted"))),
             None => (ops.len(), None),
         };
-        let moment = |(op, number): (&ReadOp, u64)| [number * 10, number * 10 + 8, (op.end - op.first) as u64];
+        let moment =
+            |(op, number): (&ReadOp, u64)| [number * 10, number * 10 + 8, (op.end - op.first) as u64];
         let moments: Vec<[u64; 3]> = ops.iter().take(count).zip(0..).map(moment).collect();
         Ok(Answer { text: write_answer(&moments), took_us: 10, fault })
     }
@@ -323,6 +324,7 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
 mod counting;
 mod loading;
 mod parsed;
+mod parsed_as_plsql;
 mod reporting;
 pub(crate) mod server;
 mod working;

@@ -39,7 +39,8 @@ fn expected(kind: Kind) -> [String; 2] {
     }
 }
 
-fn explain(client: &mut Client, kind: Kind, schema: SchemaNo) -> Result<String, postgres::Error> {
+/// The plan of an operation on a schema that is loaded.
+pub(crate) fn explain(client: &mut Client, kind: Kind, schema: SchemaNo) -> Result<String, postgres::Error> {
     let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
     let (types, values) = match kind {
         Kind::Select => ("(bigint, bigint)", "(1, 2)"),

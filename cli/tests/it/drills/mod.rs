@@ -11,7 +11,7 @@ mod guards;
 mod limits;
 mod network;
 mod random;
-mod secrets;
+pub(crate) mod secrets;
 mod space;
 mod truth;
 mod wire;

@@ -59,7 +59,8 @@ fn a_cluster_is_asked_as_a_whole_and_a_container_root_refused() {
 /// The views of an instance, of which 3 is the pluggable database's number.
 fn pluggable(script: &Script, histograms: &str) {
     script.rows("SELECT SYS_CONTEXT('USERENV', 'CON_NAME')", &[&["PDB1", "3"]]);
-    let statistics = ["physical reads", "physical writes", "physical write bytes", "redo size", "redo writes"];
+    let statistics =
+        ["physical reads", "physical writes", "physical write bytes", "redo size", "redo writes"];
     let rows: Vec<[&str; 4]> = statistics.map(|name| ["1", name, "7", "3"]).to_vec();
     let rows: Vec<&[&str]> = rows.iter().map(<[&str; 4]>::as_slice).collect();
     script.rows("SELECT 1 AS instance_number, name, SUM(value)", &rows);
@@ -105,6 +106,23 @@ fn what_a_pluggable_database_does_not_count_is_absent_and_not_small() {
     let figures = engine.snapshot().unwrap().total();
     assert_eq!(figures.latencies.get(LatencyKind::PhysicalRead).unwrap().exact, None);
     assert!(figures.latencies.get(LatencyKind::PhysicalWrite).is_some());
+}
+
+/// What a server said makes the figures that its snapshot had.
+#[test]
+fn what_was_said_is_replayed() {
+    for histograms in ["3", "0"] {
+        let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+        pluggable(&script, histograms);
+        let engine = opened(&script, &folder);
+        let said = engine.testimony().unwrap();
+        assert_eq!(crate::testimony::replay(&said).unwrap(), engine.snapshot().unwrap().total());
+        let plan = said.iter().find(|said| said.name == "plan of a SELECT").unwrap();
+        assert!(plan.rows.len() > 2 && plan.question.starts_with("EXPLAIN PLAN"), "{plan:?}");
+        let text = format!("{said:?}");
+        assert!(!text.contains("SL01ob__") && !text.contains("\"manager\""), "no password: {text}");
+        assert!(crate::testimony::replay(&said[..3]).is_err());
+    }
 }
 
 #[test]

@@ -193,7 +193,8 @@ fn a_batch_is_ended_by_a_statement_where_its_own_connection_cannot() {
 /// ORA-01013, ORA-00028 and ORA-03113 pass by WHEN OTHERS: the call has no answer, whatever it had done.
 #[test]
 fn what_no_handler_is_given_leaves_no_answer() {
-    for (code, kind) in [(28, ErrorKind::Connection), (3113, ErrorKind::Connection), (1013, ErrorKind::Fatal)] {
+    for (code, kind) in [(28, ErrorKind::Connection), (3113, ErrorKind::Connection), (1013, ErrorKind::Fatal)]
+    {
         let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
         let engine = opened(&script, &folder);
         let mut session = session(&engine, 2);
@@ -231,11 +232,8 @@ fn a_run_is_refused_unless_its_plans_read_block_by_block() {
     let error = engine.before_run(&run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("TABLE ACCESS FULL"), "{error}");
-    let batched: &[&[&str]] = &[
-        &["SORT", "AGGREGATE"],
-        &["TABLE ACCESS", "BY INDEX ROWID BATCHED"],
-        &["INDEX", "RANGE SCAN"],
-    ];
+    let batched: &[&[&str]] =
+        &[&["SORT", "AGGREGATE"], &["TABLE ACCESS", "BY INDEX ROWID BATCHED"], &["INDEX", "RANGE SCAN"]];
     script.rows("SELECT operation", batched);
     let error = engine.before_run(&run).unwrap_err();
     assert!(error.to_string().contains("BATCHED"), "its blocks are read together: {error}");

@@ -96,7 +96,9 @@ mod tests {
         let sound = write_answer(&[[0, 1, 1]]);
         assert!(decoded_text(&sound, 1).is_some());
         assert_eq!(decoded_text(&sound, 0), None, "more than were asked for");
-        for damaged in [&sound[1..], &format!("{sound}0"), &sound.replacen('0', "#", 1), &sound.replacen("00", "+0", 1)] {
+        for damaged in
+            [&sound[1..], &format!("{sound}0"), &sound.replacen('0', "#", 1), &sound.replacen("00", "+0", 1)]
+        {
             assert_eq!(decoded_text(damaged, 1), None, "{damaged}");
         }
     }

@@ -66,14 +66,16 @@ mod tests {
     use slob_spec::RedoStress;
 
     fn any_op() -> impl Strategy<Value = Op> {
-        let action = (0..3_u8, 0..KEYS_END, 1..1025_u16, any::<(u64, u32, u64)>()).prop_map(|(kind, first, blocks, stamp)| {
-            let range = KeyRange { first, blocks };
-            match kind {
-                0 => Action::Select(range),
-                1 => Action::Update(range, Stamp::new(stamp.0, stamp.1, stamp.2)),
-                _ => Action::Scan,
-            }
-        });
+        let action = (0..3_u8, 0..KEYS_END, 1..1025_u16, any::<(u64, u32, u64)>()).prop_map(
+            |(kind, first, blocks, stamp)| {
+                let range = KeyRange { first, blocks };
+                match kind {
+                    0 => Action::Select(range),
+                    1 => Action::Update(range, Stamp::new(stamp.0, stamp.1, stamp.2)),
+                    _ => Action::Scan,
+                }
+            },
+        );
         (action, 1..3_u16, any::<u32>()).prop_map(|(action, schema, pause_us)| Op {
             action,
             schema: SchemaNo::new(schema).unwrap(),

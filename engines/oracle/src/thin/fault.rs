@@ -34,12 +34,15 @@ pub(super) fn fault_of(error: &Error) -> Fault {
             Fault::new(NO_SUCH_NAME, message)
         }
         ErrorKind::StreamOperation => of_stream(&message),
-        ErrorKind::CallTimeoutExceeded => Fault::new(CALL_TIMED_OUT, "no answer within the time that a call may take"),
-        ErrorKind::DeadConnection => Fault::new(CLOSED, message),
-        ErrorKind::UnableToRecover | ErrorKind::NotConnected | ErrorKind::LockPoisoned => Fault::new(GONE, message),
-        ErrorKind::ServerVersionNotSupported => {
-            Fault::new(None, message).with_remedy("the thin driver reaches servers from 19c on: install Oracle's client library")
+        ErrorKind::CallTimeoutExceeded => {
+            Fault::new(CALL_TIMED_OUT, "no answer within the time that a call may take")
         }
+        ErrorKind::DeadConnection => Fault::new(CLOSED, message),
+        ErrorKind::UnableToRecover | ErrorKind::NotConnected | ErrorKind::LockPoisoned => {
+            Fault::new(GONE, message)
+        }
+        ErrorKind::ServerVersionNotSupported => Fault::new(None, message)
+            .with_remedy("the thin driver reaches servers from 19c on: install Oracle's client library"),
         _ => Fault::new(None, format!("the thin driver says: {message}")),
     }
 }
@@ -75,6 +78,7 @@ pub(super) fn of_panic(panicked: &Panicked) -> Fault {
              library",
         );
     }
-    told("it did not expect what the server said")
-        .with_remedy("install Oracle's client library, and report this line to us, with the release of the server")
+    told("it did not expect what the server said").with_remedy(
+        "install Oracle's client library, and report this line to us, with the release of the server",
+    )
 }

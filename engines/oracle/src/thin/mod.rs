@@ -6,7 +6,8 @@
 //!   time.
 //! - It knows no account of the operating system, and no local instance.
 //! - It waits for ever for a listener that is silent, and panics at some answers: connections are made in a thread of their own,
-//!   and panics become errors.
+//!   and panics become errors. One in the midst of a statement can't: the driver's clean-up then panics again, which ends the
+//!   program.
 
 mod fault;
 mod guard;
@@ -50,8 +51,11 @@ impl Thin {
 impl Dial for Thin {
     fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault> {
         let Login::Password { user, password, sysdba } = login else {
-            return Err(Fault::new(None, "the thin driver can't connect as the account of the operating system")
-                .with_remedy("install Oracle's client library and leave ?driver=thin out, or name a user"));
+            return Err(Fault::new(
+                None,
+                "the thin driver can't connect as the account of the operating system",
+            )
+            .with_remedy("install Oracle's client library and leave ?driver=thin out, or name a user"));
         };
         if service.is_empty() {
             return Err(Fault::new(None, "the thin driver can't connect to the local instance without a listener")
@@ -83,7 +87,8 @@ impl Dial for Thin {
     fn driver(&self) -> Driver {
         let name = format!("thin, oracledb {VERSION}");
         let why = if self.chosen { "" } else { ", since no client library of Oracle's was found" };
-        let note = format!("Connections are made by Oracle's thin driver (oracledb {VERSION}, a preview){why}.");
+        let note =
+            format!("Connections are made by Oracle's thin driver (oracledb {VERSION}, a preview){why}.");
         Driver { name, note: Some(note) }
     }
 }
@@ -99,10 +104,7 @@ struct ThinClient {
 }
 
 impl ThinClient {
-    fn with<T>(
-        &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, oracledb::Error>,
-    ) -> Result<T, Fault> {
+    fn with<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, oracledb::Error>) -> Result<T, Fault> {
         let Some(connection) = &self.connection else {
             return Err(Fault::new(GONE, "the thin driver failed earlier, and the connection with it"));
         };
@@ -156,7 +158,8 @@ impl Client for ThinClient {
         if taken.is_empty() {
             return Ok(());
         }
-        let bound: Vec<Vec<&dyn ToDbValue>> = taken.iter().map(|(custid, texts)| bound(custid, texts)).collect();
+        let bound: Vec<Vec<&dyn ToDbValue>> =
+            taken.iter().map(|(custid, texts)| bound(custid, texts)).collect();
         let bound: Vec<&[&dyn ToDbValue]> = bound.iter().map(Vec::as_slice).collect();
         self.with(|connection| connection.execute_batch(sql, bound.as_slice()).map(drop))
     }
@@ -206,9 +209,7 @@ impl Client for ThinClient {
 
 /// Ends the call that a session is in; known from 18c on.
 pub(crate) fn cancel_sql(id: usize, serial: usize, instance: &str) -> String {
-    include_str!("../../sql/cancel.sql")
-        .trim_end()
-        .replace("{session}", &format!("{id}, {serial}{instance}"))
+    include_str!("../../sql/cancel.sql").trim_end().replace("{session}", &format!("{id}, {serial}{instance}"))
 }
 
 fn values(binds: &[Bind]) -> Vec<&dyn ToDbValue> {

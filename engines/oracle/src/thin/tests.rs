@@ -92,7 +92,8 @@ fn a_listener_refuses() {
 #[test]
 fn a_listener_redirects_to_where_nobody_is() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let text = format!("(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={nobody}))\0(DESCRIPTION=(CONNECT_DATA=))");
+    let text =
+        format!("(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={nobody}))\0(DESCRIPTION=(CONNECT_DATA=))");
     let length = u16::try_from(text.len()).unwrap().to_be_bytes();
     let data = packet(DATA, &[&[0, 0], text.as_bytes()].concat());
     let (kind, words) = told(says_and_hangs([packet(REDIRECT, &length), data].concat()), AMPLE);
