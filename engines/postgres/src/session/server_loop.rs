@@ -10,6 +10,7 @@ use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{Work, time_left};
 
 use super::arrays::Arrays;
+use super::publisher;
 use super::times::{Moment, decode};
 use crate::catalog::get;
 use crate::database::Database;
@@ -88,5 +89,8 @@ impl Work for ServerLoop {
         outcome.clear();
         let message = format!("{} times and {} counts came back", times.len(), seen.len());
         Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
+    }
+    fn publish(&mut self) -> Result<(), EngineError> {
+        publisher::publish(&mut self.client, self.database.version)
     }
 }
