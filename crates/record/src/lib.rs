@@ -30,7 +30,8 @@ pub use interval::Interval;
 pub use marks::{MarkText, leave_mark};
 pub use model::{
     ConfigEntry, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, KindRecord, LoadRecord,
-    Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
+    LongestWait, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification,
+    Window,
 };
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};

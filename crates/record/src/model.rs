@@ -257,10 +257,22 @@ pub struct SessionRecord {
     pub busy_us: u64,
     /// The longest of these, in microseconds.
     pub max_us: Option<f64>,
+    /// The longest that it had something to do, and no operation ended. Absent in records of releases that did not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<LongestWait>,
     /// Whether it was at work from before the window to after it (with WORK_LOOP: did all its operations).
     pub whole_window: bool,
     /// The error that ended it.
     pub error: Option<String>,
+}
+
+/// A time within the window in which no operation of a session ended, pauses and what was not due left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LongestWait {
+    /// When it began, in seconds from the sessions' start.
+    pub at_s: f64,
+    /// How long it was, in seconds.
+    pub seconds: f64,
 }
 
 impl SessionRecord {

@@ -195,6 +195,7 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
+                longest_wait: end.totals.longest_wait(),
                 whole_window: whole,
                 error: end.error.as_ref().map(ToString::to_string),
             }

@@ -30,6 +30,7 @@ mod script;
 mod scripts;
 mod server_report;
 mod session;
+mod session_totals;
 mod sessions;
 mod tally;
 mod until_steady;

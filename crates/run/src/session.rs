@@ -14,7 +14,8 @@ use slob_spec::SessionLoss;
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::rendezvous::{Place, Rendezvous};
-use crate::tally::{Doer, SessionTotals, Tally};
+use crate::session_totals::SessionTotals;
+use crate::tally::{Doer, Tally};
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);

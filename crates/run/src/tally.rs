@@ -9,12 +9,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
-use slob_measure::{OpCounts, OpKind};
+use slob_measure::OpKind;
 use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KeptOperation, KindRecord};
 use slob_stats::Merge;
 
 use crate::run_clock::RunClock;
+use crate::session_totals::SessionTotals;
 
 const SHARDS: usize = 16;
 /// How long all shards together may be waited for where nobody must wait.
@@ -98,21 +99,6 @@ pub(crate) struct Doer {
     pub(crate) endpoint: usize,
 }
 
-/// What a session did within the window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SessionTotals {
-    /// Operations that ended before the window.
-    pub(crate) before_window: u64,
-    /// Operations that ended within it, and their figures.
-    pub(crate) operations: OpCounts,
-    pub(crate) rows: u64,
-    pub(crate) busy_ns: u64,
-    pub(crate) max_ns: Option<u64>,
-    /// Until when it was busy: when its last operation ended, within the window or not, or an attempt failed; in nanoseconds
-    /// after the start of the run.
-    last_end_ns: u64,
-}
-
 impl Tally {
     /// A tally whose seconds are those of `clock`.
     pub(crate) fn new(clock: RunClock) -> Self {
@@ -162,11 +148,15 @@ impl Tally {
             let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
             let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
             let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
-            totals.last_end_ns = end_ns;
+            totals.ended(end_ns);
             shard.until_end += u64::from(!self.edges.is_over(end));
             let second = self.clock.at(end).as_secs().min(last_second);
             shard.add_to_series(second, kind, done, response_ns);
             let in_window = self.edges.holds(end);
+            if let Some(until_ns) = self.ns_in_window(end) {
+                totals.waited(until_ns, due_ns.copied());
+            }
+            totals.ready_after(end_ns, op.pause_us);
             if keeps {
                 shard.keep(session.number, kind, handed_over_ns, done, in_window);
             }
@@ -181,6 +171,12 @@ impl Tally {
                 totals.before_window += 1;
             }
         }
+    }
+
+    /// Up to where a wait that ended at that moment lies before the end of the window, if it does not lie before its begin.
+    fn ns_in_window(&self, moment: Instant) -> Option<u64> {
+        self.edges.begin.get().filter(|begin| moment >= **begin)?;
+        Some(self.clock.ns(self.edges.end.get().map_or(moment, |end| moment.min(*end))))
     }
 
     /// Operations that ended before the end of the window, those of the warm-up included.
@@ -299,27 +295,6 @@ impl Shard {
         interval.rows += done.rows;
         interval.latency.record(done.duration_ns);
         response_ns.into_iter().for_each(|ns| interval.response.record(ns));
-    }
-}
-
-impl SessionTotals {
-    /// Something else than its operations kept the session busy until then: an operation that failed and is repeated, or
-    /// the way back to its database.
-    pub(crate) fn was_busy_until(&mut self, ns: u64) {
-        self.last_end_ns = self.last_end_ns.max(ns);
-    }
-
-    /// From the intended start of an operation to its end. A session that was idle when the operation was due began
-    /// it late only because no timer is exact, which is not the database's doing: then it is the duration.
-    fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
-        if self.last_end_ns <= due_ns { done.duration_ns } else { end_ns.saturating_sub(due_ns) }
-    }
-
-    fn add(&mut self, kind: OpKind, done: &OpOutcome) {
-        self.operations.count(kind);
-        self.rows += done.rows;
-        self.busy_ns += done.duration_ns;
-        self.max_ns = self.max_ns.max(Some(done.duration_ns));
     }
 }
 

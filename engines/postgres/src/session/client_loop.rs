@@ -8,10 +8,10 @@ use slob_engine::EngineError;
 use slob_method::{KeyRange, SchemaNo};
 use slob_server::Kind;
 
-use super::publisher;
 use crate::database::Database;
 use crate::error::failed;
 use crate::locks;
+use crate::publisher;
 use crate::statement::statement;
 
 /// A connection that prepares and executes them.

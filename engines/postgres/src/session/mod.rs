@@ -3,7 +3,6 @@
 mod arrays;
 mod client_loop;
 mod interrupt;
-mod publisher;
 mod server_loop;
 mod times;
 

@@ -10,12 +10,11 @@ use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{Work, time_left};
 
 use super::arrays::Arrays;
-use super::publisher;
 use super::times::{Moment, decode};
 use crate::catalog::get;
 use crate::database::Database;
 use crate::error::failed;
-use crate::{locks, procedure};
+use crate::{locks, procedure, publisher};
 
 /// Has the server execute batches.
 pub(super) struct ServerLoop {

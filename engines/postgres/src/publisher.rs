@@ -1,4 +1,4 @@
-//! When the server's counters hold what a session did.
+//! When the server's counters hold what a connection did.
 
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const OLD_INTERVAL: Duration = Duration::from_millis(510);
 ///
 /// # Errors
 /// If the server can't be asked.
-pub(super) fn hint(client: &mut Client, version: ServerVersion) -> Result<(), EngineError> {
+pub(crate) fn hint(client: &mut Client, version: ServerVersion) -> Result<(), EngineError> {
     if !version.can_flush() {
         return Ok(());
     }
@@ -29,7 +29,7 @@ pub(super) fn hint(client: &mut Client, version: ServerVersion) -> Result<(), En
 ///
 /// # Errors
 /// If the server can't be asked.
-pub(super) fn publish(client: &mut Client, version: ServerVersion) -> Result<(), EngineError> {
+pub(crate) fn publish(client: &mut Client, version: ServerVersion) -> Result<(), EngineError> {
     if version.can_flush() {
         return hint(client, version);
     }
