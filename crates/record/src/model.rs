@@ -316,6 +316,10 @@ pub struct HostRecord {
     pub info: HostInfo,
     /// CPU time by mode.
     pub cpu: Option<CpuTimes>,
+    /// CPU time, in seconds, of others' processes by their own clocks. Absent where not all processes of the host could be
+    /// seen, or those of the database; and in records of releases that did not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_s: Option<f64>,
     /// The device behind the data.
     pub device: Option<DeviceRecord>,
     /// Why there is no device, if there is none.

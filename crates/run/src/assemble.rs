@@ -246,6 +246,7 @@ fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
     HostRecord {
         info: HostInfo::read(),
         cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),
+        others_cpu_s: edges.and_then(|(begin, end)| end.others_cpu_s_since(begin)),
         device_note: match (&device, &prepared.server.data_path) {
             (Some(device), _) => device.note.clone(),
             (None, Some(_)) => Some("The device behind the data could not be found.".into()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, FamilyIo, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, EverybodysCpu, FamilyIo, ProcessIo};
 use slob_record::Interval;
 use slob_stats::Merge;
 
@@ -49,6 +49,8 @@ pub(crate) struct Sample {
     pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
     /// Of all processes of the server; at the edges of the window only.
     pub(crate) db_io: Option<FamilyIo>,
+    /// Of all processes of the host; at the edges of the window only.
+    pub(crate) everybodys_cpu: Option<EverybodysCpu>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
     pub(crate) device: Option<DeviceCounters>,
@@ -71,13 +73,14 @@ impl Sampler {
         self.sample(|_| ())
     }
 
-    /// The same at an edge of the window, with the I/O of the server's processes, which is of use nowhere else and takes two
-    /// files of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
+    /// The same at an edge of the window, with the I/O of the server's processes and the CPU of all, which are of use nowhere
+    /// else and take a file or two of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
     /// operations are told apart by that moment.
     pub(crate) fn take_edge(&self, on_taken: impl FnOnce(Instant)) -> Sample {
         let mut sample = self.sample(on_taken);
         let pids = sample.db_cpu.as_ref().map(BTreeMap::keys);
         sample.db_io = pids.and_then(|pids| FamilyIo::read(pids.copied()));
+        sample.everybodys_cpu = if self.host_counters { EverybodysCpu::read() } else { None };
         sample
     }
 
@@ -96,6 +99,7 @@ impl Sampler {
             host_cpu: None,
             db_cpu: None,
             db_io: None,
+            everybodys_cpu: None,
             client_cpu: None,
             client_io: None,
             device: None,
@@ -157,6 +161,13 @@ impl Sample {
     /// CPU time of this program since an earlier sample.
     pub(crate) fn client_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
         Some(self.client_cpu?.since(&earlier.client_cpu?))
+    }
+
+    /// CPU time, in seconds, of others than the database and this program since an earlier sample.
+    pub(crate) fn others_cpu_s_since(&self, earlier: &Self) -> Option<f64> {
+        let database = self.db_cpu.as_ref()?.keys().chain(earlier.db_cpu.as_ref()?.keys());
+        let own = database.copied().chain([std::process::id()]).collect();
+        Some(self.everybodys_cpu.as_ref()?.others_since(earlier.everybodys_cpu.as_ref()?, &own))
     }
 
     /// What the device did between two samples.
