@@ -305,6 +305,9 @@ pub struct EndpointRecord {
 pub struct DbCpu {
     /// User and system time within the window.
     pub cpu: CpuSplit,
+    /// That of the processes which serve this run's sessions, where the server has one for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<CpuSplit>,
     /// Whose CPU this is, in words.
     pub source: String,
 }
@@ -347,4 +350,9 @@ pub struct Verification {
     /// Why no more rows could be read, which says nothing about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
+}
+
+impl Verification {
+    /// How many rows are read back after a run, if there are as many.
+    pub const SAMPLED_ROWS: u64 = 100;
 }

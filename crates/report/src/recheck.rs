@@ -1,6 +1,7 @@
 //! The sums of a record once more: whatever it holds twice must be the same twice.
 
 mod list;
+mod told_twice;
 
 use slob_measure::{Counter, LatencyKind};
 use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
@@ -43,6 +44,7 @@ pub fn recheck(record: &Record) -> Vec<Recheck> {
     checks.extend(series_against_counters(record));
     checks.extend(series_in_itself(record));
     checks.extend(time_within_window(record));
+    checks.extend(told_twice::told_twice(record));
     checks
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
+    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.background));
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -61,7 +62,11 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
-        db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
+        db_cpu: db_cpu.map(|cpu| DbCpu {
+            cpu,
+            sessions: sessions_cpu,
+            source: cpu_source(prepared).to_owned(),
+        }),
         db_io: edges.and_then(|(begin, end)| end.db_io_since(begin)),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),

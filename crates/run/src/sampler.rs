@@ -1,7 +1,7 @@
 //! Samples of everything that only ever grows: the database's counters, CPU times, the device.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,12 @@ impl Sampler {
         sample
     }
 
+    /// The server's processes now, as far as they are known.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        let known = self.host_counters.then(|| self.ask(|engine| engine.processes()).ok().flatten());
+        known.flatten().into_iter().flatten().collect()
+    }
+
     fn sample(&self, on_taken: impl FnOnce(Instant)) -> Sample {
         let (snapshot, snapshot_error) = match self.ask(|engine| engine.snapshot()) {
             Ok(Ok(snapshot)) => (Some(snapshot), None),
@@ -141,16 +147,29 @@ fn cpu_of(pids: Vec<u32>) -> BTreeMap<u32, CpuSplit> {
     pids.into_iter().filter_map(cpu).collect()
 }
 
+fn cpu_since(later: &BTreeMap<u32, CpuSplit>, earlier: &BTreeMap<u32, CpuSplit>) -> CpuSplit {
+    let mut sum = CpuSplit::default();
+    for (pid, cpu) in later {
+        sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
+    }
+    sum
+}
+
 impl Sample {
     /// CPU time of the database since an earlier sample: what its processes used, and all that processes used which
     /// are new. What a process that ended in between used after the earlier sample is lost.
     pub(crate) fn db_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
-        let (later, earlier) = (self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?);
-        let mut sum = CpuSplit::default();
-        for (pid, cpu) in later {
-            sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
-        }
-        Some(sum)
+        Some(cpu_since(self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?))
+    }
+
+    /// CPU time, since an earlier sample, of those of the database's processes that are not `background`: there are some only
+    /// where the server has a process for each session.
+    pub(crate) fn sessions_cpu_since(&self, earlier: &Self, background: &BTreeSet<u32>) -> Option<CpuSplit> {
+        let of_sessions = |cpu: &BTreeMap<u32, CpuSplit>| -> BTreeMap<u32, CpuSplit> {
+            cpu.iter().filter(|(pid, _)| !background.contains(pid)).map(|(pid, cpu)| (*pid, *cpu)).collect()
+        };
+        let (later, earlier) = (of_sessions(self.db_cpu.as_ref()?), of_sessions(earlier.db_cpu.as_ref()?));
+        (!later.is_empty() && !background.is_empty()).then(|| cpu_since(&later, &earlier))
     }
 
     /// I/O of the database's processes since an earlier sample, as the kernel counted it.

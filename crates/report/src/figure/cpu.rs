@@ -21,6 +21,10 @@ figures! { CPU:
     /// What is left is waiting.
     DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU,
         Number(|run| ratio(100.0 * run.db_cpu_s()?, db_time_s(run.record)?));
+    /// The same of the processes that serve the sessions, where the server has one for each; else of all.
+    SESSIONS_CPU_PERCENT_OF_DB_TIME = "sessions_cpu_percent_of_db_time", "CPU of the sessions' processes (% of DB time)", "%", Neither,
+        "CPU time of the processes that serve the sessions",
+        Number(|run| ratio(100.0 * run.sessions_cpu_s()?, db_time_s(run.record)?));
     /// With an embedded database it is the same time as `db_cpu_s`.
     CLIENT_CPU_S = "client_cpu_s", "CPU of this program (s)", "s", Neither, "CPU time of this program",
         Number(|run| run.client_cpu_s());
