@@ -145,8 +145,7 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
     let check = |(name, counted, of): (&str, Option<u64>, Of)| {
         let counted = counted?;
         let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
-        // A sample that failed leaves a hole.
-        let touching = intervals_touching(record).map(of).collect::<Option<Vec<u64>>>()?;
+        let touching = sampled(record).map(of).collect::<Option<Vec<u64>>>()?;
         if touching.is_empty() {
             return None;
         }
@@ -157,6 +156,11 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
         Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
     };
     totals.into_iter().filter_map(check).collect()
+}
+
+/// The intervals that touch the window and have a sample, of which one that failed lacks its counters.
+fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
+    intervals_touching(record).filter(|interval| interval.sampled_s.is_some())
 }
 
 /// Each interval has as many durations as operations.

@@ -3,11 +3,11 @@
 use slob_host::CpuSplit;
 use slob_record::{Interval, Record, Status, Verification};
 
-use super::Recheck;
-use crate::window::{intervals_touching, window_intervals};
+use super::{Recheck, sampled};
+use crate::window::window_intervals;
 
 /// CPU times that are read at slightly different moments, or cut to ticks, may differ by so many seconds.
-const CPU_SLACK_S: f64 = 0.05;
+const CPU_SLACK_S: f64 = 0.01;
 /// And by this share.
 const CPU_TOLERANCE: f64 = 0.02;
 /// Ticks of all modes together are lost now and then.
@@ -80,10 +80,9 @@ fn series_cpu(
 ) -> Option<Recheck> {
     let told_s = told_s?;
     let within: f64 = window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)).sum();
-    // A sample that failed leaves a hole.
-    let touching: Vec<f64> = intervals_touching(record).map(of).collect::<Option<_>>()?;
+    let touching: Vec<f64> = sampled(record).map(of).collect::<Option<_>>()?;
     let touching_s: f64 = touching.iter().sum();
-    let slack = CPU_SLACK_S * touching.len().max(1) as f64 + CPU_TOLERANCE * told_s;
+    let slack = CPU_SLACK_S + CPU_TOLERANCE * told_s;
     let agrees = within <= told_s + slack && touching_s + slack >= told_s;
     let words = format!("{name} {told_s:.2}, in the series {within:.2} to {touching_s:.2}");
     (!touching.is_empty()).then_some(Recheck { agrees, words })
