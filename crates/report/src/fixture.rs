@@ -40,6 +40,7 @@ pub(crate) fn direct_read_run() -> Record {
         conflicts: BTreeMap::new(),
         losses: Vec::new(),
         marks: Vec::new(),
+        edges: None,
         until_steady: None,
         sessions: parts::sessions(&reads, 64),
         counters: Counters::from([

@@ -6,8 +6,8 @@ use std::time::Instant;
 use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record, SchemaRecord,
-    ServerRecord, SessionRecord, SettingRecord, Window,
+    DbCpu, DeviceRecord, EdgeRecord, Edges, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Window,
 };
 use slob_spec::Length;
 
@@ -16,6 +16,7 @@ use crate::endpoints::{endpoints, uncounted};
 use crate::losses::Loss;
 use crate::parts::Parts;
 use crate::prepare::Prepared;
+use crate::rendezvous::Stragglers;
 use crate::session::SessionEnd;
 use crate::tally::Tally;
 use crate::until_steady::SteadyUntil;
@@ -53,6 +54,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         conflicts,
         losses: losses(&parts),
         marks: parts.marks.0.clone(),
+        edges: window.map(|_| Edges { begin: edge(parts.begin_stragglers), end: edge(parts.end_stragglers) }),
         until_steady: parts.until_steady.as_ref().map(SteadyUntil::outcome),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
         counters: figures.counters,
@@ -76,10 +78,12 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
 
 fn window(parts: &Parts) -> Option<Window> {
     let (begin, end) = (parts.begin.as_ref()?, parts.end.as_ref()?);
-    let start = parts.tally.start();
     let seconds = (end.taken - begin.taken).as_secs_f64();
-    (seconds > 0.0)
-        .then(|| Window { begin_s: begin.taken.saturating_duration_since(start).as_secs_f64(), seconds })
+    (seconds > 0.0).then(|| Window { begin_s: parts.tally.clock().at(begin.taken).as_secs_f64(), seconds })
+}
+
+fn edge(stragglers: Stragglers) -> EdgeRecord {
+    EdgeRecord { sessions_at_work: stragglers.sessions, operations_under_way: stragglers.operations }
 }
 
 /// By the database's code, of all sessions.
@@ -191,6 +195,7 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
+                longest_wait: end.totals.longest_wait(),
                 whole_window: whole,
                 error: end.error.as_ref().map(ToString::to_string),
             }
