@@ -275,6 +275,15 @@ pub struct LongestWait {
     pub seconds: f64,
 }
 
+/// An error of a session, which says whose it is; databases' own steps begin with that already.
+#[must_use]
+pub fn error_of_session(session: u32, error: &str) -> String {
+    let name = format!("session {session}");
+    let names_it =
+        error.strip_prefix(&name).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()));
+    if names_it { error.to_owned() } else { format!("{name}: {error}") }
+}
+
 impl SessionRecord {
     /// Operations that ended within the window, of all kinds.
     #[must_use]
