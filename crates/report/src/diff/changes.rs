@@ -21,6 +21,22 @@ pub struct Change {
 /// Parameters that name a run or say where things are kept: they differ without making a difference.
 const NAMES: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];
 
+/// How SELECTs were executed that followed each other, on a server.
+const SELECTS: &str = "SELECTs that follow each other";
+const JOINED: &str = "one statement";
+
+/// A warning if the two sides did not execute the same statements for the same operations.
+pub(super) fn other_statements(changes: &[Change]) -> Option<String> {
+    let change = changes.iter().find(|change| change.name == SELECTS)?;
+    let of = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".into());
+    Some(format!(
+        "The two sides did not execute their SELECTs alike ({}; {}), so that CPU and rates of cached reads are those of \
+         different statements: repeat one of them with the other's LOOP, or LOOP=statement for both.",
+        of(&change.first),
+        of(&change.second)
+    ))
+}
+
 /// How settings of a kind are read from a record.
 type Settings = fn(&Record) -> Vec<(String, String)>;
 
@@ -67,6 +83,10 @@ fn server(record: &Record) -> Vec<(String, String)> {
         ("version".into(), server.version.clone()),
         ("block bytes".into(), server.block_bytes.to_string()),
     ]);
+    if !server.embedded {
+        let words = if server.joined_selects { JOINED } else { "a statement each" };
+        settings.push((SELECTS.into(), words.into()));
+    }
     settings.extend(server.direct_io.map(|direct| ("direct I/O".into(), yes_no(direct))));
     settings
 }
