@@ -124,6 +124,32 @@ mod tests {
     }
 
     #[test]
+    fn a_stretch_is_a_loop_over_keys_that_looks_at_the_clock_before_each() {
+        let good = "Aggregate\n  ->  Nested Loop\n        ->  Function Scan on generate_series place\n              Filter: (clock_timestamp() < $5)\n        ->  Aggregate\n              ->  Index Scan using i_cf1 on cf1\n                    Index Cond: ((custid >= $1[place.place]) AND (custid < $2[place.place]))";
+        let stretch = expected_of_stretch();
+        assert!(is_plan(good, &stretch));
+        let above =
+            |node: &str, by: &str| good.replace(&format!("->  {node}"), &format!("->  {by}\n ->  {node}"));
+        for bad in [
+            above("Aggregate", "Memoize"),
+            above("Aggregate", "Materialize"),
+            above("Nested Loop", "Gather"),
+            above("Function Scan", "Sort"),
+            above("Index Scan", "Subquery Scan on r"),
+            good.replace("Nested Loop", "Hash Join"),
+            good.replace(
+                "Index Scan using i_cf1 on cf1",
+                "Bitmap Heap Scan on cf1\n ->  Bitmap Index Scan on i_cf1",
+            ),
+            good.replace("Index Scan using", "Index Only Scan using"),
+            good.replace("Nested Loop", "Nested Loop\n        Join Filter: (clock_timestamp() < $5)"),
+            GOOD.to_owned(),
+        ] {
+            assert!(!is_plan(&bad, &stretch), "{bad}");
+        }
+    }
+
+    #[test]
     fn lines_that_are_no_nodes_do_not_count() {
         assert!(is_plan("Aggregate\n  ->  Seq Scan on cf2\n        Disabled: true", &expected(Kind::Scan)));
     }

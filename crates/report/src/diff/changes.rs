@@ -21,19 +21,16 @@ pub struct Change {
 /// Parameters that name a run or say where things are kept: they differ without making a difference.
 const NAMES: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];
 
-/// How SELECTs were executed that followed each other, on a server.
+/// How SELECTs were executed that followed each other.
 const SELECTS: &str = "SELECTs that follow each other";
-const JOINED: &str = "one statement";
 
 /// A warning if the two sides did not execute the same statements for the same operations.
 pub(super) fn other_statements(changes: &[Change]) -> Option<String> {
     let change = changes.iter().find(|change| change.name == SELECTS)?;
-    let of = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".into());
+    let (first, second) = (change.first.as_ref()?, change.second.as_ref()?);
     Some(format!(
-        "The two sides did not execute their SELECTs alike ({}; {}), so that CPU and rates of cached reads are those of \
-         different statements: repeat one of them with the other's LOOP, or LOOP=statement for both.",
-        of(&change.first),
-        of(&change.second)
+        "The two sides did not execute their SELECTs alike ({first}; {second}), so that CPU and rates of cached reads are those of \
+         different statements: repeat one of them with the other's LOOP, or LOOP=statement for both."
     ))
 }
 
@@ -83,10 +80,8 @@ fn server(record: &Record) -> Vec<(String, String)> {
         ("version".into(), server.version.clone()),
         ("block bytes".into(), server.block_bytes.to_string()),
     ]);
-    if !server.embedded {
-        let words = if server.joined_selects { JOINED } else { "a statement each" };
-        settings.push((SELECTS.into(), words.into()));
-    }
+    let joined = if server.joined_selects { "one statement" } else { "a statement each" };
+    settings.push((SELECTS.into(), joined.into()));
     settings.extend(server.direct_io.map(|direct| ("direct I/O".into(), yes_no(direct))));
     settings
 }
