@@ -135,6 +135,9 @@ pub struct ServerRecord {
     pub embedded: bool,
     /// Whether batches run inside the server.
     pub batches_in_server: bool,
+    /// Whether SELECTs that followed each other were one statement, with a duration for each of them; absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined_selects: bool,
     /// Whether reads go around the page cache, as far as the engine knows.
     pub direct_io: Option<bool>,
     /// Where the data lie, if that is on this host.

@@ -157,6 +157,8 @@ fn server(prepared: &Prepared) -> ServerRecord {
         advice: server.advice.clone(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
+        joined_selects: prepared.arrivals.is_none()
+            && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         data_path: server.data_path.as_ref().map(|path| path.display().to_string()),
     }
