@@ -131,6 +131,11 @@ impl Session for ObservedSession {
         self.notebook.note(&call, || self.session.execute(batch, deadline, outcome))
     }
 
+    fn publish(&mut self) -> Result<(), EngineError> {
+        let call = format!("session {} publishes", self.number);
+        self.notebook.note(&call, || self.session.publish())
+    }
+
     fn endpoint(&self) -> usize {
         self.session.endpoint()
     }

@@ -63,8 +63,8 @@ pub(crate) fn of(client: &mut Client, version: ServerVersion) -> Result<Vec<Said
     if let Some(state) = catalog::schemas(client)?.iter().find(|state| state.state.layout().is_some()) {
         for kind in Kind::ALL {
             all.push(Said::ask(&format!("plan of {kind:?}"), "EXPLAIN", |_| {
-                let plan =
-                    plans::explain(client, kind, state.schema).map_err(|error| failed("asking", &error))?;
+                let plan = plans::explain_kind(client, kind, state.schema)
+                    .map_err(|error| failed("asking", &error))?;
                 Ok::<_, EngineError>((
                     Vec::new(),
                     plan.lines().map(|line| vec![Some(line.to_owned())]).collect(),

@@ -34,6 +34,7 @@ fn record(id: &str) -> Record {
         conflicts: Default::default(),
         losses: Vec::new(),
         marks: Vec::new(),
+        edges: None,
         until_steady: None,
         sessions: Vec::new(),
         counters: Default::default(),
@@ -63,6 +64,7 @@ fn server() -> ServerRecord {
         advice: Vec::new(),
         embedded: true,
         batches_in_server: false,
+        joined_selects: false,
         direct_io: None,
         data_path: None,
     }
