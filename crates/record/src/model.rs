@@ -305,6 +305,9 @@ pub struct EndpointRecord {
 pub struct DbCpu {
     /// User and system time within the window.
     pub cpu: CpuSplit,
+    /// That of the processes which serve this run's sessions, where the server has one for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<CpuSplit>,
     /// Whose CPU this is, in words.
     pub source: String,
 }
@@ -316,6 +319,10 @@ pub struct HostRecord {
     pub info: HostInfo,
     /// CPU time by mode.
     pub cpu: Option<CpuTimes>,
+    /// CPU time, in seconds, of others' processes by their own clocks. Absent where not all processes of the host could be
+    /// seen, or those of the database; and in records of releases that did not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_s: Option<f64>,
     /// The device behind the data.
     pub device: Option<DeviceRecord>,
     /// Why there is no device, if there is none.
@@ -343,4 +350,9 @@ pub struct Verification {
     /// Why no more rows could be read, which says nothing about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
+}
+
+impl Verification {
+    /// How many rows are read back after a run, if there are as many.
+    pub const SAMPLED_ROWS: u64 = 100;
 }

@@ -33,6 +33,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
+    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.background));
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -61,7 +62,11 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
-        db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
+        db_cpu: db_cpu.map(|cpu| DbCpu {
+            cpu,
+            sessions: sessions_cpu,
+            source: cpu_source(prepared).to_owned(),
+        }),
         db_io: edges.and_then(|(begin, end)| end.db_io_since(begin)),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
@@ -246,6 +251,7 @@ fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
     HostRecord {
         info: HostInfo::read(),
         cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),
+        others_cpu_s: edges.and_then(|(begin, end)| end.others_cpu_s_since(begin)),
         device_note: match (&device, &prepared.server.data_path) {
             (Some(device), _) => device.note.clone(),
             (None, Some(_)) => Some("The device behind the data could not be found.".into()),

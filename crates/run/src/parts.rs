@@ -1,5 +1,6 @@
 //! What a run has measured until its record is put together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub(crate) struct Parts {
     /// Sessions that did not end in time.
     pub(crate) unfinished: u32,
     pub(crate) device: Option<Device>,
+    /// Processes of the server that were there before the sessions.
+    pub(crate) background: BTreeSet<u32>,
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
@@ -61,6 +64,7 @@ impl Parts {
             sessions: Vec::new(),
             unfinished: 0,
             device: None,
+            background: BTreeSet::new(),
             probe: None,
             notes: Vec::new(),
             verification: None,

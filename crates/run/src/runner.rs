@@ -77,6 +77,7 @@ pub fn run(
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler =
         Sampler::new(Arc::clone(&context.engine), &prepared.server, device.clone(), spec.host_counters);
+    let background = sampler.processes();
     let kept = OperationsFile::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
@@ -84,6 +85,7 @@ pub fn run(
     match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
             parts.device = device;
+            parts.background = background;
             parts.notes.splice(0..0, notes);
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
