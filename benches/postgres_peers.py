@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -71,6 +72,11 @@ class Server:
                 return (again["ticks"] + again["ticks_of_ended"] + ticks) / TICKS
 
 
+def client_seconds():
+    """User + system CPU of all programs that this script started and that ended."""
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
 def read_stat(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -98,19 +104,19 @@ def slob(server, *arguments):
 def slob_record(server, work_unit, sessions, options):
     """The record of a run that only reads."""
     flags = {"run-time": options.seconds, "warmup": 1, "update-pct": 0, "scan-pct": 0, "scale": options.scale,
-             "work-unit": work_unit}
+             "work-unit": work_unit, "loop": options.loop}
     words = [f"--{key}={value}" for key, value in flags.items()]
     return json.loads(slob(server, "run", "--json", "-s", "1", "-t", str(sessions), *words))
 
 
 def slob_side(server, work_unit, sessions, options):
-    """Blocks per second, and per second of the server's CPU, of a run of slob's measured window."""
+    """Blocks per second, and per second of CPU of server and client, of a run of slob's measured window."""
     record = slob_record(server, work_unit, sessions, options)
     rows = sum(kind["rows"] for kind in record["operations"].values())
-    if not record.get("db_cpu"):
-        sys.exit("slob's record has no CPU of the server, so there is nothing to compare")
-    cpu = record["db_cpu"]["cpu"]
-    return rows / record["window"]["seconds"], rows / (cpu["user_s"] + cpu["system_s"])
+    if not record.get("db_cpu") or not record.get("client_cpu"):
+        sys.exit("slob's record has no CPU of the server or of the client, so there is nothing to compare")
+    cpus = record["db_cpu"]["cpu"], record["client_cpu"]
+    return rows / record["window"]["seconds"], rows / sum(cpu["user_s"] + cpu["system_s"] for cpu in cpus)
 
 
 def pairs(ours, theirs, count):
@@ -125,7 +131,7 @@ def pairs(ours, theirs, count):
 
 
 def print_header(peer):
-    print(f"\n{'':>20} {'blocks/s':>23} {'':>8}   {'blocks per server-CPU-s':>23}")
+    print(f"\n{'':>20} {'blocks/s':>23} {'':>8}   {'blocks per CPU-s, both':>23}")
     print(f"{'WORK_UNIT':>9} {'sessions':>10} {'slob':>11} {peer:>11} {'ratio':>8}"
           f"   {'slob':>11} {peer:>11} {'ratio':>8} {'range':>12}")
 
@@ -148,6 +154,7 @@ def add_arguments(parser):
     numbers = lambda text: [int(number) for number in text.split(",")]
     parser.add_argument("--work-units", type=numbers, default=[64, 16, 3])
     parser.add_argument("--sessions", type=numbers, default=sorted({1, os.cpu_count() or 1}))
+    parser.add_argument("--loop", default="server", help="slob's LOOP (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="use slob1 as it is, and leave it there")
 
 

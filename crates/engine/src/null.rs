@@ -69,6 +69,7 @@ impl Engine for NullEngine {
                 whole_tables: false,
                 embedded: true,
                 batches_in_server: false,
+                joined_blocks: 0,
                 cancel: true,
                 direct_io: None,
             },

@@ -52,6 +52,9 @@ pub struct Capabilities {
     pub embedded: bool,
     /// A batch runs inside the server; otherwise the client sends operation by operation.
     pub batches_in_server: bool,
+    /// SELECTs of up to so many blocks that follow each other in a closed loop are one statement, with a duration for each of
+    /// them; 0 where each is a statement of its own.
+    pub joined_blocks: u16,
     /// A load can be told where to put its tables ([`crate::OpenSpec::tablespace`]).
     pub tablespaces: bool,
     /// Sessions can be cancelled from another thread.

@@ -31,7 +31,7 @@ pub use marks::{MarkText, leave_mark};
 pub use model::{
     ConfigEntry, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, KindRecord, LoadRecord,
     LongestWait, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification,
-    Window,
+    Window, error_of_session,
 };
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};

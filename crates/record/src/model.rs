@@ -135,6 +135,9 @@ pub struct ServerRecord {
     pub embedded: bool,
     /// Whether batches run inside the server.
     pub batches_in_server: bool,
+    /// Whether SELECTs that followed each other were one statement, with a duration for each of them; absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined_selects: bool,
     /// Whether reads go around the page cache, as far as the engine knows.
     pub direct_io: Option<bool>,
     /// Where the data lie, if that is on this host.
@@ -273,6 +276,15 @@ pub struct LongestWait {
     pub at_s: f64,
     /// How long it was, in seconds.
     pub seconds: f64,
+}
+
+/// An error of a session, which says whose it is; databases' own steps begin with that already.
+#[must_use]
+pub fn error_of_session(session: u32, error: &str) -> String {
+    let name = format!("session {session}");
+    let names_it =
+        error.strip_prefix(&name).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()));
+    if names_it { error.to_owned() } else { format!("{name}: {error}") }
 }
 
 impl SessionRecord {

@@ -77,11 +77,13 @@ impl Diff {
         let b: Vec<Figures<'_>> = second.iter().map(Figures::of).collect();
         let metrics = metrics::compare(&a, &b, confidence);
         let changes = changes::find(first, second);
+        let mut statements = sentence::statements(&metrics, (first.len(), second.len()), confidence);
+        statements.extend(changes::other_statements(&changes));
         Ok(Self {
             first: Side::of(first),
             second: Side::of(second),
             confidence,
-            statements: sentence::statements(&metrics, (first.len(), second.len()), confidence),
+            statements,
             changes,
             metrics,
             events: events::pairs(&a, &b),

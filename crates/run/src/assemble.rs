@@ -7,7 +7,7 @@ use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
     DbCpu, DeviceRecord, EdgeRecord, Edges, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Window,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Window, error_of_session,
 };
 use slob_spec::Length;
 
@@ -128,7 +128,10 @@ fn notes(parts: &Parts, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
             .as_ref()
             .filter(|_| !end.dropped && end_of_window.is_some_and(|window| *ended >= window))
         {
-            notes.push(format!("After the window, session {} ended with an error: {error}.", end.session));
+            notes.push(format!(
+                "After the window an error ended a session: {}.",
+                error_of_session(end.session, &error.to_string())
+            ));
         }
     }
     if parts.unfinished > 0 {
@@ -154,6 +157,8 @@ fn server(prepared: &Prepared) -> ServerRecord {
         advice: server.advice.clone(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
+        joined_selects: prepared.arrivals.is_none()
+            && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         data_path: server.data_path.as_ref().map(|path| path.display().to_string()),
     }

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use slob_engine::Cancel;
+use slob_record::error_of_session;
 
 use crate::RunError;
 use crate::rendezvous::Stragglers;
@@ -176,6 +177,6 @@ impl Sessions {
         let within = |at: Instant| window_end.is_none_or(|end| at < end);
         let errors = self.ended.iter().filter(|(at, end)| within(*at) && !end.dropped);
         let failed = errors.filter_map(|(_, end)| Some((end.session, end.error.as_ref()?))).next();
-        failed.map(|(session, error)| format!("session {session}: {error}"))
+        failed.map(|(session, error)| error_of_session(session, &error.to_string()))
     }
 }

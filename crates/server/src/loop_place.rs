@@ -3,13 +3,16 @@
 use slob_spec::{EngineOptions, Group, Kind, Param};
 
 const SERVER: &str = "server";
+const STATEMENT: &str = "statement";
 const CLIENT: &str = "client";
 
 /// Where the loop over the operations of a batch runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopPlace {
-    /// In a procedure of the server.
+    /// In a procedure of the server, with one statement for SELECTs that follow each other where that costs less.
     Server,
+    /// In a procedure of the server, with one statement for each operation.
+    Statement,
     /// Here, with prepared statements.
     Client,
 }
@@ -19,7 +22,8 @@ impl LoopPlace {
     pub const PARAM: Param = Param::new(
         "LOOP",
         Kind::Choice(&[
-            (SERVER, "a procedure in the server executes whole batches"),
+            (SERVER, "a procedure in the server executes whole batches; SELECTs that follow each other are one statement where that costs less"),
+            (STATEMENT, "the same with one statement for each operation"),
             (CLIENT, "this program sends operation by operation, for servers without procedures"),
         ]),
         Group::Servers,
@@ -33,7 +37,14 @@ impl LoopPlace {
     pub fn from_options(options: &EngineOptions) -> Self {
         match options.choice(Self::PARAM.key) {
             Some(CLIENT) => Self::Client,
+            Some(STATEMENT) => Self::Statement,
             _ => Self::Server,
         }
+    }
+
+    /// Whether batches run in the server.
+    #[must_use]
+    pub fn is_in_server(self) -> bool {
+        self != Self::Client
     }
 }

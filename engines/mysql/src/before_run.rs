@@ -26,7 +26,7 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
         let name = connector.endpoint(endpoint);
         servers.with(endpoint, |conn| {
             catch_up(conn, &name)?;
-            if *loop_place == LoopPlace::Server {
+            if loop_place.is_in_server() {
                 check_clock(conn, &name)?;
             }
             run.schemas.iter().try_for_each(|schema| check_schema(*loop_place, conn, *schema, &name))
@@ -62,7 +62,7 @@ fn check_schema(
 ) -> Result<(), EngineError> {
     let step = format!("checking {} on {endpoint}", plain(schema));
     let load = catalog::schema(conn, schema, &step)?.load;
-    if loop_place == LoopPlace::Server {
+    if loop_place.is_in_server() {
         procedure::install(conn, &load, schema, &step)?;
     }
     plans::check(conn, schema)

@@ -35,7 +35,7 @@ pub(crate) fn finish(
         let _: Vec<Row> = conn.query(format!("ANALYZE TABLE {}", table(schema, name))).map_err(fail)?;
     }
     let layout = look(conn, load, schema, &step)?;
-    if loop_place == LoopPlace::Server {
+    if loop_place.is_in_server() {
         procedure::install(conn, load, schema, &step)?;
     }
     catalog::mark_complete(conn, schema, layout).map_err(fail)?;

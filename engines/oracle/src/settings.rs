@@ -106,6 +106,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
             parallel_slices: false,
             embedded: false,
             batches_in_server: true,
+            joined_blocks: 0,
             cancel: true,
             direct_io: direct_io(&found),
         },

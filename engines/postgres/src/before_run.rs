@@ -27,11 +27,11 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
         for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));
             check_logged(client, *schema, &step)?;
-            if options.loop_place == LoopPlace::Server {
+            if options.loop_place.is_in_server() {
                 let load = catalog::schema(client, *schema, &step)?.load;
                 procedure::install(client, &load, *schema, *version, &step)?;
             }
-            plans::check(client, *schema)?;
+            plans::check(client, *schema, options.loop_place == LoopPlace::Server)?;
         }
         let mut notes: Vec<String> = checkpoint(client)?.into_iter().collect();
         if options.prewarm {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{EngineError, Layout, Load};
 use slob_method::{SchemaNo, Table};
+use slob_server::all_there;
 use slob_server::names::{INDEX, plain};
-use slob_server::{LoopPlace, all_there};
 
 use crate::error::failed;
 use crate::namespace::{namespace, quoted, table};
@@ -49,7 +49,7 @@ pub(crate) fn finish(
     let mut transaction = client.transaction().map_err(fail)?;
     // The commit of the mark makes durable what the slices left to the server's own pace.
     transaction.batch_execute("SET LOCAL synchronous_commit = on").map_err(fail)?;
-    if options.loop_place == LoopPlace::Server {
+    if options.loop_place.is_in_server() {
         procedure::install(&mut transaction, load, schema, version, &step)?;
     }
     catalog::mark_complete(&mut transaction, schema, layout).map_err(fail)?;

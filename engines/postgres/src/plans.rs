@@ -8,25 +8,38 @@ use slob_server::names::INDEX;
 
 use crate::error::failed;
 use crate::namespace::namespace;
-use crate::statement::statement;
+use crate::statement::{statement, stretch};
 
-/// Looks at the generic plan of each statement of a schema. `client` must have the settings of sessions.
+/// What is in a plan whose deadline would be looked at after an operation, and not before it.
+const LATE: &str = "Join Filter";
+
+/// Looks at the generic plan of each statement of a schema; `joined` says whether SELECTs that follow each other are one.
+/// `client` must have the settings of sessions.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the plan, if one is not single-block I/O.
-pub(crate) fn check(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn check(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<(), EngineError> {
+    let step = format!("checking the plans of {}", namespace(schema));
+    let fail = |error: postgres::Error| failed(step.as_str(), &error);
     for kind in Kind::ALL {
-        let step = format!("checking the plans of {}", namespace(schema));
-        let plan = explain(client, kind, schema).map_err(|error| failed(step.as_str(), &error))?;
-        let expected = expected(kind);
-        if !is_plan(&plan, &expected) {
-            let message = format!("the plan of {kind:?} is not {}:\n{plan}\n", expected.join(" over "));
-            return Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
-                "operations would not visit the blocks they should: look for planner settings of the role, the database or an extension, or load the schema again",
-            ));
-        }
+        let plan = explain_kind(client, kind, schema).map_err(fail)?;
+        require(&plan, &format!("{kind:?}"), &expected(kind), &step)?;
+    }
+    if joined {
+        let plan = explain_stretch(client, schema).map_err(fail)?;
+        require(&plan, "SELECTs that follow each other", &expected_of_stretch(), &step)?;
     }
     Ok(())
+}
+
+fn require(plan: &str, of: &str, expected: &[String], step: &str) -> Result<(), EngineError> {
+    if is_plan(plan, expected) {
+        return Ok(());
+    }
+    let message = format!("the plan of {of} is not {}:\n{plan}\n", expected.join(" over "));
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "operations would not visit the blocks they should: look for planner settings of the role, the database or an extension, or load the schema again",
+    ))
 }
 
 /// The nodes that a plan must have, from the top.
@@ -39,13 +52,30 @@ fn expected(kind: Kind) -> [String; 2] {
     }
 }
 
-fn explain(client: &mut Client, kind: Kind, schema: SchemaNo) -> Result<String, postgres::Error> {
+/// A plan that is a loop over keys, each of which is a SELECT by itself.
+fn expected_of_stretch() -> Vec<String> {
+    let keys = ["Aggregate", "Nested Loop", "Function Scan on generate_series place"].map(str::to_owned);
+    keys.into_iter().chain(expected(Kind::Select)).collect()
+}
+
+fn explain_stretch(client: &mut Client, schema: SchemaNo) -> Result<String, postgres::Error> {
+    let keys: [fn(&str) -> String; 2] = [|at| format!("$1[{at}]"), |at| format!("$2[{at}]")];
+    let sql = stretch(schema, keys, ["$3", "$4"], "$5");
+    let types = "(bigint[], bigint[], integer, integer, timestamptz)";
+    explain(client, &sql, types, "('{1}', '{2}', 1, 1, now())")
+}
+
+fn explain_kind(client: &mut Client, kind: Kind, schema: SchemaNo) -> Result<String, postgres::Error> {
     let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
     let (types, values) = match kind {
         Kind::Select => ("(bigint, bigint)", "(1, 2)"),
         Kind::Lite | Kind::Heavy => ("(bigint, bigint, text)", "(1, 2, 'x')"),
         Kind::Scan => ("", ""),
     };
+    explain(client, &sql, types, values)
+}
+
+fn explain(client: &mut Client, sql: &str, types: &str, values: &str) -> Result<String, postgres::Error> {
     client.batch_execute(&format!("PREPARE slob_plan {types} AS {sql}"))?;
     // With plan_cache_mode = force_generic_plan this shows the plan for any key.
     let messages = client.simple_query(&format!("EXPLAIN (COSTS OFF) EXECUTE slob_plan {values}"))?;
@@ -66,7 +96,8 @@ fn is_plan(plan: &str, expected: &[String]) -> bool {
         Some(node) => Some(node.trim().to_owned()),
         None => (i == 0).then(|| line.trim().to_owned()),
     };
-    plan.lines().enumerate().filter_map(node).eq(expected.iter().cloned()) && !plan.contains("JIT:")
+    plan.lines().enumerate().filter_map(node).eq(expected.iter().cloned())
+        && ["JIT:", LATE].iter().all(|bad| !plan.contains(bad))
 }
 
 #[cfg(test)]
@@ -89,6 +120,32 @@ mod tests {
             String::new(),
         ] {
             assert!(!is_plan(&bad, &select), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_a_loop_over_keys_that_looks_at_the_clock_before_each() {
+        let good = "Aggregate\n  ->  Nested Loop\n        ->  Function Scan on generate_series place\n              Filter: (clock_timestamp() < $5)\n        ->  Aggregate\n              ->  Index Scan using i_cf1 on cf1\n                    Index Cond: ((custid >= $1[place.place]) AND (custid < $2[place.place]))";
+        let stretch = expected_of_stretch();
+        assert!(is_plan(good, &stretch));
+        let above =
+            |node: &str, by: &str| good.replace(&format!("->  {node}"), &format!("->  {by}\n ->  {node}"));
+        for bad in [
+            above("Aggregate", "Memoize"),
+            above("Aggregate", "Materialize"),
+            above("Nested Loop", "Gather"),
+            above("Function Scan", "Sort"),
+            above("Index Scan", "Subquery Scan on r"),
+            good.replace("Nested Loop", "Hash Join"),
+            good.replace(
+                "Index Scan using i_cf1 on cf1",
+                "Bitmap Heap Scan on cf1\n ->  Bitmap Index Scan on i_cf1",
+            ),
+            good.replace("Index Scan using", "Index Only Scan using"),
+            good.replace("Nested Loop", "Nested Loop\n        Join Filter: (clock_timestamp() < $5)"),
+            GOOD.to_owned(),
+        ] {
+            assert!(!is_plan(&bad, &stretch), "{bad}");
         }
     }
 

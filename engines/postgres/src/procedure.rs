@@ -6,6 +6,9 @@
 //! other. A batch that ends with an error is therefore lost to the counts, though not to the database.
 //!
 //! Times are taken once for each operation, at its end, which is the start of the next one; once more after a pause.
+//!
+//! A stretch, SELECTs of one schema that follow each other without a pause, is one statement: to start the server's executor
+//! for each costs more than a few blocks that are cached. The session says which operations are one.
 
 use postgres::GenericClient;
 use slob_engine::{EngineError, Load};
@@ -15,7 +18,7 @@ use slob_server::{Kind, homes};
 
 use crate::error::failed;
 use crate::namespace::namespace;
-use crate::statement::statement;
+use crate::statement::{statement, stretch};
 use crate::version::ServerVersion;
 
 const NAME: &str = "slob_batch";
@@ -26,25 +29,34 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
     let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
     match kind {
         Kind::Select | Kind::Scan => {
-            format!("      {};\n", sql.replacen("count(c2)", "count(c2) INTO n", 1))
+            format!("        {};\n", sql.replacen("count(c2)", "count(c2) INTO n", 1))
         }
         Kind::Lite | Kind::Heavy => {
-            let mut text = "      h := to_hex(stamps[i]);\n".to_owned();
+            let mut text = "        h := to_hex(stamps[i]);\n".to_owned();
             for column in kind.updated_columns() {
-                text += &format!("      v{} := h || '{}';\n", column + 2, updates.tail(*column));
+                text += &format!("        v{} := h || '{}';\n", column + 2, updates.tail(*column));
             }
-            text + &format!("      {sql};\n      GET DIAGNOSTICS n = ROW_COUNT;\n      COMMIT;\n")
+            text + &format!("        {sql};\n        GET DIAGNOSTICS n = ROW_COUNT;\n        COMMIT;\n")
         }
     }
 }
 
+/// The statement of a stretch, from operation `a` to `b`; what comes of it goes into variables.
+fn stretch_into(schema: SchemaNo) -> String {
+    let sql = stretch(schema, [|at| format!("firsts[{at}]"), |at| format!("ends[{at}]")], ["a", "b"], "stop");
+    sql.replacen(" FROM ", " INTO last, rows_of, ends_of FROM ", 1)
+}
+
 fn body(load: &Load, schema: SchemaNo, version: ServerVersion) -> String {
     let updates = load.content().update_text();
-    let mut branches = String::new();
+    let (mut branches, mut stretches) = (String::new(), String::new());
     for (schema, hot) in homes(schema, true) {
+        let word = if stretches.is_empty() { "IF" } else { "ELSIF" };
+        stretches += &format!("      {word} kinds[a] = {} THEN\n", Kind::Select.number(hot));
+        stretches += &format!("        {};\n", stretch_into(schema));
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSIF" };
-            branches += &format!("    {word} kinds[i] = {} THEN\n", kind.number(hot));
+            branches += &format!("      {word} kinds[i] = {} THEN\n", kind.number(hot));
             branches += &branch(kind, schema, &updates);
         }
     }
@@ -52,6 +64,7 @@ fn body(load: &Load, schema: SchemaNo, version: ServerVersion) -> String {
     let flush = if version.can_flush() { "  PERFORM pg_stat_force_next_flush();\n" } else { "" };
     include_str!("../sql/batch_body.sql")
         .replace("{texts}", &texts)
+        .replace("{stretches}", &stretches)
         .replace("{branches}", &branches)
         .replace("{flush}", flush)
 }
@@ -110,7 +123,7 @@ fn drops(found: &[(String, String)]) -> String {
 
 /// The statement that executes a batch in the server.
 pub(crate) fn call(schema: SchemaNo) -> String {
-    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, '{{}}', '{{}}')", namespace(schema))
+    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, $8, '{{}}', '{{}}')", namespace(schema))
 }
 
 #[cfg(test)]

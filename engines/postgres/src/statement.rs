@@ -25,6 +25,28 @@ pub(crate) fn statement(
     }
 }
 
+/// The SELECTs of a stretch as one statement: those at the places `from` to `to` of the plan, as long as the clock is before
+/// `stop`. It visits them in their order, and tells the last place, the rows of each, and the moment at which each ended. `first`
+/// and `end` are expressions of a place.
+///
+/// The join can only be a loop, since its inner side asks for keys of the outer one; the clock is looked at before a key is
+/// visited, and read when its rows are counted. `OFFSET 0` hands on `c2` alone: what counts would copy the first row of each
+/// operation whole, twice.
+pub(crate) fn stretch(
+    schema: SchemaNo,
+    [first, end]: [fn(&str) -> String; 2],
+    [from, to]: [&str; 2],
+    stop: &str,
+) -> String {
+    let main = table(schema, Table::Main);
+    let range = format!("custid >= {} AND custid < {}", first("k.place"), end("k.place"));
+    format!(
+        "SELECT max(k.place), array_agg(x.counted), array_agg(clock_timestamp()) \
+         FROM (SELECT place FROM generate_series({from}, {to}) place WHERE clock_timestamp() < {stop}) k, \
+         LATERAL (SELECT count(c2) counted FROM (SELECT c2 FROM {main} WHERE {range} OFFSET 0) r) x"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,6 +101,7 @@ impl Engine for SqliteEngine {
                 whole_tables: false,
                 embedded: true,
                 batches_in_server: false,
+                joined_blocks: 0,
                 cancel: true,
                 direct_io: Some(!place.buffered),
             },

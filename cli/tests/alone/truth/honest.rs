@@ -1,9 +1,12 @@
 //! Runs that are what they say.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use slob_report::{Answer, Question};
 use slob_testing::postgres::Version;
 
@@ -34,8 +37,8 @@ pub(super) fn cases() -> Vec<Case> {
             command.args(["run", "--plain", "--run-time", "30", "--warmup", "0"]);
             let run = bench.folder.start_run(&mut command);
             thread::sleep(Duration::from_millis(500 + random.below(2000)));
-            let pid = rustix::process::Pid::from_child(&run);
-            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+            let pid = Pid::from_child(&run);
+            kill_process(pid, Signal::INT).unwrap();
             let ended = run.wait_with_output().unwrap();
             let told = ended.status.code() == Some(130);
             Some(
@@ -59,6 +62,34 @@ pub(super) fn cases() -> Vec<Case> {
                     .and_then(|()| agrees_with_itself(&bench.folder)),
             )
         }),
+        Case {
+            sort: Sort::Honest,
+            name: "512 sessions on a few CPUs: PostgreSQL",
+            witness: "the clock",
+            expected: "the window is not half as long again, and a late end is said",
+            carry_out: |_| {
+                let bench =
+                    postgres::bench(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
+                bench.setup("2", "8M");
+                Some(ends_in_time(&bench.folder, &["--run-time", "6", "--update-pct", "0", "-t", "256"]))
+            },
+        },
+        Case {
+            sort: Sort::Honest,
+            name: "a server that is halted nine tenths of the time: PostgreSQL",
+            witness: "the clock",
+            expected: "the window is not half as long again, and a late end is said",
+            carry_out: |_| {
+                let bench = on_postgres(Version::V15)?;
+                let run = ["--run-time", "4", "--update-pct", "0", "-t", "4"];
+                Some(thread::scope(|scope| {
+                    let (slow, folder) = (Slowed::of(&bench), &bench.folder);
+                    let ended = scope.spawn(|| ends_in_time(folder, &run)).join().unwrap();
+                    drop(slow);
+                    ended
+                }))
+            },
+        },
         Case {
             sort: Sort::Honest,
             name: "a rate that can be kept",
@@ -106,4 +137,55 @@ fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
     agrees_with_itself(folder).map_err(|error| {
         format!("{run_time} s, {update_pct} % updates, work unit {work_unit}, {threads} threads, warm-up {warmup} s: {error}")
     })
+}
+
+/// RUN_TIME is kept, or it is said that it was not.
+fn ends_in_time(folder: &Folder, run: &[&str]) -> Result<(), String> {
+    let record = folder.run_json(run);
+    let planned_s = record["workload"]["run_time_s"].as_f64().unwrap();
+    let is_s = record["window"]["seconds"].as_f64().unwrap();
+    let complete = verdict(folder, Question::Complete);
+    let said = complete.answer != Answer::Good || is_s <= 1.05 * planned_s || is_s <= planned_s + 0.5;
+    expect(is_s < 1.5 * planned_s && said, || {
+        format!("{is_s} s instead of {planned_s}: {}", complete.sentence)
+    })?;
+    agrees_with_itself(folder)
+}
+
+/// The sessions' processes of a server, halted nine tenths of the time.
+struct Slowed {
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Slowed {
+    fn of(bench: &postgres::Bench) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (told, mut admin) = (Arc::clone(&stop), bench.admin());
+        let thread = thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                let sessions = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain'";
+                let rows = admin.query(sessions, &[]).unwrap();
+                let pids: Vec<Pid> = rows.iter().filter_map(|row| Pid::from_raw(row.get(0))).collect();
+                // One that has ended meanwhile needs no signal.
+                let all = |signal| {
+                    pids.iter().for_each(|pid| {
+                        let _ = kill_process(*pid, signal);
+                    })
+                };
+                all(Signal::STOP);
+                thread::sleep(Duration::from_millis(45));
+                all(Signal::CONT);
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Slowed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());
+    }
 }

@@ -64,6 +64,7 @@ fn server() -> ServerRecord {
         advice: Vec::new(),
         embedded: true,
         batches_in_server: false,
+        joined_selects: false,
         direct_io: None,
         data_path: None,
     }

@@ -44,6 +44,28 @@ fn groups_that_differ() {
 }
 
 #[test]
+fn other_statements_for_the_same_operations_are_a_warning() {
+    let warned = |first: &[Record], second: &[Record]| {
+        let diff = Diff::of(first, second, 0.95).unwrap();
+        (
+            diff.statements.iter().any(|words| words.contains("did not execute their SELECTs alike")),
+            diff.changes.len(),
+        )
+    };
+    let joined = |mut records: Vec<Record>| {
+        records.iter_mut().for_each(|record| record.server.joined_selects = true);
+        records
+    };
+    let runs = || group("a", &[1.0, 1.01, 0.99]);
+    assert_eq!(warned(&runs(), &runs()), (false, 0));
+    assert_eq!(warned(&joined(runs()), &joined(runs())), (false, 0));
+    assert_eq!(warned(&runs(), &joined(runs())), (true, 1));
+    let mut mixed = runs();
+    mixed[1].server.joined_selects = true;
+    assert_eq!(warned(&runs(), &mixed), (true, 1));
+}
+
+#[test]
 fn groups_within_noise() {
     let diff = Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), 0.95).unwrap();
     assert!(

@@ -49,8 +49,11 @@ fn utc(moment: impl std::fmt::Display) -> String {
 
 fn server(server: &ServerRecord) -> String {
     let place = if server.embedded { "embedded in this program" } else { "a server" };
-    let batches =
-        if server.batches_in_server { "batches run in it" } else { "operations are sent one by one" };
+    let batches = match (server.batches_in_server, server.joined_selects) {
+        (true, true) => "batches run in it, SELECTs that follow each other as one statement",
+        (true, false) => "batches run in it",
+        (false, _) => "operations are sent one by one",
+    };
     let io = match server.direct_io {
         Some(true) => "direct I/O",
         Some(false) => "reads through the page cache",

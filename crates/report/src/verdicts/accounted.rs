@@ -10,7 +10,7 @@ pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes};
 use crate::figure::Figures;
-use crate::format::percent;
+use crate::format::{capitalised, percent};
 use crate::latencies::all_operations;
 use crate::sums::total;
 use crate::window::operations_within_and_touching;
@@ -87,11 +87,6 @@ fn agreement(independent: &[Pair], judged: usize) -> String {
         }
         None => format!("Yes: {pairs}."),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// What this program counted against what the database, the kernel and the device counted.

@@ -1,11 +1,11 @@
 //! Complete? Did everything run as planned, on sound data?
 
-use slob_record::{Interval, Record, Status};
+use slob_record::{Interval, Record, Status, error_of_session};
 
 use super::{Answer, Finding, Question, Verdict};
 use crate::counters::ratio;
 use crate::due::Due;
-use crate::format::{count, fixed, plural, seconds};
+use crate::format::{capitalised, count, fixed, plural, seconds};
 use crate::window::window_intervals;
 
 /// A window that is shorter than planned by more than this share was cut.
@@ -92,7 +92,8 @@ fn sessions(record: &Record) -> Option<Finding> {
     let lost = record.losses.first().map(|loss| (loss.session, &loss.error));
     let why = first
         .or(lost)
-        .map(|(session, error)| format!(" Session {session}: {}.", error.trim_end_matches('.')));
+        .map(|(session, error)| error_of_session(session, error.trim_end_matches('.')))
+        .map(|error| format!(" {}.", capitalised(&error)));
     Some(Finding::new(
         Answer::Doubt,
         format!(

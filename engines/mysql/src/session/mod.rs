@@ -45,7 +45,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let connection = conn.connection_id();
     let interrupt = KillQuery { connection, endpoint, connector: Arc::clone(connector) };
     Ok(match databases.loop_place {
-        LoopPlace::Server => {
+        LoopPlace::Server | LoopPlace::Statement => {
             databases.complete.check_update_text(plan, &step)?;
             Box::new(Cancellable::new(ServerLoop::open(conn, plan, &name)?, endpoint, interrupt))
         }

@@ -4,6 +4,8 @@ use slob_engine::{EngineError, SessionPlan};
 use slob_method::{Action, Batch};
 use slob_server::{classify, whole_microseconds};
 
+use super::stretches::fill_bounds;
+
 /// The arrays, in memory that is used again for the next batch.
 #[derive(Debug, Default)]
 pub(super) struct Arrays {
@@ -16,14 +18,21 @@ pub(super) struct Arrays {
     pub(super) pauses: Vec<i64>,
     /// How long after the first moment each operation is due, in microseconds. Empty in a closed loop.
     pub(super) dues: Vec<i64>,
+    /// The last operations, from 1, of the pieces that are executed one by one and as one statement in turns.
+    pub(super) bounds: Vec<i32>,
 }
 
 impl Arrays {
-    /// Takes over a batch.
+    /// Takes over a batch; `joined` says whether SELECTs that follow each other are to be one statement.
     ///
     /// # Errors
     /// If the session was not opened for one of its operations.
-    pub(super) fn fill(&mut self, batch: &Batch, plan: &SessionPlan) -> Result<(), EngineError> {
+    pub(super) fn fill(
+        &mut self,
+        batch: &Batch,
+        plan: &SessionPlan,
+        joined: bool,
+    ) -> Result<(), EngineError> {
         let ops = batch.ops();
         self.kinds.clear();
         self.firsts.clear();
@@ -52,6 +61,7 @@ impl Arrays {
         }
         let dues = (0..ops.len()).map_while(|index| batch.not_before(index));
         self.dues.extend(dues.map(|wait| whole_microseconds(wait).cast_signed()));
+        fill_bounds(batch, joined, &mut self.bounds);
         Ok(())
     }
 }
@@ -82,9 +92,9 @@ mod tests {
     #[test]
     fn the_longest_pause_is_carried_whole() {
         let mut arrays = Arrays::default();
-        arrays.fill(&Batch::from(vec![pausing(0), pausing(u32::MAX)]), &plan()).unwrap();
+        arrays.fill(&Batch::from(vec![pausing(0), pausing(u32::MAX)]), &plan(), true).unwrap();
         assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[0, 4_294_967_295][..], &[][..]));
-        arrays.fill(&Batch::from(vec![pausing(0); 2]), &plan()).unwrap();
+        arrays.fill(&Batch::from(vec![pausing(0); 2]), &plan(), true).unwrap();
         assert!(arrays.pauses.is_empty() && arrays.stamps.is_empty());
     }
 
@@ -94,7 +104,7 @@ mod tests {
         let dues_ns = [900, 1_001, 7_200_000_001_000];
         let mut batch = Batch::due(dues_ns.map(|due_ns| (pausing(0), due_ns)));
         batch.hand_over(1_000);
-        arrays.fill(&batch, &plan()).unwrap();
+        arrays.fill(&batch, &plan(), true).unwrap();
         assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[][..], &[0, 1, 7_200_000_000][..]));
     }
 }

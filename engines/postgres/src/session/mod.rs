@@ -4,6 +4,7 @@ mod arrays;
 mod client_loop;
 mod interrupt;
 mod server_loop;
+mod stretches;
 mod times;
 
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     client.batch_execute(SESSION).map_err(|error| failed(step.as_str(), &error))?;
     let interrupt = CancelRequest { token: client.cancel_token(), connector: Arc::clone(connector) };
     Ok(match database.options.loop_place {
-        LoopPlace::Server => {
+        LoopPlace::Server | LoopPlace::Statement => {
             let work = ServerLoop::open(database, client, plan, &name)?;
             Box::new(Cancellable::new(work, endpoint, interrupt))
         }

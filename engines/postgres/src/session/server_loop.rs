@@ -7,7 +7,7 @@ use postgres::{Client, Statement};
 use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SessionPlan};
 use slob_method::Batch;
 use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
-use slob_server::{Work, time_left};
+use slob_server::{LoopPlace, Work, time_left};
 
 use super::arrays::Arrays;
 use super::times::{Moment, decode};
@@ -55,10 +55,10 @@ impl ServerLoop {
     }
 
     fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>), EngineError> {
-        let Arrays { kinds, firsts, ends, stamps, pauses, dues } = &self.arrays;
+        let Arrays { kinds, firsts, ends, stamps, pauses, dues, bounds } = &self.arrays;
         let row = self
             .client
-            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, &run_us])
+            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, bounds, &run_us])
             .map_err(|error| {
                 let error = failed(self.step.as_str(), &error);
                 locks::named(self.database.links(), self.plan.home, error, locks::patience_of_sessions)
@@ -77,7 +77,8 @@ impl Work for ServerLoop {
         _: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
-        self.arrays.fill(batch, &self.plan)?;
+        let joined = self.database.options.loop_place == LoopPlace::Server;
+        self.arrays.fill(batch, &self.plan, joined)?;
         let begun = Instant::now();
         let Some(left) = time_left(deadline, begun) else { return Ok(()) };
         let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));

@@ -1,4 +1,4 @@
-//! The PostgreSQL engine passes the contract suite, on each version that is installed, with both loops.
+//! The PostgreSQL engine passes the contract suite, on each version that is installed, with each loop.
 
 use rstest::rstest;
 use slob_engine::suite;
@@ -8,8 +8,10 @@ use crate::loaded::{admin, open, plain_target};
 
 #[rstest]
 #[case(Version::V15, "server")]
+#[case(Version::V15, "statement")]
 #[case(Version::V15, "client")]
 #[case(Version::V18, "server")]
+#[case(Version::V18, "statement")]
 #[case(Version::V18, "client")]
 fn passes_the_contract_suite(#[case] version: Version, #[case] loop_place: &str) {
     let Some(cluster) = Cluster::start_or_skip(version, &[("shared_buffers", "16MB")]) else { return };

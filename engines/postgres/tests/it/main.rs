@@ -8,3 +8,4 @@ mod contract;
 mod loaded;
 mod loading;
 mod running;
+mod stretches;

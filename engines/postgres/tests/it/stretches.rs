@@ -1,0 +1,144 @@
+//! SELECTs that follow each other, as one statement of the server.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use slob_engine::{ErrorKind, Outcome, Session};
+use slob_method::{Action, Batch, KeyRange, Op};
+use slob_spec::RedoStress;
+use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+use slob_testing::work::{FIRST, LOAD, batch, session};
+
+use crate::loaded::{loaded, open};
+
+/// Most of the table.
+const WIDE: u16 = 600;
+
+fn select(first: u64, blocks: u16) -> Op {
+    Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0 }
+}
+
+fn median(mut of: Vec<u64>) -> u64 {
+    of.sort_unstable();
+    of[of.len() / 2]
+}
+
+fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
+    let mut outcome = Outcome::new();
+    session.execute(batch, deadline, &mut outcome).expect("it runs");
+    for (op, done) in batch.ops().iter().zip(outcome.ops()) {
+        assert!(op.rows().is_none_or(|rows| rows == done.rows), "{op} saw {} rows", done.rows);
+    }
+    outcome
+}
+
+#[rstest]
+#[case(Version::V15)]
+#[case(Version::V18)]
+fn each_operation_of_a_stretch_has_its_own_duration(#[case] version: Version) {
+    let Some(loaded) = loaded(version, &[("shared_buffers", "32MB")], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let ops = (0..400).map(|i| if i % 2 == 0 { select(i + 1, WIDE) } else { select(i + 1, 1) });
+    let batch = Batch::from(ops.collect::<Vec<_>>());
+    executed(session.as_mut(), &batch, None);
+    let outcome = executed(session.as_mut(), &batch, None);
+    assert_eq!(outcome.ops().len(), 400);
+    let of = |rest| {
+        let ops = outcome.ops().iter().enumerate().filter(|(i, _)| i % 2 == rest);
+        median(ops.map(|(_, op)| op.duration_ns).collect())
+    };
+    let (wide, narrow) = (of(0), of(1));
+    assert!(wide > 5 * narrow && narrow > 0, "{WIDE} blocks took {wide} ns, one {narrow} ns");
+    let in_order =
+        |pair: &[slob_engine::OpOutcome]| pair[0].start_ns + pair[0].duration_ns == pair[1].start_ns;
+    assert!(outcome.ops().windows(2).all(in_order), "one begins when the one before it has ended");
+}
+
+#[test]
+fn stretches_between_anything_else_are_exact() {
+    let flags = [("LOOP", "server")];
+    let Some(loaded) = loaded(Version::V15, &[("fsync", "off")], &flags) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut ops = batch(20, 3, 5, 300).ops().to_vec();
+    ops[40].pause_us = 1000;
+    ops[41].pause_us = 1000;
+    ops.insert(100, Op { action: Action::Scan, ..ops[100] });
+    ops.extend((1..50).map(|first| select(first, 7)));
+    let outcome = executed(session.as_mut(), &Batch::from(ops.clone()), None);
+    assert_eq!(outcome.ops().len(), ops.len());
+    assert_eq!(outcome.ops()[100].rows, LOAD.scan_blocks);
+    for (i, pair) in outcome.ops().windows(2).enumerate() {
+        let between = pair[1].start_ns.checked_sub(pair[0].start_ns + pair[0].duration_ns);
+        let least = u64::from(ops[i].pause_us) * 1000;
+        assert!(between.is_some_and(|ns| ns >= least && (ns == 0 || least > 0)), "{i}: {pair:?}");
+    }
+}
+
+#[rstest]
+#[case(Version::V15)]
+#[case(Version::V18)]
+fn a_deadline_ends_a_stretch_between_operations(#[case] version: Version) {
+    let Some(loaded) = loaded(version, &[], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut batch = batch(0, WIDE, 3, 20_000);
+    let patience = Duration::from_millis(200);
+    let mut done = 0;
+    for _ in 0..3 {
+        let outcome = executed(session.as_mut(), &batch, Some(Instant::now() + patience));
+        let count = outcome.ops().len();
+        assert!(count > 0 && count < batch.ops().len(), "{count} of {}", batch.ops().len());
+        let before_last: u64 = outcome.ops()[..count - 1].iter().map(|op| op.duration_ns).sum();
+        assert!(u128::from(before_last) <= patience.as_nanos(), "the last one began after {before_last} ns");
+        batch.advance(count);
+        done += count;
+    }
+    assert_eq!(batch.ops().len(), 20_000 - done, "what was not done is left");
+}
+
+#[test]
+fn a_stretch_that_is_cancelled_counts_nothing() {
+    const AT_WORK: &str = "SELECT FROM pg_stat_activity
+        WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%' AND query_start < now() - interval '0.1 s'";
+    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let canceller = session.canceller().expect("it can be cancelled");
+    let worker = thread::spawn(move || {
+        let mut outcome = Outcome::new();
+        // Longer than anybody waits.
+        let result = session.execute(&batch(0, WIDE, 3, 100_000), None, &mut outcome);
+        (result, outcome)
+    });
+    let mut admin = loaded.admin();
+    let begun = Instant::now();
+    while admin.query(AT_WORK, &[]).expect("readable").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
+        thread::sleep(Duration::from_millis(20));
+    }
+    canceller.cancel();
+    let (result, outcome) = worker.join().expect("no panic");
+    assert_eq!(result.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    assert!(outcome.ops().is_empty(), "{} operations", outcome.ops().len());
+}
+
+/// What it is for. The server's own durations are compared, in turns.
+#[test]
+fn a_stretch_of_small_operations_costs_less_than_a_statement_for_each() {
+    let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "32MB")], &[]) else { return };
+    let apart = open(&loaded.target, &[("LOOP", "statement")]).expect("it opens");
+    let mut sessions = [&loaded.engine, &apart]
+        .map(|engine| session(engine.as_ref(), 0, RedoStress::Lite).expect("it opens"));
+    let batch = batch(0, 3, 1, 2000);
+    shown_within(3, || {
+        let mut took = [Vec::new(), Vec::new()];
+        for _ in 0..5 {
+            for (session, took) in sessions.iter_mut().zip(&mut took) {
+                let outcome = executed(session.as_mut(), &batch, None);
+                took.push(outcome.ops().iter().map(|op| op.duration_ns).sum());
+            }
+        }
+        let [joined, apart] = took.map(median);
+        ensure(joined * 5 < apart * 4, || format!("{joined} ns as one statement, {apart} ns as 2000"))
+    });
+}
