@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use slob_engine::wait_for_unfinished;
@@ -26,7 +26,7 @@ const LAST_CHANCE: Duration = Duration::from_secs(15);
 /// Whether signals are [`flag`]'s.
 static FLAGGED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that SIGINT, SIGTERM and SIGHUP set; SIGHUP not if the program was started to ignore it (`nohup`). Shells
+/// A flag that SIGINT, SIGTERM, SIGQUIT and SIGHUP set; SIGHUP not if the program was started to ignore it (`nohup`). Shells
 /// start background jobs with SIGINT ignored, but who sends it to such a job means it.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let mut signals = listen()?;
@@ -64,7 +64,7 @@ fn finish(signals: &mut Signals) {
 }
 
 fn listen() -> Result<Signals, Failure> {
-    let heard = [SIGINT, SIGTERM].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
+    let heard = [SIGINT, SIGTERM, SIGQUIT].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
     Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))
 }
 

@@ -39,12 +39,22 @@ fn info() -> Command {
         .after_help(format!(
             "Examples:\n  slob awr info awr.txt.*                 for SLOB's spreadsheets; SESSIONS from the name\n  \
              slob awr info --csv reports/ > all.csv  for awr-parser's, with more columns\n  \
+             slob awr info --csv --of sql reports/   a row for each SQL statement, or for each segment\n  \
              slob awr info --json awrrpt_1_2_3.html  everything that was read\n{EXIT_CODES}"
         ))
         .arg(files())
         .arg(switch("awr-info").help("Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"))
         .arg(switch("csv").help("Comma-separated, with the columns of awr-parser and those it lacks"))
         .arg(switch("json").help("All that was read of each report, as a JSON array"))
+        .arg(
+            Arg::new("of")
+                .long("of")
+                .value_name("WHAT")
+                .value_parser(["reports", "sql", "segments"])
+                .default_value("reports")
+                .requires_ifs([("sql", "csv"), ("segments", "csv")])
+                .help("With --csv: a row for each report, SQL statement or segment"),
+        )
         .group(ArgGroup::new("form").args(["awr-info", "csv", "json"]))
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use slob_awr::Scope;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_record::{Record, SeriesWanted};
@@ -98,7 +99,7 @@ impl Inputs {
 
     /// AWR and Statspack reports, by SLOB.R's rules.
     fn add_reports(&mut self, path: &Path) -> Result<(), Failure> {
-        let read = Files::read([&path.to_owned()], |named| run_of_report(&named))?;
+        let read = Files::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named))?;
         self.unread += usize::from(read.exit_code()? != ExitCode::SUCCESS);
         self.runs.extend(read.kept);
         Ok(())

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use slob_awr::Scope;
 use slob_awr::doubts::{AGREE_PERCENT, CONTRADICT_PERCENT, Doubts, Pair, Verdict};
 use slob_report::format::{ABSENT, signed_percent, significant};
 
@@ -12,7 +13,8 @@ use crate::output;
 use crate::terminal_table::{self, Column};
 
 pub(crate) fn check(matches: &ArgMatches) -> Outcome {
-    let read = Files::read(matches.get_many("files").unwrap_or_default(), |named| Doubts::of(&named))?;
+    let read =
+        Files::read(matches.get_many("files").unwrap_or_default(), Scope::All, |named| Doubts::of(&named))?;
     if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&read.kept);
         output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use serde_json::json;
 use slob_awr::info::Named;
-use slob_awr::{DiffRow, DiffTable, Side, diff as tables};
+use slob_awr::{DiffRow, DiffTable, Scope, Side, diff as tables};
 use slob_report::format::{ABSENT, fixed, signed_percent, significant};
 
 use super::awr_files::Files;
@@ -21,7 +21,7 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
     let paths: Vec<&PathBuf> =
         ["first", "second"].iter().filter_map(|name| matches.get_one::<PathBuf>(name)).collect();
     let asked = paths.len();
-    let read = Files::read(paths, |named| named)?;
+    let read = Files::read(paths, Scope::All, |named| named)?;
     let [first, second] = &read.kept[..] else {
         let error = match (asked, read.kept.len()) {
             (_, 0) => "no report could be read".to_owned(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use slob_awr::info::{Named, part_of_file};
-use slob_awr::{Reports, is_report};
+use slob_awr::{Reports, Scope, is_report};
 use slob_record::RUN_FILE;
 
 use crate::failure::{Failure, PARTLY};
@@ -29,6 +29,7 @@ impl<T: Send> Files<T> {
     /// short is kept.
     pub(super) fn read<'a>(
         paths: impl IntoIterator<Item = &'a PathBuf>,
+        scope: Scope,
         keep: impl Fn(Named) -> T + Sync,
     ) -> Result<Self, Failure> {
         let files = files_of(paths)?;
@@ -38,7 +39,7 @@ impl<T: Send> Files<T> {
             while let Some((at, path)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?)))
             {
-                let one = one(path, &keep);
+                let one = one(path, scope, &keep);
                 if let Ok(mut results) = results.lock() {
                     results.push((at, one));
                 }
@@ -96,13 +97,13 @@ fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Ok(Box::new(fs::File::open(path)?))
 }
 
-fn one<T>(path: &Path, keep: &impl Fn(Named) -> T) -> One<T> {
+fn one<T>(path: &Path, scope: Scope, keep: &impl Fn(Named) -> T) -> One<T> {
     let name = if path.as_os_str() == STDIN { "stdin".to_owned() } else { path.display().to_string() };
     let mut one = One { kept: Vec::new(), errors: Vec::new(), reports: 0 };
     let reports = open(path).map_err(|error| error.to_string());
     let reports = reports.and_then(|file| Reports::of(file).map_err(|error| error.to_string()));
     let reports = match reports {
-        Ok(reports) => reports,
+        Ok(reports) => reports.within(scope),
         Err(error) => return One { errors: vec![format!("{name}: {error}")], reports: 1, ..one },
     };
     for (at, report) in reports.enumerate() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use slob_awr::series::{EVENTS, Point, sort};
-use slob_awr::{Figure, duration, duration_us};
+use slob_awr::{Figure, Scope, duration, duration_us};
 use slob_report::format::{ABSENT, significant};
 
 use super::awr_files::Files;
@@ -39,7 +39,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
             if points_are_absent(&asked, &named) { known } else { Vec::new() },
         )
     };
-    let read = Files::read(matches.get_many("files").unwrap_or_default(), of_report)?;
+    let read = Files::read(matches.get_many("files").unwrap_or_default(), Scope::All, of_report)?;
     let code = read.exit_code()?;
     let series: Vec<(&str, Vec<Point>)> = events
         .iter()

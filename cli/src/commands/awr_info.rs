@@ -2,7 +2,8 @@
 
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
-use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::Scope;
+use slob_awr::info::{Head, Named, Row, Value, Work, columns};
 use slob_awr::trend::log_file_sync_us;
 use slob_report::format::{ABSENT, significant};
 use slob_report::{csv_cell, pipe_cell};
@@ -17,31 +18,46 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.get_many("files").unwrap_or_default();
     let (text, code) = match Form::of(matches, Form::Pipes) {
         Form::Json => {
-            let read = Files::read(paths, |named| json_of(&named))?;
+            let read = Files::read(paths, Scope::All, |named| json_of(&named))?;
             let all =
                 read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
             (format!("{:#}\n", Json::Array(all)), read.exit_code())
         }
-        Form::Csv => {
-            let columns = columns();
-            let read = Files::read(paths, |named| {
-                columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
-            })?;
-            let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            (csv(&heads, &read.kept), read.exit_code())
-        }
+        Form::Csv => match work(matches) {
+            Some(work) => {
+                let read = Files::read(paths, Scope::All, |named| work.rows(&named))?;
+                (csv(&work.heads(), &read.kept.concat()), read.exit_code())
+            }
+            None => {
+                let columns = columns();
+                let read = Files::read(paths, Scope::All, |named| {
+                    columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
+                })?;
+                let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+                (csv(&heads, &read.kept), read.exit_code())
+            }
+        },
         Form::Table => {
-            let read = Files::read(paths, |named| Seen::of(&named))?;
+            let read = Files::read(paths, Scope::Row, |named| Seen::of(&named))?;
             (table(&read.kept), read.exit_code())
         }
         Form::Pipes => {
-            let read = Files::read(paths, |named| Row::of(&named))?;
+            let read = Files::read(paths, Scope::Row, |named| Row::of(&named))?;
             (pipes(&read.kept), read.exit_code())
         }
     };
     // What could be read is shown, whatever is wrong with the rest.
     output::print(&text)?;
     code
+}
+
+/// What `--of` asks for in place of reports.
+fn work(matches: &ArgMatches) -> Option<Work> {
+    match matches.get_one::<String>("of").map(String::as_str) {
+        Some("sql") => Some(Work::Statements),
+        Some("segments") => Some(Work::Segments),
+        _ => None,
+    }
 }
 
 fn json_of(named: &Named) -> Result<Json, String> {

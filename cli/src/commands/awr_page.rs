@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use jiff::civil::DateTime;
+use slob_awr::Scope;
 use slob_awr::info::{Head, Named, Value};
 use slob_awr::series::{EVENTS, Point};
 use slob_awr::trend::{Subject, Trend, subject_words};
@@ -50,7 +51,7 @@ pub(super) fn page_of<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(String, ExitCode), Failure> {
     const LIMIT_US: f64 = 8.0 * 1024.0;
-    let read = Files::read(paths, |named| {
+    let read = Files::read(paths, Scope::All, |named| {
         let points = EVENTS.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
         Summary::of(&named, points)
     })?;

@@ -236,10 +236,11 @@ mod tests {
     fn a_run_on_a_busy_machine_passes_with_a_note() {
         let mut record = record();
         assert!(!judge(&record).unwrap().contains("doubt"));
-        record.window.as_mut().unwrap().seconds = 5.0;
+        record.window.as_mut().unwrap().seconds = 2.8;
         let words = judge(&record).unwrap();
         assert!(
-            words.starts_with("2 sessions, ") && words.contains("in doubt: Not quite: the window took 5"),
+            words.starts_with("2 sessions, ")
+                && words.contains("in doubt: Not quite: the window took 2.80 s"),
             "{words}"
         );
     }

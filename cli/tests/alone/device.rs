@@ -1,10 +1,5 @@
 //! Reads by the engine's own count, against those of the kernel and of the device, from which nobody else is to read.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::alone;
@@ -16,7 +11,7 @@ use slob_testing::tries::{ensure, shown_within};
 const READS: [&str; 4] = ["--run-time", "3", "--update-pct", "0"];
 
 /// What the device read, and what the database asked for, within the window.
-fn read_bytes(record: &Value, block: u64) -> (u64, u64) {
+pub(crate) fn read_bytes(record: &Value, block: u64) -> (u64, u64) {
     let device = record["host"]["device"]["counters"]["read_bytes"].as_u64();
     let database = record["counters"]["physical_reads"].as_u64().unwrap() * block;
     assert!(database > 1 << 20, "the cache is far smaller than the table, but {database} bytes were read");
@@ -58,61 +53,8 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
 }
 
-/// Somebody else's random reads of the device that carries a folder, so many a second.
-struct Neighbour(Child);
-
-impl Neighbour {
-    /// `None` where fio is not installed, which it is in CI.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-    fn reading(folder: &Path, per_second: u32) -> Option<Self> {
-        let fio = Command::new("fio")
-            .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
-            .args(["--direct=1", "--time_based", "--runtime=120", &format!("--rate_iops={per_second}")])
-            .current_dir(folder)
-            .stdout(Stdio::null())
-            .spawn();
-        match fio {
-            Ok(fio) => Some(Self(fio)),
-            Err(error) => {
-                assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
-                eprintln!("skipped: fio: {error}");
-                None
-            }
-        }
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The device's total was 99.3 % of what the database had asked for, and nothing of it had been read for the database.
-#[test]
-fn a_neighbours_reads_do_not_stand_in_for_cached_ones() {
-    let _alone = alone();
-    if skip_without_a_device() {
-        return;
-    }
-    let settings = [("shared_buffers", "2MB"), ("track_io_timing", "on")];
-    let Some(bench) = postgres::bench(Version::V15, &settings) else { return };
-    bench.setup("1", "64M");
-    let Some(_neighbour) = Neighbour::reading(bench.folder.path(), 3060) else { return };
-    // It lays out its file first.
-    thread::sleep(Duration::from_secs(3));
-    let record = bench.run(&["--run-time", "5", "--update-pct", "0", "--rate", "50"]);
-    let ((device, database), own) = (read_bytes(&record, 8192), fetched(&record));
-    assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
-    assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
-    let report = bench.folder.slob(["report"]).success().stdout;
-    let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
-    assert!(verdict.contains("BAD"), "{verdict}");
-}
-
 /// What the kernel fetched for the server's processes, in bytes.
-fn fetched(record: &Value) -> u64 {
+pub(crate) fn fetched(record: &Value) -> u64 {
     record["db_io"]["read_bytes"].as_u64().expect("the server's processes are this user's")
 }
 

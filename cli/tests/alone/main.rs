@@ -7,6 +7,7 @@ mod common;
 mod device;
 mod open_loop;
 mod saturate;
+mod truth;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

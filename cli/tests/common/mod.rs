@@ -3,6 +3,7 @@
 
 pub(crate) mod mariadb;
 pub(crate) mod postgres;
+pub(crate) mod random;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

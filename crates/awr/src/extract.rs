@@ -70,16 +70,48 @@ const WANTED: [&str; 48] = [
     "top sql with top events",
 ];
 
+/// How titles of sections begin that no row is made of, in lower case.
+const NOT_OF_ROW: [&str; 16] = [
+    "wait event histogram",
+    "iostat by",
+    "io stat by",
+    "tablespace io",
+    "file io",
+    "init.ora",
+    "modified parameters",
+    "parameters modified",
+    "initialization parameters",
+    "sql ordered by",
+    "segments by",
+    "segment statistics",
+    "buffer pool advisory",
+    "pga memory advisory",
+    "top sql",
+    "complete list of sql",
+];
+
+/// Whether a section may hold anything of a row.
+pub(crate) fn is_of_row(title: &str) -> bool {
+    !NOT_OF_ROW.iter().any(|other| begins(title, other))
+}
+
+/// Whether a title begins like this, in upper or lower case.
+fn begins(title: &str, start: &str) -> bool {
+    title.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
+}
+
 /// Whether a section is read.
 pub(crate) fn is_wanted(title: &str) -> bool {
+    if !WANTED.iter().any(|wanted| begins(title, wanted)) {
+        return false;
+    }
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
     // Samples of the load, figures by file within a function, and parts of parameters add nothing.
     let is_detail =
         start.contains("- detail") || start.contains("function/file") || start.contains("multi-valued");
     // Of statements neither time nor work.
     const NO_WORK: [&str; 3] = ["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"];
-    let is_detail = is_detail || NO_WORK.iter().any(|title| start.starts_with(title));
-    !is_detail && WANTED.iter().any(|wanted| start.starts_with(wanted))
+    !is_detail && !NO_WORK.iter().any(|title| start.starts_with(title))
 }
 
 /// An empty report.

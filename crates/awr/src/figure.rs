@@ -162,9 +162,15 @@ pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
         return None;
     }
     let (exponent, rest) = exponent(rest);
-    let digits: String = mantissa.chars().filter(|digit| *digit != ',').collect();
+    let grouped;
+    let digits = if mantissa.contains(',') {
+        grouped = mantissa.replace(',', "");
+        grouped.as_str()
+    } else {
+        mantissa
+    };
     let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len().min(300)) as i32;
-    let value: f64 = digits.strip_suffix('.').unwrap_or(&digits).parse().ok()?;
+    let value: f64 = digits.strip_suffix('.').unwrap_or(digits).parse().ok()?;
     let figure =
         Figure { value: sign * value * 10f64.powi(exponent), resolution: 10f64.powi(exponent - decimals) };
     (figure.value.is_finite() && figure.resolution.is_finite()).then_some((figure, rest))

@@ -3,6 +3,7 @@
 mod parser;
 mod pipes;
 mod row;
+mod work;
 
 use crate::figure::Figure;
 use crate::report::{Period, Report, WaitEvent};
@@ -10,6 +11,7 @@ use crate::report::{Period, Report, WaitEvent};
 pub use parser::{Column, columns};
 pub use pipes::{PipesError, is_pipes, read_pipes};
 pub use row::{Head, Row};
+pub use work::Work;
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]

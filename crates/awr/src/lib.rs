@@ -143,11 +143,22 @@ impl ReadError {
     }
 }
 
+/// How much of a report is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Every section that is known.
+    #[default]
+    All,
+    /// What the report is of, and what its [`info::Row`] is made of: half the time.
+    Row,
+}
+
 /// Reads the reports of a file, one after the other: an archive or a mail may hold several. Each gives one report, or the two
 /// periods of a comparison. The file may be packed with gzip or bzip2, and be UTF-8, UTF-16 or Latin-1.
 pub struct Reports<'a> {
     pieces: Option<Pieces<'a>>,
     is_first: bool,
+    scope: Scope,
 }
 
 impl<'a> Reports<'a> {
@@ -161,7 +172,13 @@ impl<'a> Reports<'a> {
             why: error.to_string(),
             read: Vec::new(),
         })?;
-        Ok(Self { pieces: Some(Pieces::new(input)), is_first: true })
+        Ok(Self { pieces: Some(Pieces::new(input)), is_first: true, scope: Scope::default() })
+    }
+
+    /// The same, of which only so much is read.
+    #[must_use]
+    pub fn within(self, scope: Scope) -> Self {
+        Self { scope, ..self }
     }
 }
 
@@ -192,7 +209,11 @@ impl Iterator for Reports<'_> {
             report.skip();
             return Some(Err(ReadError::Refused { line, kind }));
         }
-        let wanted = |title: &str| kind == Kind::AwrGlobal || extract::is_wanted(title);
+        let scope = self.scope;
+        let wanted = |title: &str| match scope {
+            Scope::All => kind == Kind::AwrGlobal || extract::is_wanted(title),
+            Scope::Row => extract::is_of_row(title) && (kind == Kind::AwrGlobal || extract::is_wanted(title)),
+        };
         let document = match format {
             Format::Text => text::read(|| report.next(), kind, wanted),
             Format::Html => html::read(&mut report, wanted),

@@ -39,9 +39,10 @@ impl<'a, T> Found<'a, T> {
 /// Whether a name is what a column of one of these widths leaves of another one.
 pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
     // Where a column ends at a blank, the name is shorter by it.
-    widths
-        .iter()
-        .any(|width| *width < whole.len() && whole.get(..*width).is_some_and(|left| left.trim_end() == name))
+    let is_left = |width: &usize| whole.get(..*width).is_some_and(|left| left.trim_end() == name);
+    whole.len() > name.len()
+        && whole.starts_with(name)
+        && widths.iter().any(|width| *width < whole.len() && is_left(width))
 }
 
 /// The line of a name: the one of just this name, or else the only one where text cut it, or where the name asked for

@@ -149,9 +149,11 @@ impl<'r, 'a> OneReport<'r, 'a> {
             return None;
         }
         let mut piece = self.pieces.next()?;
+        let first = first_byte(&piece.text);
         let is_title = begins_report(&piece.text);
-        let is_page =
-            begins_page(&piece.text) && (self.format == Format::Html || !piece.text.starts_with(' '));
+        let is_page = first == Some(b'<')
+            && begins_page(&piece.text)
+            && (self.format == Format::Html || !piece.text.starts_with(' '));
         if self.has_title && (is_title || is_page) {
             self.is_over = true;
             self.next_at = Some(piece.line);
@@ -174,7 +176,7 @@ impl<'r, 'a> OneReport<'r, 'a> {
                     rest.map(str::to_owned).unwrap_or(if is_blank { String::new() } else { piece.text });
             }
         }
-        if !piece.text.trim().is_empty() {
+        if first_byte(&piece.text).is_some() {
             self.last_line = piece.line;
         }
         Some(piece)
@@ -240,8 +242,7 @@ impl Read for Bytes<'_, '_, '_> {
 /// Whether a line is the title of a report that is read: what it is called, with nothing but tags and blanks before it.
 fn begins_report(line: &str) -> bool {
     // Most lines are none, and there are many.
-    let first = line.bytes().find(|byte| *byte > b' ');
-    if !matches!(first, Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
+    if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
         return false;
     }
     let Some(at) = line.find("WORKLOAD REPOSITORY ").or_else(|| line.find("STATSPACK ")) else {
@@ -255,10 +256,15 @@ fn begins_report(line: &str) -> bool {
     before_is_blank && kind::kind_of(&line[at..]).is_some_and(|(kind, ..)| kind.is_read())
 }
 
+/// The first byte that is neither a blank nor a control character.
+fn first_byte(line: &str) -> Option<u8> {
+    line.bytes().find(|byte| *byte > b' ')
+}
+
 /// Where a page ends within a line.
 fn page_end(line: &str) -> Option<usize> {
     const ENDS: [&str; 2] = ["</html>", "</HTML>"];
-    let has_tags = line.trim_start().starts_with('<');
+    let has_tags = first_byte(line) == Some(b'<');
     has_tags.then(|| ENDS.iter().find_map(|end| Some(line.find(end)? + end.len())))?
 }
 

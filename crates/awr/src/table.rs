@@ -168,7 +168,8 @@ pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<s
     let mut label = String::new();
     for piece in pieces {
         let piece = piece.as_ref().trim();
-        let (head, tail) = match piece.rsplit_once(": ") {
+        let split = if piece.contains(':') { piece.rsplit_once(": ") } else { None };
+        let (head, tail) = match split {
             Some((head, tail)) if is_value(tail) => (Some(head), Some(tail)),
             _ if is_value(piece) => (None, Some(piece)),
             _ => (piece.strip_suffix(':').or(Some(piece)), None),

@@ -25,8 +25,8 @@ pub(crate) fn read(
     let mut line = lines.next();
     while let Some(current) = line {
         let next = lines.next();
-        end.take(&current.text, kind);
-        reader.take(current, next.as_ref().map(|next| next.text.as_str()), &wanted);
+        end.take(&current, kind);
+        reader.take(current, next.as_ref(), &wanted);
         line = next;
     }
     reader.end_section();
@@ -45,7 +45,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, line: Line, below: Option<&str>, wanted: &impl Fn(&str) -> bool) {
+    fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> bool) {
         let title = match headed(&line.text) {
             Some((title, db_inst)) => {
                 self.document.take_periods(&line.text);
@@ -54,7 +54,7 @@ impl Reader {
                 }
                 Some(title)
             }
-            None => underlined(&line.text, below).or_else(|| bare(&line.text)),
+            None => underlined(&line, below).or_else(|| bare(&line)),
         };
         if let Some(title) = title {
             self.end_section();
@@ -97,14 +97,14 @@ struct End {
 const LINES_AFTER_END: usize = 200;
 
 impl End {
-    fn take(&mut self, text: &str, kind: Kind) {
+    fn take(&mut self, line: &Line, kind: Kind) {
         let may_lack = may_lack_end(kind);
-        if may_lack && let Some((title, _)) = headed(text) {
+        if may_lack && let Some((title, _)) = headed(&line.text) {
             self.is_last_section = title.contains("Multi-Valued Parameters");
         }
-        let is_rule = || may_lack && self.is_last_section && ruler::is_terminator(text);
+        let is_rule = || may_lack && self.is_last_section && ruler::is_terminator(&line.text);
         self.said = match self.said {
-            _ if text.trim_start().starts_with("End of Report") || is_rule() => Some(0),
+            _ if line.words().starts_with("End of Report") || is_rule() => Some(0),
             Some(lines) if lines < LINES_AFTER_END => Some(lines + 1),
             _ => None,
         };
@@ -121,7 +121,13 @@ fn may_lack_end(kind: Kind) -> bool {
 
 /// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`, with the database and the instance.
 fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
-    let (title, rest) = line.split_once("DB/Inst:").or_else(|| line.split_once(" for DB:"))?;
+    let after = |mark: &str| {
+        let mut colons = line.match_indices(':').map(|(at, _)| at);
+        let at = colons.find(|at| line[..*at].ends_with(mark))?;
+        Some((&line[..at - mark.len()], &line[at + 1..]))
+    };
+    // Most lines have no colon, and there are many.
+    let (title, rest) = line.contains(':').then(|| after("DB/Inst").or_else(|| after(" for DB")))??;
     let title = title.trim();
     let title = title.strip_suffix(" First").unwrap_or(title).trim();
     if title.is_empty() || line.starts_with("     ") || line.starts_with("->") {
@@ -132,14 +138,13 @@ fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
 }
 
 /// A line above one that begins with tildes; what stands further to the right are headings.
-fn underlined(line: &str, next: Option<&str>) -> Option<String> {
-    let below = next?;
-    let indent = below.len() - below.trim_start().len();
-    if indent > 3 || !below.trim_start().starts_with("~~~~") {
+fn underlined(line: &Line, below: Option<&Line>) -> Option<String> {
+    let below = below?;
+    if below.indent > 3 || !below.words().starts_with("~~~~") {
         return None;
     }
-    let text = line.trim_start();
-    if line.len() - text.len() > 3 || !text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+    let text = line.words();
+    if line.indent > 3 || !text.starts_with(|first: char| first.is_ascii_alphabetic()) {
         return None;
     }
     let title = text.split("  ").next().unwrap_or(text).trim();
@@ -147,16 +152,27 @@ fn underlined(line: &str, next: Option<&str>) -> Option<String> {
 }
 
 /// Titles that stand alone.
-fn bare(line: &str) -> Option<String> {
+fn bare(line: &Line) -> Option<String> {
     const TITLES: [&str; 2] = ["Shared Pool Statistics", "Top ADDM Findings"];
-    let text = line.trim_start();
-    let is_near = line.len() - text.len() < 4;
-    TITLES.into_iter().find(|title| is_near && text.starts_with(title)).map(str::to_owned)
+    let is_near = line.indent < 4;
+    TITLES.into_iter().find(|title| is_near && line.words().starts_with(title)).map(str::to_owned)
 }
 
 fn line_pairs(section: &str, line: &str) -> Vec<crate::table::Pair> {
     if !line.contains(':') || line.starts_with("->") {
         return Vec::new();
     }
-    pairs(section, line.split("  ").filter(|piece| !piece.trim().is_empty()))
+    pairs(section, pieces(line).filter(|piece| !piece.trim().is_empty()))
+}
+
+/// What stands between two blanks or more.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(' ');
+        let end = rest.as_bytes().windows(2).position(|pair| pair == b"  ").unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
 }

@@ -136,6 +136,14 @@ pub trait Session: Send {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
 
+    /// Has the database's counters hold everything that the session did. Called when it comes to rest, and when it ends.
+    ///
+    /// # Errors
+    /// If the database can't be asked.
+    fn publish(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Which of [`Engine::endpoints`] it works on now, counted from 0.
     fn endpoint(&self) -> usize {
         0

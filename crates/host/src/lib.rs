@@ -17,6 +17,7 @@ mod clock;
 mod cpu;
 mod device;
 mod error;
+mod everybody;
 mod info;
 mod probe;
 mod process;
@@ -28,6 +29,7 @@ mod space;
 pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;
+pub use everybody::EverybodysCpu;
 pub use info::HostInfo;
 pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,

@@ -29,8 +29,9 @@ pub use find::{find_run, find_runs, list_runs, run_folder};
 pub use interval::Interval;
 pub use marks::{MarkText, leave_mark};
 pub use model::{
-    ConfigEntry, DbCpu, DeviceRecord, EndpointRecord, HostRecord, KindRecord, LoadRecord, Record,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification, Window,
+    ConfigEntry, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, KindRecord, LoadRecord,
+    LongestWait, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification,
+    Window, error_of_session,
 };
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};

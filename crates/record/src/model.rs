@@ -58,6 +58,9 @@ pub struct Record {
     /// What was marked while the run was under way, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
+    /// Who was at work at the edges of the window. Absent in records of releases whose sessions did not rest there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Edges>,
     /// With UNTIL_STEADY: whether the run became steady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
@@ -192,10 +195,29 @@ pub struct SchemaRecord {
 /// The measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Seconds from the sessions' start to snapshot A.
+    /// Seconds from the sessions' start to its begin, while they rested left out.
     pub begin_s: f64,
-    /// Seconds from snapshot A to snapshot B: what every rate is divided by.
+    /// Seconds from its begin to its last operation: what every rate is divided by.
     pub seconds: f64,
+}
+
+/// The edges of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Edges {
+    /// Where it begins.
+    pub begin: EdgeRecord,
+    /// Where it ends.
+    pub end: EdgeRecord,
+}
+
+/// Sessions rest at an edge while the counters are read, so that those hold what the operations of the window did; all but
+/// those that were at an operation of several seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EdgeRecord {
+    /// Sessions that were still at work.
+    pub sessions_at_work: u32,
+    /// The operations that they were at, at most.
+    pub operations_under_way: u64,
 }
 
 /// Operations of one kind that ended within the window.
@@ -238,10 +260,31 @@ pub struct SessionRecord {
     pub busy_us: u64,
     /// The longest of these, in microseconds.
     pub max_us: Option<f64>,
+    /// The longest that it had something to do, and no operation ended. Absent in records of releases that did not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<LongestWait>,
     /// Whether it was at work from before the window to after it (with WORK_LOOP: did all its operations).
     pub whole_window: bool,
     /// The error that ended it.
     pub error: Option<String>,
+}
+
+/// A time within the window in which no operation of a session ended, pauses and what was not due left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LongestWait {
+    /// When it began, in seconds from the sessions' start.
+    pub at_s: f64,
+    /// How long it was, in seconds.
+    pub seconds: f64,
+}
+
+/// An error of a session, which says whose it is; databases' own steps begin with that already.
+#[must_use]
+pub fn error_of_session(session: u32, error: &str) -> String {
+    let name = format!("session {session}");
+    let names_it =
+        error.strip_prefix(&name).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()));
+    if names_it { error.to_owned() } else { format!("{name}: {error}") }
 }
 
 impl SessionRecord {
@@ -274,6 +317,9 @@ pub struct EndpointRecord {
 pub struct DbCpu {
     /// User and system time within the window.
     pub cpu: CpuSplit,
+    /// That of the processes which serve this run's sessions, where the server has one for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<CpuSplit>,
     /// Whose CPU this is, in words.
     pub source: String,
 }
@@ -285,6 +331,10 @@ pub struct HostRecord {
     pub info: HostInfo,
     /// CPU time by mode.
     pub cpu: Option<CpuTimes>,
+    /// CPU time, in seconds, of others' processes by their own clocks. Absent where not all processes of the host could be
+    /// seen, or those of the database; and in records of releases that did not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_s: Option<f64>,
     /// The device behind the data.
     pub device: Option<DeviceRecord>,
     /// Why there is no device, if there is none.
@@ -312,4 +362,9 @@ pub struct Verification {
     /// Why no more rows could be read, which says nothing about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
+}
+
+impl Verification {
+    /// How many rows are read back after a run, if there are as many.
+    pub const SAMPLED_ROWS: u64 = 100;
 }

@@ -40,6 +40,7 @@ pub(crate) fn direct_read_run() -> Record {
         conflicts: BTreeMap::new(),
         losses: Vec::new(),
         marks: Vec::new(),
+        edges: None,
         until_steady: None,
         sessions: parts::sessions(&reads, 64),
         counters: Counters::from([
@@ -53,6 +54,7 @@ pub(crate) fn direct_read_run() -> Record {
         server_report: None,
         db_cpu: Some(DbCpu {
             cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
+            sessions: None,
             source: "this program's process: the database is embedded in it".into(),
         }),
         db_io: None,
@@ -107,6 +109,7 @@ pub(crate) fn page_cache_run() -> Record {
     ];
     record.db_cpu = Some(DbCpu {
         cpu: CpuSplit { user_s: 62.0, system_s: 118.0 },
+        sessions: None,
         source: "the server's processes".into(),
     });
     record.client_cpu = Some(CpuSplit { user_s: 1.25, system_s: 0.5 });

@@ -150,6 +150,13 @@ fn separated(digits: &str) -> String {
     text
 }
 
+/// With its first letter as at the beginning of a sentence.
+#[must_use]
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

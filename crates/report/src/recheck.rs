@@ -1,6 +1,7 @@
 //! The sums of a record once more: whatever it holds twice must be the same twice.
 
 mod list;
+mod told_twice;
 
 use slob_measure::{Counter, LatencyKind};
 use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
@@ -43,6 +44,7 @@ pub fn recheck(record: &Record) -> Vec<Recheck> {
     checks.extend(series_against_counters(record));
     checks.extend(series_in_itself(record));
     checks.extend(time_within_window(record));
+    checks.extend(told_twice::told_twice(record));
     checks
 }
 
@@ -143,8 +145,7 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
     let check = |(name, counted, of): (&str, Option<u64>, Of)| {
         let counted = counted?;
         let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
-        // A sample that failed leaves a hole.
-        let touching = intervals_touching(record).map(of).collect::<Option<Vec<u64>>>()?;
+        let touching = sampled(record).map(of).collect::<Option<Vec<u64>>>()?;
         if touching.is_empty() {
             return None;
         }
@@ -155,6 +156,11 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
         Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
     };
     totals.into_iter().filter_map(check).collect()
+}
+
+/// The intervals that touch the window and have a sample, of which one that failed lacks its counters.
+fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
+    intervals_touching(record).filter(|interval| interval.sampled_s.is_some())
 }
 
 /// Each interval has as many durations as operations.

@@ -6,8 +6,8 @@ use std::time::Instant;
 use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
-    DbCpu, DeviceRecord, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record, SchemaRecord,
-    ServerRecord, SessionRecord, SettingRecord, Window,
+    DbCpu, DeviceRecord, EdgeRecord, Edges, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record,
+    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Window, error_of_session,
 };
 use slob_spec::Length;
 
@@ -16,6 +16,7 @@ use crate::endpoints::{endpoints, uncounted};
 use crate::losses::Loss;
 use crate::parts::Parts;
 use crate::prepare::Prepared;
+use crate::rendezvous::Stragglers;
 use crate::session::SessionEnd;
 use crate::tally::Tally;
 use crate::until_steady::SteadyUntil;
@@ -32,6 +33,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
+    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.background));
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -53,13 +55,18 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         conflicts,
         losses: losses(&parts),
         marks: parts.marks.0.clone(),
+        edges: window.map(|_| Edges { begin: edge(parts.begin_stragglers), end: edge(parts.end_stragglers) }),
         until_steady: parts.until_steady.as_ref().map(SteadyUntil::outcome),
         sessions: sessions(prepared, &parts, !endpoints.is_empty()),
         counters: figures.counters,
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
-        db_cpu: db_cpu.map(|cpu| DbCpu { cpu, source: cpu_source(prepared).to_owned() }),
+        db_cpu: db_cpu.map(|cpu| DbCpu {
+            cpu,
+            sessions: sessions_cpu,
+            source: cpu_source(prepared).to_owned(),
+        }),
         db_io: edges.and_then(|(begin, end)| end.db_io_since(begin)),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
@@ -76,10 +83,12 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
 
 fn window(parts: &Parts) -> Option<Window> {
     let (begin, end) = (parts.begin.as_ref()?, parts.end.as_ref()?);
-    let start = parts.tally.start();
     let seconds = (end.taken - begin.taken).as_secs_f64();
-    (seconds > 0.0)
-        .then(|| Window { begin_s: begin.taken.saturating_duration_since(start).as_secs_f64(), seconds })
+    (seconds > 0.0).then(|| Window { begin_s: parts.tally.clock().at(begin.taken).as_secs_f64(), seconds })
+}
+
+fn edge(stragglers: Stragglers) -> EdgeRecord {
+    EdgeRecord { sessions_at_work: stragglers.sessions, operations_under_way: stragglers.operations }
 }
 
 /// By the database's code, of all sessions.
@@ -119,7 +128,10 @@ fn notes(parts: &Parts, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
             .as_ref()
             .filter(|_| !end.dropped && end_of_window.is_some_and(|window| *ended >= window))
         {
-            notes.push(format!("After the window, session {} ended with an error: {error}.", end.session));
+            notes.push(format!(
+                "After the window an error ended a session: {}.",
+                error_of_session(end.session, &error.to_string())
+            ));
         }
     }
     if parts.unfinished > 0 {
@@ -193,6 +205,7 @@ fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRec
                 rows: end.totals.rows,
                 busy_us: end.totals.busy_ns / 1000,
                 max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
+                longest_wait: end.totals.longest_wait(),
                 whole_window: whole,
                 error: end.error.as_ref().map(ToString::to_string),
             }
@@ -243,6 +256,7 @@ fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
     HostRecord {
         info: HostInfo::read(),
         cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),
+        others_cpu_s: edges.and_then(|(begin, end)| end.others_cpu_s_since(begin)),
         device_note: match (&device, &prepared.server.data_path) {
             (Some(device), _) => device.note.clone(),
             (None, Some(_)) => Some("The device behind the data could not be found.".into()),

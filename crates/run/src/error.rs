@@ -39,6 +39,13 @@ impl RunError {
         Self { kind: RunErrorKind::Interrupted, message: format!("{what} was interrupted") }
     }
 
+    /// With what to do next.
+    #[must_use]
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        self.message = format!("{}; {advice}", self.message);
+        self
+    }
+
     /// What the error means.
     #[must_use]
     pub fn kind(&self) -> RunErrorKind {

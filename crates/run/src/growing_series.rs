@@ -1,11 +1,11 @@
 //! The series of a run while it grows.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use slob_record::Interval;
 use slob_stats::{Merge, Series};
 
+use crate::run_clock::RunClock;
 use crate::sampler::Sample;
 use crate::tally::{Tally, merge_into};
 
@@ -28,10 +28,10 @@ impl GrowingSeries {
     }
 
     /// Adds what was sampled between two moments to the second in which most of it lies.
-    pub(crate) fn add_sampled(&mut self, start: Instant, from: &Sample, to: &Sample) {
+    pub(crate) fn add_sampled(&mut self, clock: &RunClock, from: &Sample, to: &Sample) {
         let interval = to.interval_since(from);
         self.sampled.merge(&interval);
-        let middle = from.taken.saturating_duration_since(start) + (to.taken - from.taken) / 2;
+        let middle = (clock.at(from.taken) + clock.at(to.taken)) / 2;
         merge_into(&mut self.open, middle.as_secs(), &interval);
     }
 

@@ -225,9 +225,9 @@ impl<'a> Loader<'a> {
                 let missing = self.plan.rows().saturating_sub(state.rows_in_place);
                 return Err(cut_off(&error, self.plan, missing * u64::from(self.plan.block_bytes)));
             }
-            Some(_) => return Err(RunError::interrupted("the load")),
+            Some(_) => return Err(stopped()),
             None if state.layouts.len() < self.plan.work.len() && stop.load(Ordering::Relaxed) => {
-                return Err(RunError::interrupted("the load"));
+                return Err(stopped());
             }
             None => {}
         }
@@ -283,4 +283,9 @@ impl State {
         }
         None
     }
+}
+
+/// What is loaded stays.
+fn stopped() -> RunError {
+    RunError::interrupted("the load").with_advice("the same command resumes it")
 }

@@ -1,7 +1,8 @@
 //! What a run has measured until its record is put together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use slob_host::Device;
@@ -9,6 +10,7 @@ use slob_record::{Mark, SavedProbe, ServerReportRecord, Status, Verification};
 
 use crate::RunError;
 use crate::growing_series::GrowingSeries;
+use crate::rendezvous::Stragglers;
 use crate::sampler::Sample;
 use crate::session::SessionEnd;
 use crate::tally::Tally;
@@ -21,7 +23,11 @@ pub(crate) struct Parts {
     pub(crate) ended: Timestamp,
     pub(crate) status: Status,
     pub(crate) begin: Option<Sample>,
+    pub(crate) begin_stragglers: Stragglers,
     pub(crate) end: Option<Sample>,
+    pub(crate) end_stragglers: Stragglers,
+    /// The last sample, whatever it is of.
+    pub(crate) last: Option<Sample>,
     pub(crate) series: GrowingSeries,
     /// With UNTIL_STEADY, from the beginning of the window on.
     pub(crate) until_steady: Option<SteadyUntil>,
@@ -32,6 +38,8 @@ pub(crate) struct Parts {
     /// Sessions that did not end in time.
     pub(crate) unfinished: u32,
     pub(crate) device: Option<Device>,
+    /// Processes of the server that were there before the sessions.
+    pub(crate) background: BTreeSet<u32>,
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
@@ -46,13 +54,17 @@ impl Parts {
             ended: started,
             status: Status::Completed,
             begin: None,
+            begin_stragglers: Stragglers::default(),
             end: None,
+            end_stragglers: Stragglers::default(),
+            last: None,
             series: GrowingSeries::new(),
             until_steady: None,
             marks: (Vec::new(), 0),
             sessions: Vec::new(),
             unfinished: 0,
             device: None,
+            background: BTreeSet::new(),
             probe: None,
             notes: Vec::new(),
             verification: None,
@@ -60,10 +72,25 @@ impl Parts {
         }
     }
 
+    /// Takes in what came to be since the last sample.
+    pub(crate) fn sampled(&mut self, sample: Sample) {
+        if let Some(last) = &self.last {
+            self.series.add_sampled(self.tally.clock(), last, &sample);
+        }
+        self.last = Some(sample);
+    }
+
+    /// When the second of the run ends that the last sample lies in.
+    pub(crate) fn next_second(&self) -> Instant {
+        let clock = self.tally.clock();
+        let second = self.last.as_ref().map_or(0, |last| clock.at(last.taken).as_secs());
+        clock.moment(Duration::from_secs(second + 1))
+    }
+
     /// Whether the run is to end because it is steady.
-    pub(crate) fn is_steady(&mut self, now: Instant) -> bool {
-        let start = self.tally.start();
-        self.until_steady.as_mut().is_some_and(|steady| steady.look(&self.series, start, now))
+    pub(crate) fn is_steady(&mut self) -> bool {
+        let (Some(steady), Some(last)) = (&mut self.until_steady, &self.last) else { return false };
+        steady.look(&self.series, self.tally.clock().at(last.taken))
     }
 
     /// Makes the run a failed one; the first failure counts.

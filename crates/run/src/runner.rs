@@ -1,10 +1,10 @@
 //! The timeline of a run.
 //!
-//! Connect every session; barrier; `pre`; start together; warm up; snapshot A; measured window; snapshot B; stop;
-//! `post`; read some rows back; assemble the record. The sessions work on while both snapshots are taken, so the
-//! window holds no idle time. Whatever goes wrong after the start, what was measured becomes a record.
+//! Connect every session; barrier; `pre`; start together; warm up; rest; snapshot A; measured window; rest; snapshot B; stop;
+//! `post`; read some rows back; assemble the record. The sessions know when a phase ends, and rest while a snapshot is taken:
+//! it counts what they did in the window, and nothing else. The window begins when they are released, and ends with their last
+//! operation, so that it holds no idle time. Whatever goes wrong after the start, what was measured becomes a record.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,29 +17,26 @@ use slob_engine::{RunPlan, SessionPlan, within};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{Record, RunDirectory, Status, latest_probe};
-use slob_spec::{Length, SessionLoss};
+use slob_spec::Length;
 
 use crate::assemble::assemble;
 use crate::context::RunContext;
 use crate::journal::Journal;
-use crate::observe::{Phase, RunEvent, RunObserver, Tick};
+use crate::observe::{RunEvent, RunObserver};
 use crate::operations_file::OperationsFile;
 use crate::parts::Parts;
+use crate::phases::Phases;
 use crate::prepare::Prepared;
-use crate::sampler::{Sample, Sampler};
+use crate::run_clock::RunClock;
+use crate::sampler::Sampler;
 use crate::server_report::OwnReport;
 use crate::session::{Message, SessionEnd, Shared, Worker};
-use crate::sessions::{Sessions, Wake};
+use crate::sessions::Sessions;
 use crate::tally::Tally;
-use crate::until_steady::SteadyUntil;
 use crate::{RunError, RunErrorKind, ScriptMoment, verify};
 
 /// Stack of a session's thread, in bytes; only what is touched takes memory.
 const SESSION_STACK: usize = 1 << 20;
-/// Should all else fail, no session starts an operation this long after the planned end.
-const LAST_RESORT: Duration = Duration::from_secs(60);
-/// So much later where the server takes snapshots of its own too, during which the sessions stay at work.
-const SERVERS_SNAPSHOTS: Duration = Duration::from_secs(900);
 /// How long putting back what was changed on a server may take.
 const PUT_BACK_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -80,6 +77,7 @@ pub fn run(
     let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
     let sampler =
         Sampler::new(Arc::clone(&context.engine), &prepared.server, device.clone(), spec.host_counters);
+    let background = sampler.processes();
     let kept = OperationsFile::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
@@ -87,6 +85,7 @@ pub fn run(
     match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
             parts.device = device;
+            parts.background = background;
             parts.notes.splice(0..0, notes);
             parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
@@ -107,30 +106,30 @@ fn find_probe(results: &Path, parts: &Parts, block_bytes: u32) -> Option<slob_re
     latest_probe(results, &HostInfo::read().hostname, parts.device.as_ref()?, block_bytes)
 }
 
-struct Timeline<'a> {
-    context: &'a RunContext<'a>,
-    prepared: &'a Prepared,
-    observer: &'a mut dyn RunObserver,
-    kept: OperationsFile,
+/// What a run is given, and what it writes to.
+pub(crate) struct Timeline<'a> {
+    pub(crate) context: &'a RunContext<'a>,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) observer: &'a mut dyn RunObserver,
+    pub(crate) kept: OperationsFile,
     run_id: String,
-    own_report: OwnReport,
+    pub(crate) own_report: OwnReport,
 }
 
 impl Timeline<'_> {
     /// From the first connection to the end of the last session.
     fn measure(&mut self, sampler: &Sampler, journal: Option<Journal>) -> Result<Parts, RunError> {
         let (sender, messages) = mpsc::channel();
-        let shared = Arc::new(Shared::new(journal));
+        let tally = Tally::new(RunClock::new(Instant::now())).keeping(self.kept.is_wanted());
+        let shared = Arc::new(Shared::new(Arc::new(tally), journal));
         let workers = self.workers(&shared, &sender);
         drop(sender);
-        let count = workers.len() as u32;
-        let mut sessions =
-            Sessions { shared, messages, cancellers: BTreeMap::new(), ended: Vec::new(), count };
+        let mut sessions = Sessions::new(shared, messages, workers.len() as u32);
         let result = self.spawn(workers).and_then(|()| self.connect(&mut sessions));
         if result.is_err() {
-            sessions.shared.gate.call_off();
+            sessions.shared.rendezvous.leave();
         }
-        result.map(|()| self.started(sampler, sessions))
+        result.map(|()| Phases::new(self, sampler, sessions).carry_out())
     }
 
     /// Starts a thread for each session. The threads are not joined: one that hangs in its database must not
@@ -202,6 +201,8 @@ impl Timeline<'_> {
                     sessions.cancellers.extend(canceller.map(|canceller| (number, canceller)));
                 }
                 Ok(Message::Ended(end)) => return Err(connection_error(&end)),
+                // Nobody has begun.
+                Ok(Message::DoneAll(_)) => {}
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(RunError::failed("the sessions ended before they were connected"));
@@ -221,124 +222,6 @@ impl Timeline<'_> {
             script.call(moment, &self.run_id)?;
         }
         Ok(())
-    }
-
-    /// From the start of the sessions to their end.
-    fn started(&mut self, sampler: &Sampler, mut sessions: Sessions) -> Parts {
-        if self.prepared.warmup.is_zero() {
-            self.own_report.open(&self.context.engine);
-        }
-        let first = sampler.take_edge(|_| ());
-        let start = Instant::now();
-        if let Length::Time(length) = self.prepared.length {
-            let snapshots = if self.own_report.is_wanted() { SERVERS_SNAPSHOTS } else { Duration::ZERO };
-            sessions.shared.set_deadline(start + self.prepared.warmup + length + LAST_RESORT + snapshots);
-        }
-        let tally = Arc::new(Tally::new(start).keeping(self.kept.is_wanted()));
-        let mut parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
-        if self.prepared.warmup.is_zero() {
-            // Before the start, so that every operation counts, from the very first.
-            tally.edges().begin(first.taken);
-            self.window_began(&mut parts, &first);
-        }
-        sessions.shared.gate.start(tally.clone());
-        self.observer.on_run(&RunEvent::Started);
-        self.watch(sampler, first, &mut sessions, &mut parts);
-        sessions.stop();
-        parts.ended = Timestamp::now();
-        if let Some(error) = sessions.first_error(parts.end.as_ref().map(|sample| sample.taken)) {
-            parts.status = Status::Failed { error };
-        }
-        if sessions.all_dropped() {
-            parts.status = Status::Failed { error: "every session lost its database".into() };
-        }
-        parts.series.flush_all(&tally);
-        parts.notes.extend(self.kept.finish(&tally));
-        parts.unfinished = sessions.count - sessions.ended.len() as u32;
-        if parts.unfinished > 0 && self.context.spec.session_loss == SessionLoss::Fail {
-            parts.fail(&sessions.silent());
-        }
-        parts.sessions = sessions.ended;
-        parts
-    }
-
-    /// Samples once a second, and at the edges of the window, until the window ends.
-    fn watch(&mut self, sampler: &Sampler, first: Sample, sessions: &mut Sessions, parts: &mut Parts) {
-        let tally = Arc::clone(&parts.tally);
-        let start = tally.start();
-        let begin_at = start + self.prepared.warmup;
-        let length = match self.prepared.length {
-            Length::Time(length) => Some(length),
-            Length::Operations(_) => None,
-        };
-        let (mut last, mut next_second) = (first, 1);
-        loop {
-            // Counted from where the window really began, so that a late beginning does not shorten it.
-            let end_at = parts.begin.as_ref().zip(length).map(|(begin, length)| begin.taken + length);
-            let tick_at = start + Duration::from_secs(next_second);
-            let edge_at = if parts.begin.is_none() { Some(begin_at) } else { end_at };
-            let steady = parts.is_steady(last.taken);
-            let wake_at = if steady { last.taken } else { edge_at.map_or(tick_at, |edge| edge.min(tick_at)) };
-            let why = sessions.wait_until(wake_at, self.context.stop);
-            let now = Instant::now();
-            let over = why.is_some() || steady || end_at.is_some_and(|end| now >= end);
-            let opening = !over && parts.begin.is_none() && now >= begin_at;
-            if opening {
-                self.own_report.open(&self.context.engine);
-            }
-            let sample = if opening {
-                sampler.take_edge(|taken| tally.edges().begin(taken))
-            } else if over {
-                sampler.take_edge(|taken| tally.edges().end(taken))
-            } else {
-                sampler.take()
-            };
-            parts.series.add_sampled(start, &last, &sample);
-            if opening {
-                self.window_began(parts, &sample);
-            }
-            if over || sample.taken >= tick_at {
-                next_second = (sample.taken - start).as_secs() + 1;
-                let planned = length.map(|length| end_at.unwrap_or(begin_at + length));
-                self.tick(sessions, parts, &tally, planned);
-            }
-            if over {
-                parts.end = Some(sample);
-                self.own_report.close();
-                self.observer.on_run(&RunEvent::WindowEnded);
-                if why == Some(Wake::Interrupted) {
-                    parts.status = Status::Interrupted;
-                    self.observer.on_run(&RunEvent::Interrupted);
-                }
-                return;
-            }
-            last = sample;
-        }
-    }
-
-    fn window_began(&mut self, parts: &mut Parts, sample: &Sample) {
-        parts.begin = Some(sample.clone());
-        let begin = sample.taken.saturating_duration_since(parts.tally.start());
-        parts.until_steady = self.context.spec.until_steady.map(|asked| SteadyUntil::new(asked, begin));
-        self.observer.on_run(&RunEvent::WindowBegan);
-    }
-
-    fn tick(&mut self, sessions: &Sessions, parts: &mut Parts, tally: &Tally, end_at: Option<Instant>) {
-        let recent = parts.series.collect(tally);
-        self.kept.collect(tally);
-        let now = Instant::now();
-        let all = match self.prepared.length {
-            Length::Operations(count) => Some(count * u64::from(sessions.count)),
-            Length::Time(_) => None,
-        };
-        self.observer.on_run(&RunEvent::Tick(Tick {
-            phase: if parts.begin.is_some() { Phase::Window } else { Phase::WarmUp },
-            elapsed: now - tally.start(),
-            left: end_at.map(|end| end.saturating_duration_since(now)),
-            recent: &recent,
-            sessions: sessions.count - sessions.ended.len() as u32,
-            operations: all.map(|all| (sessions.shared.operations(), all)),
-        }));
     }
 
     /// What follows when the sessions have ended: the server as it was, `post`, and a look at the data.

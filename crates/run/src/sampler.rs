@@ -1,12 +1,12 @@
 //! Samples of everything that only ever grows: the database's counters, CPU times, the device.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, FamilyIo, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, EverybodysCpu, FamilyIo, ProcessIo};
 use slob_record::Interval;
 use slob_stats::Merge;
 
@@ -49,6 +49,8 @@ pub(crate) struct Sample {
     pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
     /// Of all processes of the server; at the edges of the window only.
     pub(crate) db_io: Option<FamilyIo>,
+    /// Of all processes of the host; at the edges of the window only.
+    pub(crate) everybodys_cpu: Option<EverybodysCpu>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
     pub(crate) device: Option<DeviceCounters>,
@@ -71,14 +73,21 @@ impl Sampler {
         self.sample(|_| ())
     }
 
-    /// The same at an edge of the window, with the I/O of the server's processes, which is of use nowhere else and takes two
-    /// files of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
+    /// The same at an edge of the window, with the I/O of the server's processes and the CPU of all, which are of use nowhere
+    /// else and take a file or two of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
     /// operations are told apart by that moment.
     pub(crate) fn take_edge(&self, on_taken: impl FnOnce(Instant)) -> Sample {
         let mut sample = self.sample(on_taken);
         let pids = sample.db_cpu.as_ref().map(BTreeMap::keys);
         sample.db_io = pids.and_then(|pids| FamilyIo::read(pids.copied()));
+        sample.everybodys_cpu = if self.host_counters { EverybodysCpu::read() } else { None };
         sample
+    }
+
+    /// The server's processes now, as far as they are known.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        let known = self.host_counters.then(|| self.ask(|engine| engine.processes()).ok().flatten());
+        known.flatten().into_iter().flatten().collect()
     }
 
     fn sample(&self, on_taken: impl FnOnce(Instant)) -> Sample {
@@ -96,6 +105,7 @@ impl Sampler {
             host_cpu: None,
             db_cpu: None,
             db_io: None,
+            everybodys_cpu: None,
             client_cpu: None,
             client_io: None,
             device: None,
@@ -137,16 +147,29 @@ fn cpu_of(pids: Vec<u32>) -> BTreeMap<u32, CpuSplit> {
     pids.into_iter().filter_map(cpu).collect()
 }
 
+fn cpu_since(later: &BTreeMap<u32, CpuSplit>, earlier: &BTreeMap<u32, CpuSplit>) -> CpuSplit {
+    let mut sum = CpuSplit::default();
+    for (pid, cpu) in later {
+        sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
+    }
+    sum
+}
+
 impl Sample {
     /// CPU time of the database since an earlier sample: what its processes used, and all that processes used which
     /// are new. What a process that ended in between used after the earlier sample is lost.
     pub(crate) fn db_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
-        let (later, earlier) = (self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?);
-        let mut sum = CpuSplit::default();
-        for (pid, cpu) in later {
-            sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
-        }
-        Some(sum)
+        Some(cpu_since(self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?))
+    }
+
+    /// CPU time, since an earlier sample, of those of the database's processes that are not `background`: there are some only
+    /// where the server has a process for each session.
+    pub(crate) fn sessions_cpu_since(&self, earlier: &Self, background: &BTreeSet<u32>) -> Option<CpuSplit> {
+        let of_sessions = |cpu: &BTreeMap<u32, CpuSplit>| -> BTreeMap<u32, CpuSplit> {
+            cpu.iter().filter(|(pid, _)| !background.contains(pid)).map(|(pid, cpu)| (*pid, *cpu)).collect()
+        };
+        let (later, earlier) = (of_sessions(self.db_cpu.as_ref()?), of_sessions(earlier.db_cpu.as_ref()?));
+        (!later.is_empty() && !background.is_empty()).then(|| cpu_since(&later, &earlier))
     }
 
     /// I/O of the database's processes since an earlier sample, as the kernel counted it.
@@ -157,6 +180,13 @@ impl Sample {
     /// CPU time of this program since an earlier sample.
     pub(crate) fn client_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
         Some(self.client_cpu?.since(&earlier.client_cpu?))
+    }
+
+    /// CPU time, in seconds, of others than the database and this program since an earlier sample.
+    pub(crate) fn others_cpu_s_since(&self, earlier: &Self) -> Option<f64> {
+        let database = self.db_cpu.as_ref()?.keys().chain(earlier.db_cpu.as_ref()?.keys());
+        let own = database.copied().chain([std::process::id()]).collect();
+        Some(self.everybodys_cpu.as_ref()?.others_since(earlier.everybodys_cpu.as_ref()?, &own))
     }
 
     /// What the device did between two samples.

@@ -26,11 +26,6 @@ impl OwnReport {
         Self { kind, ..Self::default() }
     }
 
-    /// Whether one was asked for.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.kind.is_some()
-    }
-
     /// The first snapshot.
     pub(crate) fn open(&mut self, engine: &Arc<dyn Engine>) {
         let Some(kind) = self.kind else { return };

@@ -1,9 +1,9 @@
 //! One session's thread: connect, wait for the start, execute batch after batch, report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,11 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
-use crate::idle_connections::IdleConnections;
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
-use crate::tally::{Place, SessionTotals, Tally};
+use crate::rendezvous::{Place, Rendezvous};
+use crate::session_totals::SessionTotals;
+use crate::tally::{Doer, Tally};
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
@@ -23,87 +24,25 @@ const BATCH: Duration = Duration::from_millis(200);
 const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Bounds the memory of a batch and its outcome (about 60 bytes an operation).
 const LARGEST_BATCH: usize = 8192;
-/// How long a session of an open loop sleeps before it looks whether it is to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 /// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A conflict that does not go away after this many tries in a row is a failure.
 const MOST_RETRIES: u32 = 100;
 
-/// The start barrier: sessions wait until it opens or the run is called off.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
-    open: Mutex<Option<Opening>>,
-    changed: Condvar,
-}
-
-#[derive(Clone, Debug)]
-enum Opening {
-    Start(Arc<Tally>),
-    CalledOff,
-}
-
-impl Gate {
-    pub(crate) fn start(&self, tally: Arc<Tally>) {
-        self.set(Opening::Start(tally));
-    }
-
-    pub(crate) fn call_off(&self) {
-        self.set(Opening::CalledOff);
-    }
-
-    fn set(&self, opening: Opening) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
-        self.changed.notify_all();
-    }
-
-    /// `None` when the run was called off.
-    fn wait(&self) -> Option<Arc<Tally>> {
-        let mut guard = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match guard.clone() {
-                Some(Opening::Start(tally)) => return Some(tally),
-                Some(Opening::CalledOff) => return None,
-                None => guard = self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
-}
-
 /// What the sessions of a run share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) gate: Gate,
-    stop: AtomicBool,
-    deadline: OnceLock<Instant>,
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) tally: Arc<Tally>,
     operations: AtomicU64,
     journal: Option<Journal>,
-    /// Connections of sessions that have done all.
-    pub(crate) idle: IdleConnections,
 }
 
 impl Shared {
     /// With a journal, if the run is to have one.
-    pub(crate) fn new(journal: Option<Journal>) -> Self {
-        Self { journal, ..Self::default() }
-    }
-
-    /// Tells the sessions to end after their batch, and those that have done all to close their connections.
-    pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.idle.release();
-    }
-
-    /// Whether sessions are to end.
-    fn is_over(&self) -> bool {
-        let past = |deadline: &Instant| Instant::now() >= *deadline;
-        self.stop.load(Ordering::Relaxed) || self.deadline.get().is_some_and(past)
-    }
-
-    /// Sets a moment after which no session starts anything, should everything else fail.
-    pub(crate) fn set_deadline(&self, deadline: Instant) {
-        let _ = self.deadline.set(deadline);
+    pub(crate) fn new(tally: Arc<Tally>, journal: Option<Journal>) -> Self {
+        Self { rendezvous: Rendezvous::default(), tally, operations: AtomicU64::new(0), journal }
     }
 
     /// Operations done by all sessions so far.
@@ -116,6 +55,8 @@ impl Shared {
 pub(crate) enum Message {
     /// Connected and waiting; with the handle to cancel it.
     Ready(u32, Option<Arc<dyn Cancel>>),
+    /// A session has done all its operations, and rests.
+    DoneAll(u32),
     /// Ended: by the stop, after its last operation, or by an error.
     Ended(Box<SessionEnd>),
 }
@@ -166,59 +107,69 @@ impl Worker {
         };
         // An engine that panics must not leave the others waiting for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
-        let worked = worked.unwrap_or_else(|_| Err(panicked("the session")));
-        let (connection, error) = match worked {
-            Ok(connection) => (connection, None),
-            Err(error) => (None, Some(error)),
-        };
-        end.error = error;
-        connection.iter().for_each(|_| self.shared.idle.announce());
+        end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
         // A receiver that is gone means that the run is over; then there is nobody to tell.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
-        connection.into_iter().for_each(|connection| self.shared.idle.keep(connection));
     }
 
-    /// Returns the connection if everything was done before the run was over.
-    fn connect_and_execute(
-        &mut self,
-        engine: &dyn Engine,
-        end: &mut SessionEnd,
-    ) -> Result<Option<Box<dyn Session>>, EngineError> {
+    /// The connection is open until the session is to leave, whether it has done all before or not: a server's process that
+    /// is gone can't tell any more what CPU it used.
+    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
         let mut session = engine.session(&self.plan)?;
         end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
-        let Some(tally) = self.shared.gate.wait() else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let mut place = Place::new(&shared.rendezvous);
         let mut work = Work::default();
-        loop {
-            let Err(error) = self.execute_all(session.as_mut(), &tally, &mut work, end) else {
-                return Ok((!self.shared.is_over()).then_some(session));
+        let mut is_at_work = place.rest();
+        while is_at_work {
+            let Err(error) = self.execute_all(session.as_mut(), &place, &mut work, end) else {
+                publish(session.as_mut());
+                if place.is_working() {
+                    place.step_out();
+                    let _ = self.messages.send(Message::DoneAll(self.plan.number));
+                }
+                is_at_work = place.rest();
+                continue;
             };
-            if error.kind() != ErrorKind::Connection || self.on_loss == SessionLoss::Fail {
+            if error.kind() != ErrorKind::Connection {
+                publish(session.as_mut());
                 return Err(error);
             }
-            end.losses.begin(tally.since_start(Instant::now()), end.endpoint, &error);
+            if self.on_loss == SessionLoss::Fail {
+                return Err(error);
+            }
+            end.losses.begin(shared.tally.clock().ns(Instant::now()), end.endpoint, &error);
             if self.on_loss == SessionLoss::Drop {
                 end.dropped = true;
                 return Err(error);
             }
+            place.step_out();
             // Before the new one is opened, so that the server does not hold both.
             drop(session);
-            match self.reconnect(engine, &mut end.losses) {
+            match self.reconnect(engine, &place, &mut end.losses) {
                 Some(again) => session = again,
-                None => return Ok(None),
+                None => return Ok(()),
             }
             end.endpoint = session.endpoint();
-            let back_ns = tally.since_start(Instant::now());
+            let back_ns = shared.tally.clock().ns(Instant::now());
             end.losses.end(back_ns, end.endpoint);
             end.totals.was_busy_until(back_ns);
+            is_at_work = place.step_in() || place.rest();
         }
+        Ok(())
     }
 
     /// Opens the session again, on the next endpoint, and on the one after it, until one answers; `None` when the run
     /// ends before that.
-    fn reconnect(&mut self, engine: &dyn Engine, losses: &mut Losses) -> Option<Box<dyn Session>> {
+    fn reconnect(
+        &mut self,
+        engine: &dyn Engine,
+        place: &Place<'_>,
+        losses: &mut Losses,
+    ) -> Option<Box<dyn Session>> {
         let mut wait = SHORTEST_WAIT;
-        while !self.shared.is_over() {
+        while !place.is_to_leave() {
             self.plan.attempt += 1;
             match engine.session(&self.plan) {
                 Ok(session) => {
@@ -233,61 +184,58 @@ impl Worker {
         None
     }
 
+    /// Works until the phase is over, or everything is done.
     fn execute_all(
         &mut self,
         session: &mut dyn Session,
-        tally: &Tally,
+        place: &Place<'_>,
         work: &mut Work,
         end: &mut SessionEnd,
     ) -> Result<(), EngineError> {
-        while !self.shared.is_over() {
+        let shared = Arc::clone(&self.shared);
+        let tally = &*shared.tally;
+        while place.is_working() {
             if work.batch.ops().is_empty() {
-                let now_ns = tally.since_start(Instant::now());
+                let now_ns = tally.clock().ns(Instant::now());
                 match self.plan_next(&mut work.batch, work.size, end.operations, now_ns) {
                     Next::Planned => {}
                     Next::DueIn(wait) => {
-                        thread::sleep(wait.min(LONGEST_SLEEP));
+                        place.sleep(wait);
                         continue;
                     }
                     Next::AllDone => return Ok(()),
                 }
             }
+            let Some(under_way) = place.begin(work.batch.ops().len()) else { break };
             let begun = Instant::now();
-            work.batch.hand_over(tally.since_start(begun));
+            work.batch.hand_over(tally.clock().ns(begun));
             let planned_pauses = work.batch.pauses();
-            let journal = self.shared.journal.as_ref();
+            let journal = shared.journal.as_ref();
             journal.map_or(Ok(()), |journal| journal.sending(self.plan.number, work.batch.ops()))?;
-            let deadline = self.deadline(begun, &work.batch, planned_pauses);
+            let deadline = deadline(under_way.until, begun, &work.batch, planned_pauses);
             let result = session.execute(&work.batch, deadline, &mut work.outcome);
             let elapsed = begun.elapsed();
             end.endpoint = session.endpoint();
-            let place = Place { number: self.plan.number, endpoint: end.endpoint };
-            tally.add(place, begun, &work.batch, work.outcome.ops(), &mut end.totals);
+            let doer = Doer { number: self.plan.number, endpoint: end.endpoint };
+            tally.add(doer, begun, &work.batch, work.outcome.ops(), &mut end.totals);
+            drop(under_way);
             let answered = &work.batch.ops()[..work.outcome.ops().len()];
             journal.map_or(Ok(()), |journal| journal.answered(self.plan.number, answered))?;
             let done = work.learn(elapsed.saturating_sub(planned_pauses));
             end.operations += done as u64;
-            self.shared.operations.fetch_add(done as u64, Ordering::Relaxed);
+            shared.operations.fetch_add(done as u64, Ordering::Relaxed);
             match result {
                 Ok(()) => work.tries = 0,
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Retryable && work.tries < MOST_RETRIES => {
                     work.tries = if done > 0 { 1 } else { work.tries + 1 };
                     end.conflicts.count(&error);
-                    end.totals.was_busy_until(tally.since_start(begun + elapsed));
+                    end.totals.was_busy_until(tally.clock().ns(begun + elapsed));
                 }
                 Err(error) => return Err(error),
             }
         }
         Ok(())
-    }
-
-    /// When a batch that is handed over at `begun` ends, should its operations take much longer than expected: what came of a
-    /// long batch is known at its end only, and gone if it is cancelled. A single operation has nobody to wait for it.
-    fn deadline(&self, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
-        let of_run = self.shared.deadline.get().copied();
-        let of_batch = (batch.ops().len() > 1).then(|| begun + pauses + LONGEST_BATCH);
-        of_run.into_iter().chain(of_batch).min()
     }
 
     /// Plans the next batch, at `now_ns` after the start of the run.
@@ -308,6 +256,19 @@ impl Worker {
         self.planner.fill_due(batch, count, horizon_ns);
         Next::Planned
     }
+}
+
+/// When a batch that is handed over at `begun` ends, should its operations take much longer than expected: what came of a
+/// long batch is known at its end only, and gone if it is cancelled. A single operation has nobody to wait for it but the phase's end.
+fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
+    let of_batch = (batch.ops().len() > 1).then(|| begun + pauses + LONGEST_BATCH);
+    of_phase.into_iter().chain(of_batch).min()
+}
+
+/// Has the database count what the session did. Where that can't be had, its counters lack it, which is found by those who
+/// compare them with our own; an error that matters is that of the next operation.
+fn publish(session: &mut dyn Session) {
+    let _ = session.publish();
 }
 
 /// What a session is at; it outlives a connection.

@@ -1,18 +1,24 @@
 //! All sessions of a run, seen from its timeline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use slob_engine::Cancel;
+use slob_record::error_of_session;
 
 use crate::RunError;
+use crate::rendezvous::Stragglers;
+use crate::run_clock::RunClock;
 use crate::session::{Message, SessionEnd, Shared};
 
-/// How long sessions may take to finish their batch before they are cancelled.
+/// How long sessions may take to finish what they are at when a phase ends, before the run goes on without their rest, or has
+/// them cancelled.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long those that rest may take to disconnect before the others, who had that time, are cancelled.
+const GRACE_OF_RESTING: Duration = Duration::from_millis(200);
 /// How long a cancelled session may take to end before the run goes on without it.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// And so much more for each: thousands that wake at once share few CPUs, and end one after the other.
@@ -25,6 +31,31 @@ pub(crate) struct Sessions {
     pub(crate) cancellers: BTreeMap<u32, Arc<dyn Cancel>>,
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
+    /// Those that have done all their operations.
+    done: BTreeSet<u32>,
+}
+
+/// How a phase ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    /// When the sessions were to begin nothing any more.
+    pub(crate) closed: Instant,
+    /// When they were done with what they were at then.
+    pub(crate) last_work: Instant,
+    pub(crate) stragglers: Stragglers,
+}
+
+impl Rest {
+    /// From which the clock began to stand still at 0.
+    pub(crate) fn before_the_start(clock: &RunClock) -> Self {
+        let closed = clock.moment(Duration::ZERO);
+        Self { closed, last_work: closed, stragglers: Stragglers::default() }
+    }
+
+    /// Whether nobody was at work any more.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.stragglers == Stragglers::default()
+    }
 }
 
 /// Why a wait ended before its time.
@@ -39,6 +70,12 @@ pub(crate) enum Wake {
 }
 
 impl Sessions {
+    /// So many, none of which has been heard of.
+    pub(crate) fn new(shared: Arc<Shared>, messages: Receiver<Message>, count: u32) -> Self {
+        let (cancellers, ended, done) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+        Self { shared, messages, cancellers, ended, count, done }
+    }
+
     /// Waits until a moment; sooner if there is a reason to end.
     pub(crate) fn wait_until(&mut self, moment: Instant, stop: &AtomicBool) -> Option<Wake> {
         loop {
@@ -63,6 +100,10 @@ impl Sessions {
     fn hear(&mut self, message: Message) -> Option<Wake> {
         let end = match message {
             Message::Ended(end) => end,
+            Message::DoneAll(number) => {
+                self.done.insert(number);
+                return self.all_done();
+            }
             // It has connected again.
             Message::Ready(number, canceller) => {
                 self.cancellers.extend(canceller.map(|canceller| (number, canceller)));
@@ -71,25 +112,39 @@ impl Sessions {
         };
         let failed = end.error.is_some() && !end.dropped;
         self.cancellers.remove(&end.session);
+        self.done.remove(&end.session);
         self.ended.push((Instant::now(), *end));
-        if failed {
-            Some(Wake::Failed)
-        } else {
-            (self.ended.len() as u32 == self.count).then_some(Wake::AllDone)
-        }
+        if failed { Some(Wake::Failed) } else { self.all_done() }
+    }
+
+    fn all_done(&self) -> Option<Wake> {
+        ((self.ended.len() + self.done.len()) as u32 == self.count).then_some(Wake::AllDone)
+    }
+
+    /// Has the sessions rest at the end of a phase, which was to end at `until` if that was known.
+    pub(crate) fn rest(&self, until: Option<Instant>) -> Rest {
+        let rendezvous = &self.shared.rendezvous;
+        let all_had_done = rendezvous.all_rest();
+        rendezvous.close();
+        let now = Instant::now();
+        let closed = until.map_or(now, |until| until.min(now));
+        let stragglers = rendezvous.wait_for_rest(GRACE + PATIENCE_OF_EACH * self.count);
+        let last_work = rendezvous.last_work().unwrap_or(closed);
+        Rest { closed, last_work: if all_had_done { last_work } else { last_work.max(closed) }, stragglers }
     }
 
     fn patience(&self) -> Duration {
         GRACE + PATIENCE + PATIENCE_OF_EACH * self.count
     }
 
-    /// Ends all sessions: by themselves after their batch, or cancelled.
-    pub(crate) fn stop(&mut self) {
-        self.shared.stop();
+    /// Ends all sessions: those that rest by themselves, or after their batch; or cancelled.
+    pub(crate) fn stop(&mut self, rest: &Rest) {
+        self.shared.rendezvous.leave();
+        let grace = if rest.is_whole() { GRACE } else { GRACE_OF_RESTING };
         let begun = Instant::now();
         let mut cancelled = false;
         while (self.ended.len() as u32) < self.count && begun.elapsed() < self.patience() {
-            if !cancelled && begun.elapsed() >= GRACE {
+            if !cancelled && begun.elapsed() >= grace {
                 cancelled = true;
                 self.cancellers.values().for_each(|canceller| canceller.cancel());
             }
@@ -99,7 +154,6 @@ impl Sessions {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.shared.idle.wait_until_closed(GRACE);
     }
 
     /// Whether every session has lost its database and ended.
@@ -123,6 +177,6 @@ impl Sessions {
         let within = |at: Instant| window_end.is_none_or(|end| at < end);
         let errors = self.ended.iter().filter(|(at, end)| within(*at) && !end.dropped);
         let failed = errors.filter_map(|(_, end)| Some((end.session, end.error.as_ref()?))).next();
-        failed.map(|(session, error)| format!("session {session}: {error}"))
+        failed.map(|(session, error)| error_of_session(session, &error.to_string()))
     }
 }

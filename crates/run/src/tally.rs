@@ -9,10 +9,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
-use slob_measure::{OpCounts, OpKind};
+use slob_measure::OpKind;
 use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KeptOperation, KindRecord};
 use slob_stats::Merge;
+
+use crate::run_clock::RunClock;
+use crate::session_totals::SessionTotals;
 
 const SHARDS: usize = 16;
 /// How long all shards together may be waited for where nobody must wait.
@@ -55,8 +58,10 @@ impl WindowEdges {
 /// Adds up the operations of all sessions.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    start: Instant,
+    clock: RunClock,
     edges: WindowEdges,
+    /// What ends later counts to this second: what a phase leaves under way is none of the next one's.
+    last_second: AtomicU64,
     /// Whether every single operation is kept.
     keeps: bool,
     /// How many were to be.
@@ -89,31 +94,17 @@ fn lock_before(shard: &Mutex<Shard>, limit: Instant) -> Option<MutexGuard<'_, Sh
 
 /// Who did an operation, and where.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Doer {
     pub(crate) number: u32,
     pub(crate) endpoint: usize,
 }
 
-/// What a session did within the window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SessionTotals {
-    /// Operations that ended before the window.
-    pub(crate) before_window: u64,
-    /// Operations that ended within it, and their figures.
-    pub(crate) operations: OpCounts,
-    pub(crate) rows: u64,
-    pub(crate) busy_ns: u64,
-    pub(crate) max_ns: Option<u64>,
-    /// Until when it was busy: when its last operation ended, within the window or not, or an attempt failed; in nanoseconds
-    /// after the start of the run.
-    last_end_ns: u64,
-}
-
 impl Tally {
-    /// A tally whose second 0 begins at `start`.
-    pub(crate) fn new(start: Instant) -> Self {
+    /// A tally whose seconds are those of `clock`.
+    pub(crate) fn new(clock: RunClock) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { start, edges: WindowEdges::default(), keeps: false, kept_all: AtomicU64::new(0), shards }
+        let (edges, last_second) = (WindowEdges::default(), AtomicU64::new(u64::MAX));
+        Self { clock, edges, last_second, keeps: false, kept_all: AtomicU64::new(0), shards }
     }
 
     /// The same, keeping every single operation if `keeps`.
@@ -122,8 +113,14 @@ impl Tally {
         self
     }
 
-    pub(crate) fn start(&self) -> Instant {
-        self.start
+    pub(crate) fn clock(&self) -> &RunClock {
+        &self.clock
+    }
+
+    /// Begins a phase of the run that lasts until the clock shows `end`, if that is known.
+    pub(crate) fn begin_phase(&self, end: Option<Duration>) {
+        let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
+        self.last_second.store(last, Ordering::Relaxed);
     }
 
     pub(crate) fn edges(&self) -> &WindowEdges {
@@ -134,13 +131,14 @@ impl Tally {
     /// the second, and to the side of the window's edges, in which it ended.
     pub(crate) fn add(
         &self,
-        session: Place,
+        session: Doer,
         begun: Instant,
         batch: &Batch,
         outcomes: &[OpOutcome],
         totals: &mut SessionTotals,
     ) {
-        let handed_over_ns = self.since_start(begun);
+        let handed_over_ns = self.clock.ns(begun);
+        let last_second = self.last_second.load(Ordering::Relaxed);
         let keeps = self.keeps(outcomes.len());
         let mut shard =
             self.shards[session.number as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,10 +148,15 @@ impl Tally {
             let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
             let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
             let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
-            totals.last_end_ns = end_ns;
+            totals.ended(end_ns);
             shard.until_end += u64::from(!self.edges.is_over(end));
-            shard.add_to_series((end - self.start).as_secs(), kind, done, response_ns);
+            let second = self.clock.at(end).as_secs().min(last_second);
+            shard.add_to_series(second, kind, done, response_ns);
             let in_window = self.edges.holds(end);
+            if let Some(until_ns) = self.ns_in_window(end) {
+                totals.waited(until_ns, due_ns.copied());
+            }
+            totals.ready_after(end_ns, op.pause_us);
             if keeps {
                 shard.keep(session.number, kind, handed_over_ns, done, in_window);
             }
@@ -170,14 +173,15 @@ impl Tally {
         }
     }
 
+    /// Up to where a wait that ended at that moment lies before the end of the window, if it does not lie before its begin.
+    fn ns_in_window(&self, moment: Instant) -> Option<u64> {
+        self.edges.begin.get().filter(|begin| moment >= **begin)?;
+        Some(self.clock.ns(self.edges.end.get().map_or(moment, |end| moment.min(*end))))
+    }
+
     /// Operations that ended before the end of the window, those of the warm-up included.
     pub(crate) fn done_until_end(&self) -> u64 {
         self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).until_end).sum()
-    }
-
-    /// Nanoseconds from the start to a moment.
-    pub(crate) fn since_start(&self, moment: Instant) -> u64 {
-        u64::try_from(moment.saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Takes what was reported for each second since the last call.
@@ -294,27 +298,6 @@ impl Shard {
     }
 }
 
-impl SessionTotals {
-    /// Something else than its operations kept the session busy until then: an operation that failed and is repeated, or
-    /// the way back to its database.
-    pub(crate) fn was_busy_until(&mut self, ns: u64) {
-        self.last_end_ns = self.last_end_ns.max(ns);
-    }
-
-    /// From the intended start of an operation to its end. A session that was idle when the operation was due began
-    /// it late only because no timer is exact, which is not the database's doing: then it is the duration.
-    fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
-        if self.last_end_ns <= due_ns { done.duration_ns } else { end_ns.saturating_sub(due_ns) }
-    }
-
-    fn add(&mut self, kind: OpKind, done: &OpOutcome) {
-        self.operations.count(kind);
-        self.rows += done.rows;
-        self.busy_ns += done.duration_ns;
-        self.max_ns = self.max_ns.max(Some(done.duration_ns));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,14 +311,14 @@ mod tests {
     #[test]
     fn operations_count_where_they_end() {
         let start = Instant::now();
-        let tally = Tally::new(start);
+        let tally = Tally::new(RunClock::new(start));
         tally.edges().begin(start + Duration::from_millis(1500));
         tally.edges().end(start + Duration::from_millis(2500));
         let outcomes: Vec<OpOutcome> = [0u64, 1400, 1600, 2400]
             .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
             .into();
         let mut totals = SessionTotals::default();
-        tally.add(Place { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
+        tally.add(Doer { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.operations.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
         assert_eq!(totals.before_window, 1);
@@ -349,17 +332,18 @@ mod tests {
 
     #[test]
     fn nothing_counts_before_the_window_is_open() {
-        let tally = Tally::new(Instant::now());
+        let start = Instant::now();
+        let tally = Tally::new(RunClock::new(start));
         let done = OpOutcome { start_ns: 0, duration_ns: 5, rows: 4 };
-        let place = Place { number: 0, endpoint: 0 };
-        tally.add(place, tally.start(), &vec![select()].into(), &[done], &mut SessionTotals::default());
+        let doer = Doer { number: 0, endpoint: 0 };
+        tally.add(doer, start, &vec![select()].into(), &[done], &mut SessionTotals::default());
         assert!(tally.window().is_empty());
     }
 
     #[test]
     fn response_time_begins_when_an_operation_is_due() {
         let start = Instant::now();
-        let tally = Tally::new(start);
+        let tally = Tally::new(RunClock::new(start));
         tally.edges().begin(start);
         let ms = |ms: u64| ms * 1_000_000;
         // The second is due while the first is at work; the third when the session is idle, which wakes up late.
@@ -369,8 +353,8 @@ mod tests {
             duration_ns: ms(duration),
             rows: 4,
         });
-        let place = Place { number: 0, endpoint: 0 };
-        tally.add(place, start, &batch, &outcomes, &mut SessionTotals::default());
+        let doer = Doer { number: 0, endpoint: 0 };
+        tally.add(doer, start, &batch, &outcomes, &mut SessionTotals::default());
         let record = &tally.window()[&OpKind::Select];
         assert_eq!((record.latency.sum(), record.latency.count()), (ms(100), 3));
         assert_eq!(record.response.sum(), ms(50 + 60 + 30));
@@ -380,15 +364,15 @@ mod tests {
     #[test]
     fn response_time_holds_the_attempts_that_failed() {
         let start = Instant::now();
-        let tally = Tally::new(start);
+        let tally = Tally::new(RunClock::new(start));
         tally.edges().begin(start);
         let ms = |ms: u64| ms * 1_000_000;
         // Begun when it was due, and refused 900 ms later.
         let mut totals = SessionTotals::default();
         totals.was_busy_until(ms(1000));
         let done = OpOutcome { start_ns: ms(1000), duration_ns: ms(5), rows: 4 };
-        let place = Place { number: 0, endpoint: 0 };
-        tally.add(place, start, &Batch::due([(select(), ms(100))]), &[done], &mut totals);
+        let doer = Doer { number: 0, endpoint: 0 };
+        tally.add(doer, start, &Batch::due([(select(), ms(100))]), &[done], &mut totals);
         assert_eq!(tally.window()[&OpKind::Select].response.sum(), ms(905));
     }
 }

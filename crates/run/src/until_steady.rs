@@ -1,6 +1,6 @@
 //! Has the run become steady? What UNTIL_STEADY asks every second.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use slob_record::UntilSteady as Outcome;
 use slob_spec::UntilSteady;
@@ -32,9 +32,9 @@ impl SteadyUntil {
         Self { asked, watch: SteadyWatch::new(rule, first_s), reached: false }
     }
 
-    /// Takes in the seconds that are complete by now, and says whether the last windows agree.
-    pub(crate) fn look(&mut self, series: &GrowingSeries, start: Instant, now: Instant) -> bool {
-        let complete_s = now.saturating_duration_since(start + REPORTED_AFTER).as_secs();
+    /// Takes in the seconds that are complete when the run's clock shows `now`, and says whether the last windows agree.
+    pub(crate) fn look(&mut self, series: &GrowingSeries, now: Duration) -> bool {
+        let complete_s = now.saturating_sub(REPORTED_AFTER).as_secs();
         while self.watch.next_s() < complete_s && !self.reached {
             self.watch.push(series.operations_in(self.watch.next_s()) as f64);
             self.reached = self.watch.is_steady();

@@ -13,8 +13,6 @@ use crate::RunError;
 use crate::journal::Acknowledged;
 use crate::random::fresh_seed;
 
-/// Rows read back after a run.
-const SAMPLED_ROWS: u64 = 100;
 /// Rows of one piece of a full verification.
 const PIECE: u64 = 4096;
 /// Faults that are named; the rest are counted.
@@ -312,7 +310,7 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
     let reader = Reader::new(engine, &stop);
-    for i in 0..SAMPLED_ROWS {
+    for i in 0..Verification::SAMPLED_ROWS {
         let state = &states[i as usize % states.len()];
         // A permutation of a random number is as good a draw as any.
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

@@ -21,6 +21,14 @@ pub trait Work: Send {
         alarm: &Alarm,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
+
+    /// As [`Session::publish`].
+    ///
+    /// # Errors
+    /// As there.
+    fn publish(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 }
 
 /// A session on an endpoint that can be asked to end what it is at.
@@ -47,6 +55,11 @@ impl<W: Work> Session for Cancellable<W> {
         outcome.clear();
         let Self { work, canceller, .. } = self;
         canceller.guard(|| work.work(batch, deadline, canceller.alarm(), outcome))
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        let Self { work, canceller, .. } = self;
+        canceller.guard(|| work.publish())
     }
 
     fn endpoint(&self) -> usize {

@@ -48,6 +48,14 @@ pub trait Statements: Send {
     fn batch_done(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
+
+    /// As [`slob_engine::Session::publish`].
+    ///
+    /// # Errors
+    /// As there.
+    fn publish(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 }
 
 /// Sends operation by operation.
@@ -120,5 +128,9 @@ impl<S: Statements> Work for ClientLoop<S> {
     ) -> Result<(), EngineError> {
         execute_each(self, batch, deadline, alarm, outcome)?;
         self.connection.batch_done()
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        self.connection.publish()
     }
 }

@@ -13,7 +13,7 @@ use crate::database::Database;
 use crate::error::failed;
 use crate::namespace::namespace;
 use crate::statement::statement;
-use crate::{place, plans, procedure};
+use crate::{place, plans, procedure, publisher};
 
 /// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
@@ -40,9 +40,8 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
         if servers.is_here() && place::of_tables(client, None).is_none() {
             notes.push("The role may not see data_directory, so the device behind the data is not known: GRANT pg_read_all_settings to it, or run as a superuser.".into());
         }
-        if !version.can_flush() {
-            notes.push("Before version 15 the server publishes what its sessions did at most twice a second, so its counters may lag by half a second at either edge of the window.".into());
-        }
+        // What was looked at for the run must not be counted in its window.
+        publisher::publish(client, *version)?;
         Ok(notes)
     })?;
     notes.extend(servers.notes());

@@ -27,6 +27,7 @@ mod place;
 mod plans;
 mod procedure;
 mod processes;
+mod publisher;
 mod read_rows;
 mod sampler;
 mod servers;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::random::Random;
 use super::times;
+use crate::common::random::Random;
 use crate::common::{Folder, SLOB};
 use slob_testing::postgres::{Cluster, Version};
 

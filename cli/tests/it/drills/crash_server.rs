@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::family::kill_family;
-use super::random::Random;
 use super::times;
+use crate::common::random::Random;
 use crate::common::{Folder, SLOB};
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};

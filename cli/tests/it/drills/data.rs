@@ -8,9 +8,9 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::random::Random;
 use super::times;
 use crate::common::Folder;
+use crate::common::random::Random;
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 
 use super::family::{children, kill_family, pid};
-use super::random::Random;
 use super::times;
+use crate::common::random::Random;
 use crate::common::{Called, Folder, SLOB};
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};

@@ -10,17 +10,14 @@ mod family;
 mod guards;
 mod limits;
 mod network;
-mod random;
 mod secrets;
 mod space;
 mod truth;
 mod wire;
 
+use crate::common::random::is_full;
+
 /// How often a drill is repeated: usually, and for docs/trust.md.
 fn times(usual: usize, full: usize) -> usize {
     if is_full() { full } else { usual }
-}
-
-fn is_full() -> bool {
-    std::env::var("DRILLS").as_deref() == Ok("full")
 }

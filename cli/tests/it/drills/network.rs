@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::times;
 use super::wire::{Network, Weather, Wire};
-use super::{is_full, times};
+use crate::common::random::is_full;
 use crate::common::{Folder, SLOB};
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};

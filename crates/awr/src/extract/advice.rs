@@ -16,25 +16,30 @@ pub(super) fn segments(report: &mut Report, table: &Table) {
     let value = at(&["value"]).or_else(|| table.column(|head| head.starts_with('%'))?.checked_sub(1));
     let titled = table.title.split_once(" by ").map_or("", |(_, statistic)| statistic.trim());
     let mut of = titled.to_owned();
+    // Text of 12.2 has the owner and the tablespace in a line of their own, above the object and the part of it.
+    let mut above = [None, None];
     for row in &table.rows {
         if let Some(name) = row.text(statistic) {
             of = name.to_owned();
         }
         let words = |column| row.text(column).map(str::to_owned);
-        let Some(object) = words(object) else { continue };
+        let (Some(object), subobject) = (words(object), words(subobject)) else { continue };
         let value = cell(row, value);
-        if value.is_some() {
-            report.segments.push(Segment {
-                statistic: of.clone(),
-                owner: words(owner),
-                tablespace: words(tablespace),
-                object,
-                subobject: words(subobject),
-                kind: words(kind),
-                value,
-                percent: cell(row, share),
-            });
+        if value.is_none() {
+            above = [Some(object), subobject];
+            continue;
         }
+        let [owner_above, tablespace_above] = std::mem::take(&mut above);
+        report.segments.push(Segment {
+            statistic: of.clone(),
+            owner: words(owner).or(owner_above),
+            tablespace: words(tablespace).or(tablespace_above),
+            object,
+            subobject,
+            kind: words(kind),
+            value,
+            percent: cell(row, share),
+        });
     }
 }
 

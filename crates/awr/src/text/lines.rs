@@ -5,10 +5,23 @@ use std::collections::VecDeque;
 use crate::split::Piece;
 
 /// A line with its number in the file, from 1.
-#[derive(Clone)]
 pub(super) struct Line {
     pub(super) number: usize,
     pub(super) text: String,
+    /// Bytes before its first word.
+    pub(super) indent: usize,
+}
+
+impl Line {
+    fn new(number: usize, text: String) -> Self {
+        let indent = text.len() - text.trim_start().len();
+        Self { number, text, indent }
+    }
+
+    /// From the first word on.
+    pub(super) fn words(&self) -> &str {
+        &self.text[self.indent..]
+    }
 }
 
 /// The lines of a text: without CR and form feeds, which may be glued to a title, with tabs expanded, and without
@@ -41,28 +54,34 @@ impl<F: FnMut() -> Option<Piece>> Lines<F> {
     }
 
     fn take(&mut self, number: usize, text: String) {
-        if text.trim() == "OUTPUT" {
+        let line = Line::new(number, text);
+        if line.words() == "OUTPUT" {
             self.blank.pop_back();
             self.after_page_head = true;
             return;
         }
-        let is_rule = text.len() >= 20 && text.bytes().all(|byte| byte == b'-');
-        let is_of_page_head = std::mem::take(&mut self.after_page_head) && is_rule;
-        if is_of_page_head {
+        let is_rule = || line.text.len() >= 20 && line.text.bytes().all(|byte| byte == b'-');
+        if std::mem::take(&mut self.after_page_head) && is_rule() {
             return;
         }
-        if text.is_empty() {
-            self.blank.push_back(Line { number, text });
+        if line.text.is_empty() {
+            self.blank.push_back(line);
             return;
         }
         self.last_line = number;
         self.ready.append(&mut self.blank);
-        self.ready.push_back(Line { number, text });
+        self.ready.push_back(line);
     }
 }
 
 fn cleaned(mut line: String) -> String {
-    line.truncate(line.trim_end_matches([' ', '\r', '\t', '\u{a0}']).len());
+    // Nearly all lines end in one of these bytes or none.
+    let plain =
+        line.bytes().rposition(|byte| !matches!(byte, b' ' | b'\r' | b'\t')).map_or(0, |last| last + 1);
+    line.truncate(plain);
+    if line.ends_with('\u{a0}') {
+        line.truncate(line.trim_end_matches([' ', '\r', '\t', '\u{a0}']).len());
+    }
     if !line.contains('\t') {
         return line;
     }

@@ -7,7 +7,8 @@ const COLUMNS: usize = 100;
 
 /// The runs of a line of dashes and tildes; `None` if it is none. A line of tildes alone underlines a title or a sum.
 pub(super) fn ruler(line: &str) -> Option<Vec<Range<usize>>> {
-    if !line.contains('-')
+    if !begins_rule(line)
+        || !line.contains('-')
         || !line.bytes().all(|byte| matches!(byte, b'-' | b'~' | b' '))
         || is_terminator(line)
     {
@@ -34,8 +35,16 @@ fn runs(line: &str) -> Vec<Range<usize>> {
     runs
 }
 
+/// Whether a line begins as a rule does: most do not, and there are many.
+fn begins_rule(line: &str) -> bool {
+    line.bytes().find(|byte| *byte != b' ').is_some_and(|byte| matches!(byte, b'-' | b'~'))
+}
+
 /// The rule that ends a section: indented, one run, longer than any column.
 pub(super) fn is_terminator(line: &str) -> bool {
+    if !begins_rule(line) {
+        return false;
+    }
     let rule = line.trim_start();
     line.len() - rule.len() >= 10 && rule.len() >= 52 && rule.bytes().all(|byte| byte == b'-')
 }

@@ -34,7 +34,7 @@ pub(super) fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
             tables.push(Open::of(title, &runs, &lines[first..index]));
             is_open = true;
         } else if is_open
-            && !text.trim().is_empty()
+            && !line.words().is_empty()
             && !text.starts_with("->")
             && let Some(open) = tables.last_mut()
         {

@@ -9,3 +9,4 @@ mod kinds;
 mod names;
 mod pitfalls;
 mod robust;
+mod work;

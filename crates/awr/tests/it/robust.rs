@@ -1,12 +1,14 @@
 //! Nothing that a file holds may stop the reader, nor slow it down.
 
+use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
 use crate::common::{FIXTURES, bytes, real_files};
 use slob_awr::doubts::Doubts;
 use slob_awr::info::{Named, Row, columns};
-use slob_awr::{ReadError, diff, read};
+use slob_awr::trend::log_file_sync_us;
+use slob_awr::{ReadError, Reports, Scope, diff, read};
 
 /// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that a failing input can be made again from its seed.
 struct Seeded(u64);
@@ -182,5 +184,30 @@ fn time_grows_with_the_size_and_not_with_its_square() {
         let large = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(320_000));
         let (small, large) = (time(small.as_bytes()), time(large.as_bytes()));
         assert!(large < small * 32 + Duration::from_millis(50), "'{filler}': {small:?}, {large:?}");
+    }
+}
+
+/// What `slob awr info` shows does not depend on what it leaves unread.
+#[test]
+fn a_row_needs_no_more_than_its_own_sections() {
+    let of = |bytes: &[u8], scope: Scope| -> Vec<(Row, Option<f64>, Option<String>, bool)> {
+        let reports = Reports::of(bytes).unwrap().within(scope);
+        let all = reports.flat_map(|read| read.unwrap_or_else(ReadError::read));
+        all.map(|report| {
+            let (sync, name) = (log_file_sync_us(&report), report.database.name.clone());
+            let has_details = !report.histograms.is_empty() || !report.top_sql.is_empty();
+            (Row::of(&Named::new("a", report)), sync, name, has_details)
+        })
+        .collect()
+    };
+    let fixtures = FIXTURES.iter().map(|fixture| (fixture.to_string(), bytes(fixture)));
+    let real = real_files().into_iter().map(|path| (path.display().to_string(), fs::read(path).unwrap()));
+    for (file, bytes) in fixtures.chain(real) {
+        let (all, row) = (of(&bytes, Scope::All), of(&bytes, Scope::Row));
+        assert_eq!(all.len(), row.len(), "{file}");
+        for (all, row) in all.into_iter().zip(row) {
+            assert_eq!((all.0, all.1, all.2), (row.0, row.1, row.2), "{file}");
+            assert!(!row.3, "{file}: sections were read that no row is made of");
+        }
     }
 }

@@ -34,6 +34,7 @@ fn record(id: &str) -> Record {
         conflicts: Default::default(),
         losses: Vec::new(),
         marks: Vec::new(),
+        edges: None,
         until_steady: None,
         sessions: Vec::new(),
         counters: Default::default(),

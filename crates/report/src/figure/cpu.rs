@@ -21,6 +21,10 @@ figures! { CPU:
     /// What is left is waiting.
     DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU,
         Number(|run| ratio(100.0 * run.db_cpu_s()?, db_time_s(run.record)?));
+    /// The same of the processes that serve the sessions, where the server has one for each; else of all.
+    SESSIONS_CPU_PERCENT_OF_DB_TIME = "sessions_cpu_percent_of_db_time", "CPU of the sessions' processes (% of DB time)", "%", Neither,
+        "CPU time of the processes that serve the sessions",
+        Number(|run| ratio(100.0 * run.sessions_cpu_s()?, db_time_s(run.record)?));
     /// With an embedded database it is the same time as `db_cpu_s`.
     CLIENT_CPU_S = "client_cpu_s", "CPU of this program (s)", "s", Neither, "CPU time of this program",
         Number(|run| run.client_cpu_s());
@@ -73,9 +77,13 @@ fn run_cpu_s(run: &Measured<'_>) -> Option<f64> {
     Some(run.db_cpu_s()? + client_s)
 }
 
-/// Interrupts are left out of the host's side: the device's own ones belong to the test, and nobody can tell them
-/// from others'.
+/// By the clocks of all processes, which are exact. Where they were not read it is what the kernel sampled tick by tick, less
+/// what the run is known to have used. Interrupts are left out of that: the device's own ones belong to the test, and nobody
+/// can tell them from others'.
 fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
+    if let Some(others_s) = run.record.host.as_ref().and_then(|host| host.others_cpu_s) {
+        return percent_of_host(run, others_s);
+    }
     let host = run.host_cpu()?;
     let programs_s = host.user_s + host.nice_s + host.system_s;
     ratio(100.0 * (programs_s - run_cpu_s(run)?).max(0.0), host.total_s())

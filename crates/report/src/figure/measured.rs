@@ -66,6 +66,12 @@ impl<'a> Measured<'a> {
         self.record.db_cpu.as_ref().map(|db| db.cpu.total_s())
     }
 
+    /// CPU time in seconds of the processes that serve the run's sessions, or of the whole database where they are not apart.
+    pub(super) fn sessions_cpu_s(&self) -> Option<f64> {
+        let db = self.record.db_cpu.as_ref()?;
+        Some(db.sessions.unwrap_or(db.cpu).total_s())
+    }
+
     /// CPU time of this program in seconds; with an embedded database it is the database's too.
     pub(super) fn client_cpu_s(&self) -> Option<f64> {
         self.record.client_cpu.map(|cpu| cpu.total_s())

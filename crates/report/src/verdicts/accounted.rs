@@ -3,14 +3,14 @@
 mod pair;
 
 use slob_measure::{Counter, OpKind};
-use slob_record::Record;
+use slob_record::{EdgeRecord, Record};
 
 use self::pair::Pair;
 pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
 use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes};
 use crate::figure::Figures;
-use crate::format::percent;
+use crate::format::{capitalised, percent};
 use crate::latencies::all_operations;
 use crate::sums::total;
 use crate::window::operations_within_and_touching;
@@ -89,18 +89,13 @@ fn agreement(independent: &[Pair], judged: usize) -> String {
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
 /// What this program counted against what the database, the kernel and the device counted.
 ///
-/// Snapshots are taken while sessions are at work, so that one operation of each session may be on different sides
-/// of an edge in two counters: that much difference is allowed on top of the percentage.
+/// An operation that was under way while a snapshot was taken may be on different sides of an edge in two counters: that much
+/// difference is allowed on top of the percentage.
 fn independent_pairs(record: &Record) -> Vec<Pair> {
-    let sessions = f64::from(record.workload.sessions());
-    let edge_blocks = sessions * largest_operation(record);
+    let under_way = under_way_at_edges(record);
+    let edge_blocks = under_way * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
     let rows = total(record.operations.values().map(|kind| kind.rows));
     let logical = counter(record, Counter::LogicalReads).map(|logical| {
@@ -112,10 +107,19 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         |(commits, updates)| {
             // Servers count transactions that only read, and other sessions', as commits too.
             let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
-            Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), sessions)
+            Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), under_way)
         },
     );
     [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
+}
+
+/// Operations that were under way at an edge of the window: of each session one, where sessions did not rest there.
+fn under_way_at_edges(record: &Record) -> f64 {
+    let at_edge = |edge: &EdgeRecord| edge.operations_under_way as f64;
+    record.edges.as_ref().map_or_else(
+        || f64::from(record.workload.sessions()),
+        |edges| at_edge(&edges.begin).max(at_edge(&edges.end)),
+    )
 }
 
 /// Blocks of the largest operation of a run: a scan, where it scans.

@@ -1,11 +1,11 @@
 //! Complete? Did everything run as planned, on sound data?
 
-use slob_record::{Interval, Record, Status};
+use slob_record::{Interval, Record, Status, error_of_session};
 
 use super::{Answer, Finding, Question, Verdict};
 use crate::counters::ratio;
 use crate::due::Due;
-use crate::format::{count, fixed, plural, seconds};
+use crate::format::{capitalised, count, fixed, plural, seconds};
 use crate::window::window_intervals;
 
 /// A window that is shorter than planned by more than this share was cut.
@@ -13,6 +13,8 @@ const WINDOW_TOLERANCE: f64 = 0.01;
 /// A window that is longer than planned by more than this share and more than [`LATE_S`] was not ended in time. The
 /// same share of its intervals may be without a sample.
 const LATE_TOLERANCE: f64 = 0.05;
+/// A window that took longer than planned by this factor is not what was asked for.
+const TOO_LATE: f64 = 1.5;
 /// A snapshot that takes this long in a short window is nothing to speak of, in seconds.
 const LATE_S: f64 = 0.5;
 /// Below this share of what was due a rate was missed, and not just not quite met.
@@ -90,7 +92,8 @@ fn sessions(record: &Record) -> Option<Finding> {
     let lost = record.losses.first().map(|loss| (loss.session, &loss.error));
     let why = first
         .or(lost)
-        .map(|(session, error)| format!(" Session {session}: {}.", error.trim_end_matches('.')));
+        .map(|(session, error)| error_of_session(session, error.trim_end_matches('.')))
+        .map(|error| format!(" {}.", capitalised(&error)));
     Some(Finding::new(
         Answer::Doubt,
         format!(
@@ -119,13 +122,26 @@ fn window(record: &Record) -> Option<Finding> {
         return doubt(format!("Not quite: the window took {} instead of {planned}.", seconds(is_s)));
     }
     if is_s > planned_s * (1.0 + LATE_TOLERANCE) && is_s > planned_s + LATE_S {
-        let is = fixed(is_s, 2);
-        return doubt(format!(
-            "Not quite: the window took {is} s instead of {planned}: the sampler was held up. Rates are of the \
-             window as it was."
+        let answer = if is_s > planned_s * TOO_LATE { Answer::Bad } else { Answer::Doubt };
+        let (says, is) = (if answer == Answer::Bad { "No" } else { "Not quite" }, fixed(is_s, 2));
+        return Some(Finding::new(
+            answer,
+            format!(
+                "{says}: the window took {is} s instead of {planned}: {}. Rates are of the window as it was.",
+                why_late(record)
+            ),
         ));
     }
     None
+}
+
+/// What an end that came late waited for.
+fn why_late(record: &Record) -> String {
+    match record.edges.map(|edges| u64::from(edges.end.sessions_at_work)) {
+        None => "the sampler was held up".into(),
+        Some(0) => "operations that began in time ended that late".into(),
+        Some(sessions) => format!("{} had not ended their operations by then", plural(sessions, "session")),
+    }
 }
 
 /// In an open loop, what was due in the window must have been done in it.
@@ -199,7 +215,7 @@ fn layout(record: &Record) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use slob_record::Verification;
+    use slob_record::{EdgeRecord, Edges, Verification};
 
     #[test]
     fn a_whole_run_is_complete() {
@@ -297,8 +313,20 @@ mod tests {
         record.workload.run_time_s = Some(6.0);
         record.window.as_mut().unwrap().seconds = 14.96;
         let late = judge(&record);
-        assert_eq!(late.answer, Answer::Doubt);
+        assert_eq!(late.answer, Answer::Bad);
         assert!(late.sentence.contains("took 14.96 s instead of 6 s: the sampler was held up"), "{late:?}");
+        let at_work = |sessions_at_work| {
+            let end = EdgeRecord { sessions_at_work, operations_under_way: 9 };
+            Some(Edges { begin: EdgeRecord::default(), end })
+        };
+        record.window.as_mut().unwrap().seconds = 8.0;
+        for (sessions, why) in [(0, "operations that began in time"), (2, "2 sessions had not ended")] {
+            record.edges = at_work(sessions);
+            let late = judge(&record);
+            assert_eq!(late.answer, Answer::Doubt);
+            assert!(late.sentence.contains(why), "{late:?}");
+        }
+        record.edges = None;
         // Either by little, or by a small share, is nothing to speak of.
         for (planned_s, seconds) in [(6.0, 6.45), (100.0, 104.0)] {
             record.workload.run_time_s = Some(planned_s);

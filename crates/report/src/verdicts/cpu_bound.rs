@@ -94,8 +94,9 @@ fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
     let (cpu, device) = (percent(busy), device_words(figures));
     let cached = is_cached_test(record, figures);
     if busy < CPU_FULL_PERCENT {
-        let on_cpu =
-            figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures).filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
+        let on_cpu = figure::SESSIONS_CPU_PERCENT_OF_DB_TIME
+            .of(figures)
+            .filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
         return match on_cpu {
             Some(share) if cached => verdict(
                 Answer::Good,
@@ -126,9 +127,9 @@ fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
     full(record, figures, &cpu, &device)
 }
 
-/// A server's background processes work on nobody's DB time.
+/// The work of a server's background threads, where they can't be told from sessions, is on nobody's DB time.
 fn of_db_time(share: f64) -> String {
-    let background = if share > 100.0 { ", background processes included" } else { "" };
+    let background = if share > 100.0 { ", background threads included" } else { "" };
     format!("CPU was {} % of DB time{background}", percent(share))
 }
 

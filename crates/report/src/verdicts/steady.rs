@@ -38,7 +38,8 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
         (Some(steadiness), Answer::Good) => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
-    let others = foreign_cpu(figures).into_iter().chain(foreign_reads(figures));
+    let others =
+        sessions::judge(figures).into_iter().chain(foreign_cpu(figures)).chain(foreign_reads(figures));
     let mut verdict = if uneven.is_empty() {
         good.qualified_by(others.collect())
     } else {
@@ -176,5 +177,6 @@ fn steadiness(rates: &[Rate]) -> Option<Steadiness> {
     Steadiness::of(&points)
 }
 
+mod sessions;
 #[cfg(test)]
 mod tests;

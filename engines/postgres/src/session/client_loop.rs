@@ -11,30 +11,19 @@ use slob_server::Kind;
 use crate::database::Database;
 use crate::error::failed;
 use crate::locks;
+use crate::publisher;
 use crate::statement::statement;
 
 /// A connection that prepares and executes them.
 pub(super) struct Statements {
     database: Arc<Database>,
     client: Client,
-    /// Tells the server to publish its statistics at the end of a batch, where it can be told.
-    flush: Option<Statement>,
 }
 
 impl Statements {
     /// Takes a connection over.
-    ///
-    /// # Errors
-    /// If the server can't prepare a statement.
-    pub(super) fn open(
-        database: &Arc<Database>,
-        mut client: Client,
-        step: &str,
-    ) -> Result<Self, EngineError> {
-        let can_flush = database.version.can_flush();
-        let flush = can_flush.then(|| client.prepare("SELECT pg_stat_force_next_flush()"));
-        let flush = flush.transpose().map_err(|error| failed(step, &error))?;
-        Ok(Self { database: Arc::clone(database), client, flush })
+    pub(super) fn new(database: &Arc<Database>, client: Client) -> Self {
+        Self { database: Arc::clone(database), client }
     }
 }
 
@@ -72,10 +61,11 @@ impl slob_server::Statements for Statements {
     }
 
     fn batch_done(&mut self) -> Result<(), EngineError> {
-        if let Some(flush) = &self.flush {
-            self.client.query_one(flush, &[]).map_err(|error| failed("publishing statistics", &error))?;
-        }
-        Ok(())
+        publisher::hint(&mut self.client, self.database.version)
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        publisher::publish(&mut self.client, self.database.version)
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
             Box::new(Cancellable::new(work, endpoint, interrupt))
         }
         LoopPlace::Client => {
-            let statements = Statements::open(database, client, &step)?;
+            let statements = Statements::new(database, client);
             Box::new(Cancellable::new(ClientLoop::new(statements, plan, &step)?, endpoint, interrupt))
         }
     })

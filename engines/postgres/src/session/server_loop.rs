@@ -14,7 +14,7 @@ use super::times::{Moment, decode};
 use crate::catalog::get;
 use crate::database::Database;
 use crate::error::failed;
-use crate::{locks, procedure};
+use crate::{locks, procedure, publisher};
 
 /// Has the server execute batches.
 pub(super) struct ServerLoop {
@@ -89,5 +89,8 @@ impl Work for ServerLoop {
         outcome.clear();
         let message = format!("{} times and {} counts came back", times.len(), seen.len());
         Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
+    }
+    fn publish(&mut self) -> Result<(), EngineError> {
+        publisher::publish(&mut self.client, self.database.version)
     }
 }

@@ -242,5 +242,10 @@ fn a_cached_session_that_its_one_cpu_limits_is_cpu_bound() {
     );
     record.db_cpu.as_mut().unwrap().cpu.user_s *= 1.9;
     let found = verdict(&record);
-    assert!(found.sentence.contains("background processes included"), "{found:?}");
+    assert!(found.sentence.contains("background threads included"), "{found:?}");
+    // Where they are processes of their own they are nobody's session.
+    let cpu = &mut record.db_cpu.as_mut().unwrap();
+    cpu.sessions = Some(slob_host::CpuSplit { user_s: cpu.cpu.user_s * 0.2, system_s: 0.0 });
+    let found = verdict(&record);
+    assert!(found.sentence.starts_with("No: CPUs"), "{found:?}");
 }

@@ -1,0 +1,98 @@
+//! A bench of lies: runs that want to be called what they are not, each beside a witness that knows better, and honest runs of
+//! which nothing false may be said. In an order drawn by chance; `DRILLS=full` repeats each 20 times, and tells how many lies
+//! were missed and how many honest runs were accused (docs/trust.md holds the table).
+
+mod edits;
+mod honest;
+mod lies;
+mod neighbours;
+
+use slob_record::{Record, read_record};
+use slob_report::{Question, Verdict, verdicts};
+
+use crate::alone;
+use crate::common::Folder;
+use crate::common::random::{Random, is_full};
+
+/// How often a case is carried out with `DRILLS=full`.
+const FULL: u32 = 20;
+
+/// What is made to happen.
+#[derive(Clone, Copy, PartialEq)]
+enum Sort {
+    /// Nothing is wrong: whoever is accused is accused falsely.
+    Honest,
+    /// Something is wrong, and must be said.
+    Lie,
+}
+
+/// One line of the table.
+struct Case {
+    sort: Sort,
+    name: &'static str,
+    witness: &'static str,
+    expected: &'static str,
+    /// What was said that is false, or what was not said; `None` where the case can't be carried out.
+    carry_out: fn(&mut Random) -> Option<Result<(), String>>,
+}
+
+/// What a run in that folder, the latest one, was called.
+fn verdict(folder: &Folder, question: Question) -> Verdict {
+    let all = verdicts(&latest(folder));
+    all.into_iter().find(|verdict| verdict.question == question).unwrap()
+}
+
+fn latest(folder: &Folder) -> Record {
+    read_record(&folder.last_run()).unwrap()
+}
+
+/// All that a record holds twice is to be the same twice.
+fn agrees_with_itself(folder: &Folder) -> Result<(), String> {
+    let verified = folder.slob(["verify", "--run", "latest"]);
+    let differ: Vec<&str> = verified.stdout.lines().filter(|line| line.starts_with("DIFFERS")).collect();
+    if verified.code == 0 {
+        Ok(())
+    } else {
+        Err(format!("{}; {}", verified.stderr.trim(), differ.join("; ")))
+    }
+}
+
+fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+/// Fisher and Yates.
+fn shuffle<T>(all: &mut [T], random: &mut Random) {
+    for place in (1..all.len()).rev() {
+        all.swap(place, random.below(place as u64 + 1) as usize);
+    }
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "the table is for docs/trust.md")]
+fn lies_are_found_and_honest_runs_are_not_accused() {
+    let _alone = alone();
+    let mut random = Random::new();
+    let times = if is_full() { FULL } else { 1 };
+    let mut cases: Vec<Case> = honest::cases().into_iter().chain(lies::cases()).collect();
+    shuffle(&mut cases, &mut random);
+    let (mut table, mut wrong) = (Vec::new(), Vec::new());
+    for case in &cases {
+        let outcomes: Vec<Result<(), String>> =
+            (0..times).map_while(|_| (case.carry_out)(&mut random)).collect();
+        let errors: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        let sort = if case.sort == Sort::Lie { "missed" } else { "accused" };
+        table.push(format!(
+            "| {} | {} | {} | {} of {} {sort} |",
+            case.name,
+            case.witness,
+            case.expected,
+            errors.len(),
+            outcomes.len()
+        ));
+        wrong.extend(errors.into_iter().map(|error| format!("{}: {error}", case.name)));
+    }
+    table.sort();
+    eprintln!("| case | witness | expected | seen |\n| --- | --- | --- | --- |\n{}", table.join("\n"));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

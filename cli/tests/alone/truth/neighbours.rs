@@ -1,0 +1,82 @@
+//! Who else is at work on a machine, on purpose.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Somebody else's random reads of the device that carries a folder, so many a second.
+pub(super) struct Neighbour(Child);
+
+impl Neighbour {
+    /// `None` where fio is not installed, which it is in CI.
+    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub(super) fn reading(folder: &Path, per_second: u32) -> Option<Self> {
+        let fio = Command::new("fio")
+            .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
+            .args(["--direct=1", "--time_based", "--runtime=120", &format!("--rate_iops={per_second}")])
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .spawn();
+        match fio {
+            Ok(fio) => Some(Self(fio)),
+            Err(error) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
+                eprintln!("skipped: fio: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A thread of this program that works a quarter of the time, in pieces that are far shorter than the kernel's tick.
+pub(super) struct Burner {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Burner {
+    const WORKS: Duration = Duration::from_micros(700);
+    const SLEEPS: Duration = Duration::from_micros(2000);
+
+    pub(super) fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                while begun.elapsed() < Self::WORKS {
+                    std::hint::spin_loop();
+                }
+                thread::sleep(Self::SLEEPS);
+            }
+        });
+        Self { stop, thread }
+    }
+
+    pub(super) fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap();
+    }
+}
+
+/// CPU seconds of this program so far, by its own clock.
+pub(super) fn own_cpu_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    // The main thread's alone; the others are added.
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let of_task =
+        |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+    let ns = |text: String| text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0);
+    let all: f64 = tasks.map_while(Result::ok).map(of_task).map(ns).sum();
+    all.max(ns(text)) / 1e9
+}

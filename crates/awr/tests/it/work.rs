@@ -1,0 +1,70 @@
+//! Statements and segments as rows.
+
+use crate::common::bytes;
+use slob_awr::info::{Named, Value, Work};
+use slob_awr::read;
+
+const SECTIONS: &str = "\
+SQL ordered by Reads                     DB/Inst: ORCL/orcl1  Snaps: 2-3
+   Physical              Reads              Elapsed
+      Reads  Executions per Exec   %Total   Time (s)   %CPU    %IO    SQL Id
+----------- ----------- ---------- ------ ---------- ------ ------ -------------
+    900,000       1,000      900.0   90.0        4.0    1.7   98.6 82ud5h0qcg0bf
+Module: a module
+select count(*)
+from t where a = 1
+
+    123,456     124,882        1.0   20.0       60.0    1.7   98.6 9xxd5h0qcg0bf
+update t set a = 2
+
+          -------------------------------------------------------------
+Segments by Physical Reads               DB/Inst: ORCL/orcl1  Snaps: 2-3
+           Tablespace                      Subobject  Obj.      Physical
+Owner         Name    Object Name            Name     Type         Reads  %Total
+---------- ---------- -------------------- ---------- ----- ------------ -------
+BENCH      USERS      CF1                             TABLE      598,220   99.50
+          -------------------------------------------------------------
+Segments by Logical Reads                DB/Inst: ORCL/orcl1  Snaps: 2-3
+                     Tablespace
+Owner                   Name
+-------------------- ----------
+                     Subobject  Obj.                             Logical
+Object Name            Name     Type        Obj#   Dataobj#        Reads  %Total
+-------------------- ---------- ----- ---------- ---------- ------------ -------
+BENCH                USERS
+CF2                             TABLE     106714     106714   99,505,248   28.25
+CF3                             TABLE     106715     106715            1     .00
+          ------------------------------------------------------
+";
+
+#[test]
+fn each_statement_and_each_segment_is_a_row_beside_what_its_report_is_of() {
+    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+    let before = "init.ora Parameters                            DB/Inst";
+    assert!(text.contains(before));
+    let text = text.replace(before, &format!("{SECTIONS}{before}"));
+    let named = Named::new("a.txt", read(text.as_bytes()).unwrap().remove(0));
+    let rows = |work: Work| -> Vec<String> {
+        let plain = |cell: Option<Value>| cell.map(|cell| cell.plain()).unwrap_or_default();
+        let rows = work.rows(&named);
+        assert!(rows.iter().all(|row| row.len() == work.heads().len()), "{rows:?}");
+        rows.into_iter().map(|row| row.into_iter().map(plain).collect::<Vec<_>>().join("|")).collect()
+    };
+    // The one that took most time goes first.
+    let [update, select] = &rows(Work::Statements)[..] else { panic!("{:?}", rows(Work::Statements)) };
+    let share = |seconds: f64| 100.0 * seconds / named.report.db_time_s().unwrap().value;
+    assert!(
+        update.starts_with("a.txt|TEST|test|2024-03-01 10:00:00|") && update.ends_with("|update t set a = 2"),
+        "{update}"
+    );
+    let [update, select] = [update, select].map(|row| row.split('|').skip(6).collect::<Vec<_>>());
+    assert_eq!(update[..4], ["9xxd5h0qcg0bf", "", "", "60"]);
+    assert_eq!(update[4].parse::<f64>().unwrap(), (share(60.0) * 1e4).round() / 1e4);
+    assert_eq!(select[..4], ["82ud5h0qcg0bf", "a module", "", "4"]);
+    assert_eq!(select[8..], ["900000", "1000", "", "0.004", "", "select count(*) from t where a = 1"]);
+    let segments = rows(Work::Segments);
+    assert_eq!(segments.len(), 3);
+    assert!(segments[1].ends_with("|Logical Reads|BENCH|USERS|CF2||TABLE|99505248|28.25"), "{segments:?}");
+    assert!(segments[2].ends_with("|Logical Reads|||CF3||TABLE|1|0"), "{segments:?}");
+    assert!(segments[0].ends_with("|Physical Reads|BENCH|USERS|CF1||TABLE|598220|99.5"), "{segments:?}");
+}
