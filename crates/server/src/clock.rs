@@ -34,7 +34,9 @@ impl ServerClock {
         self.elapsed_ns
     }
 
-    /// Nanoseconds of the call that the server did not see, the way there and back.
+    /// Nanoseconds of the call that the server did not see: the way there, the wait until its process is at work, and the way
+    /// back. The work is placed behind all of it, since an operation must not seem to have ended before it did; that is late by
+    /// the way back.
     #[must_use]
     pub fn unseen_ns(&self) -> u64 {
         self.limit_ns - self.elapsed_ns

@@ -1,7 +1,8 @@
 //! Cumulative counters, from the server's statistics views.
 //!
-//! Backends publish what they counted when they become idle, at most once a second before version 15; since then our
-//! sessions have them publish it at the end of each batch. Each query reads a fresh picture, since it is a transaction
+//! Backends publish what they counted when they become idle: before version 15 at most once in half a second, and not at
+//! all if nothing follows; since then our sessions have them publish it at the end of each batch. Where a run begins and
+//! ends, `publisher` waits until what its sessions did is published. Each query reads a fresh picture, since it is a transaction
 //! of its own.
 
 use postgres::Client;

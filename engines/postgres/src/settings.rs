@@ -117,7 +117,8 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
 
 fn advice(found: &Found, sizes: Sizes, direct_io: Option<bool>) -> Vec<String> {
     let around = "debug_io_direct=data (16 and later)";
-    sizes.advice(direct_io, "shared_buffers", around).chain(found.spoilt_by(SPOILERS)).collect()
+    let sizes = sizes.advice(direct_io, "shared_buffers", around);
+    sizes.chain(found.spoilt_by(SPOILERS)).chain(found.spoilt_by(COSTS)).collect()
 }
 
 /// Settings and values that make figures of writes better than they are.
@@ -135,6 +136,14 @@ const SPOILERS: &[(&str, &str, &str)] = &[
     ),
     ("track_io_timing", "off", "track_io_timing is off: the server does not measure the time of its reads."),
 ];
+
+/// Settings and values that cost reads something, which a probe of the device does not have in it.
+const COSTS: &[(&str, &str, &str)] = &[(
+    "data_checksums",
+    "on",
+    "data_checksums is on (the default of initdb from 18 on): the server's CPU sums up each block that it reads, which the device's ceiling \
+     does not contain. pg_checksums --disable, with the server stopped, switches it off.",
+)];
 
 #[cfg(test)]
 mod tests {
@@ -165,5 +174,7 @@ mod tests {
         assert!(cached.len() == 1 && cached[0].contains("shared_buffers"), "{cached:?}");
         let unsafe_settings = found(&[("fsync", "off"), ("full_page_writes", "off")]);
         assert_eq!(advice(&unsafe_settings, Sizes::default(), Some(true)).len(), 2);
+        let summed = |value| advice(&found(&[("data_checksums", value)]), Sizes::default(), Some(true));
+        assert!(summed("off").is_empty() && summed("on")[0].contains("pg_checksums --disable"));
     }
 }

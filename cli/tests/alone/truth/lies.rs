@@ -106,7 +106,8 @@ fn frozen_session() -> Option<Result<(), String>> {
     let bench = on_postgres(Version::V15)?;
     let (mut admin, folder) = (bench.admin(), &bench.folder);
     let frozen_s = thread::scope(|scope| {
-        let run = scope.spawn(|| folder.run_json(&["--run-time", "5", "--update-pct", "0", "-t", "2"]));
+        let run = scope
+            .spawn(|| folder.run_json(&["--run-time", "5", "--update-pct", "0", "-t", "2", "--rate", "400"]));
         thread::sleep(Duration::from_secs(2));
         let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1";
         let pid: i32 = admin.query_one(one, &[]).unwrap().get(0);

@@ -8,8 +8,7 @@ use slob_server::ServerClock;
 
 /// Puts what a procedure answered into `outcome`: for each operation its end in microseconds since the start, the rows,
 /// and, if it pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. `begun_ns` is when
-/// the call began, and `took` how long it took here; the work is placed in the middle of that, which is off by half a round
-/// trip at most. False if the answer does not fit the operations.
+/// the call began, and `took` how long it took here; the work is placed at the end of that. False if the answer does not fit the operations.
 pub(super) fn decode(
     ops: &[Op],
     answer: &[u8],
@@ -21,7 +20,7 @@ pub(super) fn decode(
     let mut clock = ServerClock::new(0, took);
     // What does not fit is found when it is put into the outcome.
     let _ = follow(ops, answer, is_open, &mut clock, |_, _, _| ());
-    let offset = begun_ns + clock.unseen_ns() / 2;
+    let offset = begun_ns + clock.unseen_ns();
     let mut clock = ServerClock::new(0, took);
     follow(ops, answer, is_open, &mut clock, |start_ns, duration_ns, rows| {
         outcome.push(OpOutcome { start_ns: offset + start_ns, duration_ns, rows });
@@ -79,7 +78,7 @@ mod tests {
 
     #[test]
     fn pauses_lie_between_operations() {
-        let expected = [(50_000, 10_000, 3), (60_000, 20_000, 3), (580_000, 15_000, 2)];
+        let expected = [(100_000, 10_000, 3), (110_000, 20_000, 3), (630_000, 15_000, 2)];
         assert_eq!(decoded(&[0, 500, 0], "10 3 30 3 530 545 2 ", 645).unwrap(), expected);
     }
 

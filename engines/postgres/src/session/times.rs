@@ -24,7 +24,7 @@ impl<'a> FromSql<'a> for Moment {
 
 /// Puts what the procedure returned into `outcome`. `times` holds the start, and for each operation its end and, if it
 /// pauses, the end of its pause; in an open loop its start and its end. The two clocks are not the same one: the work is placed
-/// in the middle of the time that the call took here, which is off by half a round trip at most. False if the answer does not
+/// at the end of the time that the call took here ([`ServerClock::unseen_ns`]). False if the answer does not
 /// fit the batch.
 pub(super) fn decode(
     batch: &Batch,
@@ -38,7 +38,7 @@ pub(super) fn decode(
     for Moment(moment) in rest {
         clock.advance(*moment);
     }
-    let offset = clock.unseen_ns() / 2;
+    let offset = clock.unseen_ns();
     clock = ServerClock::new(began, took);
     let mut rest = rest.iter();
     for (op, rows) in batch.ops().iter().zip(seen) {
@@ -78,7 +78,7 @@ mod tests {
         let times = moments(&[1000, 1010, 1030, 1530, 1545]);
         assert!(decode(&batch(&[0, 500, 0]), &times, &[3, 3, 2], Duration::from_micros(645), &mut outcome));
         let ops: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect();
-        assert_eq!(ops, [(50_000, 10_000, 3), (60_000, 20_000, 3), (580_000, 15_000, 2)]);
+        assert_eq!(ops, [(100_000, 10_000, 3), (110_000, 20_000, 3), (630_000, 15_000, 2)]);
     }
 
     #[test]
