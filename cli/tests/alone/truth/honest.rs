@@ -171,7 +171,7 @@ impl Slowed {
                 let all = |signal| {
                     pids.iter().for_each(|pid| {
                         let _ = kill_process(*pid, signal);
-                    })
+                    });
                 };
                 all(Signal::STOP);
                 thread::sleep(Duration::from_millis(45));
