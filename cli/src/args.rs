@@ -201,9 +201,16 @@ fn selftest() -> Command {
         Command::new("selftest")
             .about("Check that the engine does on this target what the method asks of it")
             .after_help("Loads two small schemas, works on them, reads every row back, and removes them; then a small test from its load to its\nremoval. The target must hold no schemas. The report is Markdown on stdout, made to be attached to an issue: it names\nhosts and accounts, and no password.\nExample: slob selftest --target ... --output selftest.md\nExit codes: 0 all passed; 1 something failed; 2 nothing was touched; 130 interrupted.")
-            .arg(Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help("Write the report to this file too")),
+            .arg(Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help("Write the report to this file too"))
+            .arg(file("capture", "Save what the server said in this file too, FILE.tar.gz: its version, settings, counters and plans word for word, the time of each call, and errors; no password and no rows"))
+            .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Leave the names of hosts in the capture, which are else replaced by host-1, host-2, ..."))
+            .arg(file("replay", "Make figures of what a server said in a capture, without a server, and compare them with those that were made then").conflicts_with_all(["capture", "output"])),
         |param| is_common(param) || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key),
     )
+}
+
+fn file(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help(help)
 }
 
 fn completions() -> Command {

@@ -124,13 +124,7 @@ fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
     let hours = |summary: &Trend| {
         let since = |moment: DateTime| Some(moment.duration_since(first?).as_secs_f64() / 3600.0);
         let (begin, end) = (since(summary.begin?)?, since(summary.end?)?);
-        (end > begin).then(|| {
-            (
-                begin,
-                end,
-                summary.begin.map_or_else(String::new, |begin| begin.strftime("%d %b %H:%M").to_string()),
-            )
-        })
+        (end > begin).then(|| (begin, end, moment(summary)))
     };
     let timed: Option<Vec<_>> = trends.iter().map(|trend| hours(trend)).collect();
     // A second's overlap is the clock's.
@@ -143,11 +137,24 @@ fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
     };
     timed.filter(follows).map_or_else(
         || {
-            let names = trends.iter().map(|trend| trend.row.file.clone());
+            let names = trends.iter().map(|trend| moment(trend));
             names.enumerate().map(|(at, name)| (at as f64, at as f64 + 1.0, name)).collect()
         },
         clipped,
     )
+}
+
+/// When a report begins, or how its file's name ends, in two short lines.
+fn moment(trend: &Trend) -> String {
+    const LETTERS: usize = 12;
+    if let Some(begin) = trend.begin {
+        return begin.strftime("%H:%M\n%d %b").to_string();
+    }
+    let name = trend.row.file.rsplit('/').next().unwrap_or_default();
+    match name.chars().count() {
+        count if count > LETTERS => format!("…{}", name.chars().skip(count - LETTERS).collect::<String>()),
+        _ => name.to_owned(),
+    }
 }
 
 /// The most lines of a chart: the largest over all reports.
@@ -175,17 +182,22 @@ fn time_lines(trends: &[&Trend]) -> Vec<LineChart> {
     let chart = |title: &str, about: &str, stacked: bool, lines: Vec<(String, Vec<Option<f64>>)>| LineChart {
         title: title.into(),
         about: about.into(),
+        unit: "sessions",
         is_time: false,
         stacked: if stacked { lines.len() } else { 0 },
         lines,
     };
     let mut classes = chart(
         "DB time by class of wait",
-        "Sessions on CPU and in each class of waits, on average, one on the other; the line is the host's CPUs.",
+        "Sessions on CPU and in each class of waits, on average, one on the other; the dashed line is the host's CPUs.",
         true,
         largest(|trend| &trend.classes),
     );
-    classes.lines.push(("CPUs of the host".into(), trends.iter().map(|trend| trend.cpus).collect()));
+    let cpus: Vec<Option<f64>> = trends.iter().map(|trend| trend.cpus).collect();
+    if cpus.iter().any(Option::is_some) && classes.is_far_below(&cpus) {
+        classes.about += " It lies far above, and is shown by a click on its name.";
+    }
+    classes.lines.push(("CPUs of the host".into(), cpus));
     let events = "Sessions in the events that took most time over all reports, on average. 0 may be too little to be listed.";
     let statements = "Sessions in the statements that took most time over all reports, on average. 0 may be too little to be \
                       listed.";
@@ -204,9 +216,10 @@ fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
             summaries.iter().map(|summary| summary.row.figure(head).map(|figure| figure * factor)).collect();
         (name.to_owned(), values)
     };
-    let chart = |title: &str, about: &str, is_time, lines| LineChart {
+    let chart = |title: &str, about: &str, unit, is_time, lines| LineChart {
         title: title.into(),
         about: about.into(),
+        unit,
         is_time,
         stacked: 0,
         lines,
@@ -215,12 +228,14 @@ fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
         chart(
             "Requests",
             "Read and write requests of the application per second, as averages of the intervals.",
+            "requests per second",
             false,
             vec![line("reads", Head::Reads, 1.0), line("writes", Head::Writes, 1.0)],
         ),
         chart(
             "Throughput",
             "MiB per second: all I/O of the instance, and redo.",
+            "MiB per second",
             false,
             vec![
                 line("read", Head::ReadMib, 1.0),
@@ -231,6 +246,7 @@ fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
         chart(
             "Sessions and CPUs",
             "Average active sessions, CPUs that the database kept busy, and CPUs of the host.",
+            "sessions or CPUs",
             false,
             vec![
                 line("active sessions", Head::DbTime, 1.0),
@@ -241,6 +257,7 @@ fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
         chart(
             "Mean waits",
             "Means hide what the heat maps show.",
+            "mean",
             true,
             vec![
                 line("db file sequential read", Head::SingleBlockRead, 1e-6),

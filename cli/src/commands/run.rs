@@ -20,6 +20,8 @@ use crate::{interrupt, next_step, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
+/// The text report, beside the record.
+pub(crate) const TEXT_REPORT: &str = "report.txt";
 
 pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let schemas = matches.get_one::<String>("schemas-in-place");
@@ -94,7 +96,7 @@ pub(crate) fn measure_spec(
     // The record first: everything else can be made from it again.
     let folder = directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
     let report = next_step::report(&folder);
-    write_view(&folder, "report.txt", &text_report(&record), &report);
+    write_view(&folder, TEXT_REPORT, &text_report(&record), &report);
     let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
     let values = next_step::configuration(&folder);
     write_view(&folder, "slob.conf", &to_conf_text(settings), &values);

@@ -10,15 +10,28 @@ use slob_engine::{Engine, EngineError, Purpose, suite};
 use slob_spec::LoadSpec;
 
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
-use crate::selftest::{EndToEnd, Report, remove_all};
+use crate::selftest::{Capture, EndToEnd, Report, remove_all, replay};
 use crate::{interrupt, output, registry, settings};
 
 pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
+    let file = |name| matches.get_one::<PathBuf>(name).map(PathBuf::as_path);
+    if let Some(capture) = file("replay") {
+        return replay(capture);
+    }
     let settings = settings::resolve(matches, &[])?;
     let spec = LoadSpec::from_settings(&settings)?.spec;
     let stop = interrupt::flag()?;
-    let open =
-        || registry::open_for_load(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
+    let kind = registry::engine_of(&spec.target)?;
+    let with_names = matches.get_flag("with-names");
+    let capture = file("capture").map(|file| Capture::new(file, kind, &settings, with_names)).transpose()?;
+    let open = || {
+        let open =
+            || registry::open_for_load(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
+        match &capture {
+            Some(capture) => capture.open(open),
+            None => open(),
+        }
+    };
     let engine = open()?;
     let held = engine.schemas()?.len();
     if held > 0 {
@@ -31,9 +44,13 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     }
     let server = engine.server()?;
     drop(engine);
-    let end_to_end = EndToEnd::new(&settings, &stop)?;
-    let mut report = Report::new(matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
+    let mut report = Report::new(file("output"))?;
+    let end_to_end = EndToEnd::new(&settings, &stop, capture.as_ref())?;
     report.begin(&spec.target, &server);
+    if let Some(capture) = &capture {
+        capture.moment("before all", open()?.as_ref());
+        capture.keep(report.text());
+    }
     contract(&mut report, &open, &stop)?;
     if !stop.load(Ordering::Relaxed) {
         report.section("End to end");
@@ -41,6 +58,9 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let failed = report.end(interrupted);
+    if let Some(capture) = &capture {
+        capture.keep(report.text());
+    }
     Ok(ExitCode::from(match (interrupted, failed) {
         (true, _) => INTERRUPTED,
         (false, 0) => 0,

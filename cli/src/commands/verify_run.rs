@@ -1,15 +1,17 @@
 //! `slob verify --run`: a run's figures, from its record, once more.
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, find_run, read_operations, read_record, run_folder};
 use slob_report::format::count;
-use slob_report::{Recheck, recheck, recheck_operations};
+use slob_report::{Recheck, digest_in_report, digest_of_figures, recheck, recheck_operations};
 use slob_run::replay;
 use slob_spec::{RunSpec, Settings};
 
+use super::run::TEXT_REPORT;
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{output, registry, settings};
@@ -27,6 +29,7 @@ pub(crate) fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let record = read_record(&path)?;
     let mut lines: Vec<Line> = recheck(&record).into_iter().map(Line::Checked).collect();
     lines.extend(list_of_operations(&record, run_folder(&path)));
+    lines.extend(report_beside(&record, run_folder(&path)));
     lines.extend(plan(&record));
     let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
     let all = if agrees { "all that it holds agrees" } else { "it contradicts itself" };
@@ -42,6 +45,14 @@ fn text(line: &Line) -> String {
         Line::Unknown(words) => ("unknown", words),
     };
     format!("{word:<8} {words}\n")
+}
+
+/// Whether the report that lies beside the record is one of it.
+fn report_beside(record: &Record, directory: &Path) -> Option<Line> {
+    let told = digest_in_report(&fs::read_to_string(directory.join(TEXT_REPORT)).ok()?)?;
+    let own = digest_of_figures(record);
+    let words = format!("the digest of the figures {own}, in {TEXT_REPORT} {told}");
+    Some(Line::Checked(Recheck { agrees: own == told, words }))
 }
 
 fn list_of_operations(record: &Record, directory: &Path) -> Vec<Line> {

@@ -14,7 +14,7 @@ use slob_run::{
 };
 use slob_spec::{Group, LoadSpec, RunSpec, Settings};
 
-use super::Report;
+use super::{Capture, Report};
 use crate::failure::Failure;
 use crate::{registry, server_report, settings};
 
@@ -41,6 +41,7 @@ pub(crate) struct EndToEnd<'a> {
     run: RunSpec,
     settings: Settings,
     stop: &'a AtomicBool,
+    capture: Option<&'a Capture>,
     /// Where the run keeps its record, and the journal of its updates, until they are read.
     results: tempfile::TempDir,
 }
@@ -50,20 +51,26 @@ impl<'a> EndToEnd<'a> {
     ///
     /// # Errors
     /// If the parameters don't fit together on this target, or there is no room for temporary files.
-    pub(crate) fn new(settings: &Settings, stop: &'a AtomicBool) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        settings: &Settings,
+        stop: &'a AtomicBool,
+        capture: Option<&'a Capture>,
+    ) -> Result<Self, Failure> {
         let results = tempfile::tempdir()
             .map_err(|error| Failure::usage(format!("making a temporary folder: {error}; set TMPDIR")))?;
         let folder = results.path().display().to_string();
         let settings = settings.overridden(&registry::table(), &pairs(&folder), "slob selftest")?.settings;
         let load = LoadSpec::from_settings(&settings)?.spec;
         let run = RunSpec::from_settings(&settings)?.spec;
-        Ok(Self { load, run, settings, stop, results })
+        Ok(Self { load, run, settings, stop, capture, results })
     }
 
     /// Does all of it, and removes what it loaded whatever happens.
     pub(crate) fn report(&self, report: &mut Report, stores_data: bool) {
         let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
+        self.moment("before the run");
         let record = setup.and_then(|()| Self::step(report, "run", || self.measure(stores_data)));
+        self.moment("after the run");
         if stores_data {
             if record.is_some() {
                 Self::step(report, "verify", || self.verify());
@@ -92,7 +99,20 @@ impl<'a> EndToEnd<'a> {
 
     fn open(&self, purpose: Purpose) -> Result<Box<dyn Engine>, String> {
         let LoadSpec { target, options, tablespace, .. } = &self.load;
-        registry::open_for_load(target, options, purpose, tablespace.clone()).map_err(text)
+        let open = || registry::open_for_load(target, options, purpose, tablespace.clone());
+        match self.capture {
+            Some(capture) => capture.open(open),
+            None => open(),
+        }
+        .map_err(text)
+    }
+
+    fn moment(&self, name: &str) {
+        if let Some(capture) = self.capture
+            && let Ok(engine) = self.open(Purpose::Use)
+        {
+            capture.moment(name, engine.as_ref());
+        }
     }
 
     fn setup(&self) -> Result<((), String), String> {

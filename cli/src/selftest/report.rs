@@ -86,6 +86,11 @@ impl Report {
         self.add(if server.advice.is_empty() { "" } else { "\n" });
     }
 
+    /// All of it so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A heading.
     pub(crate) fn section(&mut self, title: &str) {
         self.add(&format!("\n## {title}\n\n"));

@@ -7,6 +7,7 @@ mod architecture;
 mod awr;
 mod browser;
 mod campaign;
+mod captures;
 #[path = "../common/mod.rs"]
 mod common;
 mod counting;
@@ -28,3 +29,5 @@ mod records;
 mod refusals;
 mod saturate;
 mod selftest;
+mod tls_together;
+mod without_library;

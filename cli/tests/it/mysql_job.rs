@@ -46,20 +46,26 @@ impl Bench {
 fn counts_equal_the_plan(#[case] place: &str) {
     let Some(bench) = bench(&["innodb-flush-log-at-trx-commit=2"]) else { return };
     bench.setup("4", "8M");
-    let status = |name: &str| -> u64 {
+    let known = |name: &str| -> Option<u64> {
         let row: Option<(String, u64)> =
             bench.server.admin().query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).unwrap();
-        row.unwrap().1
+        Some(row?.1)
+    };
+    let status = |name: &str| known(name).unwrap();
+    // Handlers of MySQL also update what the server has for itself, whose rows are counted apart there.
+    let updated = match known("Innodb_system_rows_updated") {
+        Some(_) => "Innodb_rows_updated",
+        None => "Handler_update",
     };
     for (flags, updates, scans) in MIXES {
         let fixed = ["-s", "4", "-t", "2", "--work-loop", "500", "--work-unit", "5", "--loop", place];
-        let before = (status("Handler_update"), status("Com_commit"));
+        let before = (status(updated), status("Com_commit"));
         let record = bench.run(&[&fixed, *flags].concat());
         assert_planned(&record, 40, (*updates, *scans), flags);
         // The server's own counts, of conflicts that were repeated too.
         let conflicts = record["conflicts"].as_object();
         let retries: u64 = conflicts.map_or(0, |codes| codes.values().filter_map(Value::as_u64).sum());
-        let changed = status("Handler_update") - before.0;
+        let changed = status(updated) - before.0;
         assert!(
             (40 * updates * 5..=(40 * updates + retries) * 5).contains(&changed),
             "{changed} rows, {flags:?}"

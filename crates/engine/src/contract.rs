@@ -8,7 +8,7 @@ use slob_method::{Batch, RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
 
 use crate::{
-    EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, SchemaState, Server, ServerReport,
+    EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server, ServerReport,
     SessionPlan, Slice, Snapshot,
 };
 
@@ -111,6 +111,16 @@ pub trait Engine: Send + Sync {
     /// The names of the servers that sessions are spread over; empty when the target is one.
     fn endpoints(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What the server says of itself, word for word: its version, its settings, every view that counters are read from, and
+    /// the plans of the operations if schemas are loaded. For those who look what became of it; nothing where figures are
+    /// counted in this program.
+    ///
+    /// # Errors
+    /// If the server can't be asked. What it refuses to tell is among the answers.
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        Ok(Vec::new())
     }
 
     /// The processes of the server on this machine, by pid; `None` when it is remote or they can't be known. An

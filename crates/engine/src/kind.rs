@@ -2,7 +2,7 @@
 
 use slob_spec::Param;
 
-use crate::{Engine, EngineError, OpenSpec, Scripts};
+use crate::{Engine, EngineError, OpenSpec, Replay, Scripts};
 
 /// A database product that targets can name: one line of the registry.
 #[derive(Clone, Copy)]
@@ -21,4 +21,6 @@ pub struct EngineKind {
     pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
     /// What it can write down without a connection; `None` if it can't.
     pub scripts: Option<&'static Scripts>,
+    /// What makes figures of a server's own words; `None` where figures are counted in this program.
+    pub replay: Option<Replay>,
 }

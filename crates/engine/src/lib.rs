@@ -24,6 +24,7 @@ mod server;
 mod server_report;
 mod snapshot;
 pub mod suite;
+mod testimony;
 mod unfinished;
 
 pub use alarm::Alarm;
@@ -44,4 +45,5 @@ pub use server_report::{Artefact, ServerReport, ServersWords};
 pub use snapshot::{Seen, Snapshot};
 // What an engine measures, so that it needs this room alone.
 pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
+pub use testimony::{Answer, Replay, Said};
 pub use unfinished::{Unfinished, wait_for_unfinished};

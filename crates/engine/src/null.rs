@@ -26,6 +26,7 @@ pub const KIND: EngineKind = EngineKind {
     params: &[],
     open,
     scripts: None,
+    replay: None,
 };
 
 const BLOCK_BYTES: u32 = 8192;

@@ -22,6 +22,7 @@ pub mod analysis;
 mod cells;
 mod counters;
 pub mod diff;
+mod digest;
 mod due;
 pub mod export;
 pub mod field;
@@ -43,6 +44,7 @@ mod verdicts;
 mod window;
 
 pub use cells::{csv_cell, pipe_cell};
+pub use digest::{digest_in_report, digest_of_figures};
 pub use figure::{Figure, Figures};
 pub use recheck::{Recheck, recheck, recheck_operations};
 pub use sections::{NoComparison, compare_probe_text, probe_text, text_report};

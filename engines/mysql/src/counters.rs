@@ -46,16 +46,27 @@ const MARIADB: &[Source] = &[
 /// If the server can't be asked.
 pub(crate) fn read(conn: &mut Conn, product: &Product) -> Result<Counters, EngineError> {
     let rows: Vec<(String, String)> =
-        conn.query("SHOW GLOBAL STATUS").map_err(|error| failed("reading counters", &error))?;
-    let values: BTreeMap<String, u64> =
-        rows.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect();
-    let mut counters = named(&values, product.is_mariadb);
-    if let Some(DataReads { requests, time_ns }) = data_reads::read(conn) {
+        conn.query(STATUS).map_err(|error| failed("reading counters", &error))?;
+    Ok(of(rows.into_iter(), data_reads::read(conn), product.is_mariadb))
+}
+
+/// What the counters are read with.
+pub(crate) const STATUS: &str = "SHOW GLOBAL STATUS";
+
+/// From the names and values of variables, and what is timed of reads.
+pub(crate) fn of(
+    variables: impl Iterator<Item = (String, String)>,
+    reads: Option<DataReads>,
+    is_mariadb: bool,
+) -> Counters {
+    let values = variables.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect();
+    let mut counters = named(&values, is_mariadb);
+    if let Some(DataReads { requests, time_ns }) = reads {
         // The time is that of these requests, which the server's variables count a little otherwise.
         counters.set(Counter::PhysicalReadRequests, requests);
         counters.set(Counter::PhysicalReadTimeNs, time_ns);
     }
-    Ok(counters)
+    counters
 }
 
 /// The server's own sources win over the common ones.

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
-    Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
+    Server, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_server::LoopPlace;
 
 use crate::databases::Databases;
-use crate::{before_run, catalog, counters, finish, load, read_rows, session, settings, waits};
+use crate::{before_run, catalog, counters, finish, load, read_rows, session, settings, testimony, waits};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -22,6 +22,7 @@ pub const KIND: EngineKind = EngineKind {
     params: &[LoopPlace::PARAM],
     open: |spec: &OpenSpec| Ok(Box::new(MysqlEngine(Arc::new(Databases::open(spec)?)))),
     scripts: None,
+    replay: Some(testimony::replay),
 };
 
 struct MysqlEngine(Arc<Databases>);
@@ -62,6 +63,10 @@ impl Engine for MysqlEngine {
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         let product = &self.0.product;
         self.0.servers.snapshot(|conn| Ok((counters::read(conn, product)?, waits::read(conn))))
+    }
+
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        self.0.links().look(testimony::of)
     }
 
     fn read_rows(

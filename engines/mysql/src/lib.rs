@@ -37,6 +37,7 @@ mod servers;
 mod session;
 mod settings;
 mod statement;
+mod testimony;
 mod waits;
 
 pub use engine::KIND;

@@ -110,6 +110,17 @@ fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Re
     Ok(())
 }
 
+/// Whether other servers get their rows from this one's binary log: replicas that are connected, or the other members of a
+/// group. They would end at the first UPDATE of a row that they were not given.
+fn has_followers(conn: &mut Conn) -> bool {
+    let group: Option<(String, String)> =
+        conn.query_first("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'").unwrap_or_default();
+    let replica: Option<u64> = conn
+        .query_first("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'")
+        .unwrap_or_default();
+    group.is_some_and(|(_, name)| !name.is_empty()) || replica.is_some_and(|count| count > 0)
+}
+
 /// Loads a slice and marks it, with bulk values if the server takes them.
 ///
 /// # Errors
@@ -125,8 +136,10 @@ pub(crate) fn load_slice(
     let step = format!("loading {name}");
     let filler_bytes = catalog::schema(conn, slice.schema, &step)?.filler_bytes;
     let fail = |error: mysql::Error| failed(step.as_str(), &error);
-    // A replica, if there is one, is not part of the load. A role that may not say so logs it.
-    let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
+    // Nobody needs the load in the binary log, unless others get their rows from it. A role that may not say so logs it.
+    if !has_followers(conn) {
+        let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
+    }
     let mut rows = Rows::new(load, slice, filler_bytes);
     let marks = vec!["?"; slob_method::COLUMNS + 3].join(", ");
     let insert = format!("INSERT INTO {name} ({}) VALUES", loaded_columns());

@@ -45,9 +45,7 @@ fn expected(kind: Kind) -> String {
 }
 
 fn explain(conn: &mut Conn, kind: Kind, schema: SchemaNo) -> Result<Vec<Line>, mysql::Error> {
-    let sql = statement(kind, schema, ["1", "3"], |_| "'x'".into());
-    // Both products know several forms; that of MySQL 9 is another one unless a setting says otherwise.
-    let rows: Vec<Row> = conn.query(format!("EXPLAIN FORMAT=TRADITIONAL {sql}"))?;
+    let rows: Vec<Row> = conn.query(question(kind, schema))?;
     let text = |row: &Row, name: &str| row.get::<Option<String>, _>(name).flatten().unwrap_or_default();
     let line = |row: &Row| Line {
         table: text(row, "table"),
@@ -56,6 +54,13 @@ fn explain(conn: &mut Conn, kind: Kind, schema: SchemaNo) -> Result<Vec<Line>, m
         extra: text(row, "Extra"),
     };
     Ok(rows.iter().map(line).collect())
+}
+
+/// What asks for the plan of an operation on a schema that is loaded.
+pub(crate) fn question(kind: Kind, schema: SchemaNo) -> String {
+    let sql = statement(kind, schema, ["1", "3"], |_| "'x'".into());
+    // Both products know several forms; that of MySQL 9 is another one unless a setting says otherwise.
+    format!("EXPLAIN FORMAT=TRADITIONAL {sql}")
 }
 
 fn is_sound(plan: &[Line], kind: Kind) -> bool {

@@ -13,7 +13,7 @@ use crate::product::Product;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
 /// In the order in which they should be read. Those that a server lacks are left out.
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",
     "large_pages",

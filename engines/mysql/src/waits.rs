@@ -6,7 +6,7 @@ use slob_engine::WaitEvent;
 
 /// Waits of the sessions of our account alone; those of threads in the background are nobody's time. The waits for tables
 /// are made up of the others. What is counted without a clock (sockets of MySQL, as it is shipped) has no time to show.
-const QUERY: &str = "SELECT EVENT_NAME, COUNT_STAR, CAST(SUM_TIMER_WAIT DIV 1000000 AS UNSIGNED)
+pub(crate) const QUERY: &str = "SELECT EVENT_NAME, COUNT_STAR, CAST(SUM_TIMER_WAIT DIV 1000000 AS UNSIGNED)
     FROM performance_schema.events_waits_summary_by_user_by_event_name
     WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) AND SUM_TIMER_WAIT > 0
       AND EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE 'wait/io/table/%'";
@@ -21,7 +21,8 @@ pub(crate) fn read(conn: &mut Conn) -> Option<Vec<WaitEvent>> {
     Some(rows.into_iter().map(|(name, waits, time_us)| event(&name, waits, time_us)).collect())
 }
 
-fn event(name: &str, waits: u64, time_us: u64) -> WaitEvent {
+/// An event of that name, as the server names them.
+pub(crate) fn event(name: &str, waits: u64, time_us: u64) -> WaitEvent {
     // wait/io/file/innodb/innodb_data_file is an event of the class io/file.
     let parts: Vec<&str> = name.splitn(4, '/').collect();
     let (class, name) = match parts[..] {

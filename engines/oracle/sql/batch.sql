@@ -1,11 +1,20 @@
 DECLARE
-    kinds SYS.ODCINUMBERLIST := :kinds;
-    firsts SYS.ODCINUMBERLIST := :firsts;
-    ends SYS.ODCINUMBERLIST := :ends;
-    {stamps_in}
-    {pauses_in}
+    TYPE numbers IS TABLE OF NUMBER INDEX BY PLS_INTEGER;
+    {stamps_type}
+    work VARCHAR2(32767) := :work;
     run_us NUMBER := :run_us;
-    answer SYS.ODCINUMBERLIST := SYS.ODCINUMBERLIST();
+    kinds numbers;
+    firsts numbers;
+    ends numbers;
+    {pauses_in}
+    {stamps_in}
+    starts numbers;
+    finishes numbers;
+    counts numbers;
+    ops PLS_INTEGER := NVL(LENGTHB(work), 0) / {width};
+    place PLS_INTEGER;
+    done PLS_INTEGER := 0;
+    took_us NUMBER;
     error_code NUMBER := 0;
     error_text VARCHAR2(4000);
     day_us CONSTANT NUMBER := 86400000000;
@@ -34,9 +43,17 @@ DECLARE
         RETURN latest;
     END elapsed;
 BEGIN
+    FOR op IN 1 .. ops LOOP
+        place := (op - 1) * {width};
+        kinds(op) := TO_NUMBER(SUBSTRB(work, place + 1, 1));
+        firsts(op) := TO_NUMBER(SUBSTRB(work, place + 2, 15));
+        ends(op) := firsts(op) + TO_NUMBER(SUBSTRB(work, place + 17, 4));
+        {pauses_read}
+        {stamps_read}
+    END LOOP;
     begun := clock();
     BEGIN
-        FOR op IN 1 .. kinds.COUNT LOOP
+        FOR op IN 1 .. ops LOOP
             started := elapsed();
             EXIT WHEN started >= run_us;
             kind := kinds(op);
@@ -44,10 +61,10 @@ BEGIN
             end_key := ends(op);
             {stamp}
             {branches}
-            answer.EXTEND(3);
-            answer(answer.COUNT - 2) := started;
-            answer(answer.COUNT - 1) := elapsed();
-            answer(answer.COUNT) := counted;
+            starts(op) := started;
+            finishes(op) := elapsed();
+            counts(op) := counted;
+            done := op;
             {pause}
         END LOOP;
     EXCEPTION
@@ -56,8 +73,15 @@ BEGIN
             error_text := SQLERRM;
             ROLLBACK;
     END;
-    :answer := answer;
-    :took_us := elapsed();
+    took_us := elapsed();
+    work := NULL;
+    FOR op IN 1 .. done LOOP
+        work := work || TO_CHAR(starts(op), 'FM0XXXXXXXXX')
+            || TO_CHAR(finishes(op), 'FM0XXXXXXXXX')
+            || TO_CHAR(counts(op), 'FM0XXXXXXXXX');
+    END LOOP;
+    :work := work;
+    :took_us := took_us;
     :error_code := error_code;
     :error_text := error_text;
 END;

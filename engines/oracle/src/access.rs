@@ -11,6 +11,7 @@ use slob_engine::{EngineError, ErrorKind};
 use slob_spec::{Endpoint, Secret, Target};
 
 use crate::client::Login;
+use crate::drivers;
 use crate::options::Options;
 
 /// The port of a listener.
@@ -23,6 +24,8 @@ pub(crate) struct Access {
     pub(crate) admin: Login,
     /// Where that happens.
     pub(crate) admin_service: String,
+    /// Where counters are read, if it is another place.
+    pub(crate) root_service: Option<String>,
     /// Where sessions work, round-robin.
     pub(crate) services: Vec<String>,
 }
@@ -44,7 +47,8 @@ impl Access {
             (None, _) if by_target.is_empty() => vec![admin_service.clone()],
             (None, _) => by_target,
         };
-        Ok(Self { admin: admin(target, options, sysdba)?, admin_service, services })
+        let root_service = options.root_service.clone();
+        Ok(Self { admin: admin(target, options, sysdba)?, admin_service, root_service, services })
     }
 
     /// The name of a service in messages.
@@ -53,19 +57,21 @@ impl Access {
     }
 }
 
-/// The one thing that a query may hold.
+/// What a query may hold: whether it asks for SYSDBA.
 fn check_query(target: &Target) -> Result<bool, EngineError> {
     let mut sysdba = false;
     for (name, value) in target.query() {
-        sysdba = match (name.as_str(), value.to_ascii_lowercase().as_str()) {
-            ("role", "sysdba") => true,
-            ("role", "normal") => false,
+        match (name.as_str(), value.to_ascii_lowercase().as_str()) {
+            ("role", "sysdba") => sysdba = true,
+            ("role", "normal") => sysdba = false,
+            ("driver", value) if drivers::NAMES.contains(&value) => {}
             _ => {
                 let message = format!("can't use {name}={value}");
-                return Err(EngineError::new(ErrorKind::Usage, "reading the target", message)
-                    .with_advice("the only option is role=sysdba or role=normal"));
+                return Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+                    "the options are role=sysdba or role=normal, and driver=oci or driver=thin",
+                ));
             }
-        };
+        }
     }
     Ok(sysdba)
 }

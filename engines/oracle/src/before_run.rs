@@ -21,21 +21,42 @@ const DENIED: [i32; 2] = [1031, 942];
 /// # Errors
 /// [`slob_engine::ErrorKind::Usage`] if a plan is not single-block I/O, or there is no room for the sessions.
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    let mut notes: Vec<String> = database.connector.driver().note.into_iter().collect();
+    notes.extend(database.scope.note());
+    notes.extend(database.count(|client| check_limits(client, database, run))?);
     database.links.with(&database.connector, Who::Admin, |client| {
-        let mut notes = Vec::new();
-        match client.query(&database.views.fill(include_str!("../sql/limits.sql")), &[]) {
-            Ok(rows) => limits(&rows).try_for_each(|limit| limit.check(run.sessions, OTHERS, COUNTING))?,
-            Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => {
-                notes.push("The account may not see V$RESOURCE_LIMIT, so it is not known whether there is room for all sessions: GRANT SELECT_CATALOG_ROLE to it.".into());
-            }
-            Err(fault) => return Err(failed(COUNTING, &fault)),
-        }
         for schema in run.schemas {
             plans::check(client, &database.connector, *schema)?;
         }
         notes.extend(checkpoint(client)?);
         Ok(notes)
     })
+}
+
+/// There must be room for the sessions. V$RESOURCE_LIMIT answers nothing in a pluggable database; the parameters are seen
+/// there, and so are processes and sessions, if not those of others.
+fn check_limits(
+    client: &mut dyn Client,
+    database: &Database,
+    run: &RunPlan<'_>,
+) -> Result<Option<String>, EngineError> {
+    let limits_of = [include_str!("../sql/limits.sql"), include_str!("../sql/parameter_limits.sql")];
+    for sql in limits_of {
+        match client.query(&database.views.fill(sql), &[]) {
+            Ok(rows) => {
+                let limits: Vec<Limit> = limits(&rows).collect();
+                limits.iter().try_for_each(|limit| limit.check(run.sessions, OTHERS, COUNTING))?;
+                if !rows.is_empty() {
+                    return Ok(None);
+                }
+            }
+            Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => {}
+            Err(fault) => return Err(failed(COUNTING, &fault)),
+        }
+    }
+    let note = "Neither V$RESOURCE_LIMIT nor V$PARAMETER, V$PROCESS and V$SESSION tell this account the limits, so it is not known \
+                whether there is room for all sessions: GRANT SELECT_CATALOG_ROLE to it.";
+    Ok(Some(note.into()))
 }
 
 /// `processes` and `sessions` are limits of each instance; sessions spread evenly.
@@ -50,12 +71,18 @@ fn limits(rows: &[Row]) -> impl Iterator<Item = Limit> {
     })
 }
 
+/// What RDS offers where ALTER SYSTEM is granted to nobody.
+const OF_RDS: &str = include_str!("../sql/rds_checkpoint.sql");
+
 fn checkpoint(client: &mut dyn Client) -> Result<Option<String>, EngineError> {
     match client.execute("ALTER SYSTEM CHECKPOINT", &[]) {
         Ok(_) => Ok(None),
-        Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => Ok(Some(
-            "The account may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to it, or name another with DBA_PRIV_USER.".into(),
-        )),
+        Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => {
+            // Elsewhere there is no such procedure.
+            Ok(client.execute(OF_RDS, &[]).is_err().then(|| {
+                "The account may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to it, or name another with DBA_PRIV_USER; on RDS, EXECUTE on rdsadmin.rdsadmin_util.".into()
+            }))
+        }
         Err(fault) => Err(failed("making a checkpoint", &fault)),
     }
 }

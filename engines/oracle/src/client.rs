@@ -1,6 +1,6 @@
 //! A connection, as far as this engine needs one.
 //!
-//! The one implementation that ships is [`crate::native`]; tests put a script behind the same trait.
+//! [`crate::native`] makes them by Oracle's client library, [`crate::thin`] without one; tests put a script behind the same trait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,21 @@ pub(crate) struct Fault {
     pub(crate) code: Option<i32>,
     /// The words.
     pub(crate) message: String,
+    /// What to do about it, where a driver knows.
+    pub(crate) remedy: Option<&'static str>,
+}
+
+impl Fault {
+    /// With the number of an ORA- error, if it has one.
+    pub(crate) fn new(code: impl Into<Option<i32>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), remedy: None }
+    }
+
+    /// With what to do about it.
+    #[cfg(feature = "thin")]
+    pub(crate) fn with_remedy(self, remedy: &'static str) -> Self {
+        Self { remedy: Some(remedy), ..self }
+    }
 }
 
 /// One row for an insert.
@@ -53,29 +68,36 @@ pub(crate) trait NewRows {
     fn count(&self) -> usize;
 }
 
-/// The arrays and numbers that the block of a batch takes.
+/// What the block of a batch takes; the form of its texts is told in [`crate::session`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Arrays {
-    pub(crate) kinds: Vec<i64>,
-    pub(crate) firsts: Vec<i64>,
-    pub(crate) ends: Vec<i64>,
-    /// 16 hexadecimal digits each, empty for operations that are not UPDATEs; `None` if the block takes no stamps.
-    pub(crate) stamps: Option<Vec<String>>,
-    /// In microseconds; `None` if the block takes no pauses.
-    pub(crate) pauses: Option<Vec<i64>>,
+pub(crate) struct Work {
+    /// The operations.
+    pub(crate) text: String,
+    /// Their stamps; `None` if the block takes none.
+    pub(crate) stamps: Option<String>,
     /// How long operations may begin, in microseconds.
     pub(crate) run_us: Option<i64>,
 }
 
-/// What the block of a batch answers.
+/// What the block of a batch answers. A call that the server was told to end, or whose session was, has no answer: no
+/// handler within the block is given such an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// For each operation its start and end in microseconds after the block began, and the rows.
-    pub(crate) moments: Vec<i64>,
-    /// How long the block ran, in microseconds.
+    /// The operations that were done: when they began and ended, and their rows.
+    pub(crate) text: String,
+    /// How long the block worked, in microseconds.
     pub(crate) took_us: i64,
     /// The error that ended it.
     pub(crate) fault: Option<Fault>,
+}
+
+/// How a call is ended from another thread.
+#[derive(Clone)]
+pub(crate) enum Ending {
+    /// By the connection itself.
+    Break(Arc<dyn Break>),
+    /// By this statement, in the connection of the account that looks.
+    Statement(String),
 }
 
 /// One connection.
@@ -107,8 +129,8 @@ pub(crate) trait Client: Send {
     /// Executes the block of a batch.
     ///
     /// # Errors
-    /// If the block itself fails; what fails within it is in the answer.
-    fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault>;
+    /// If the block itself fails, or the call or its session was ended; what else fails within it is in the answer.
+    fn batch(&mut self, sql: &str, work: &Work) -> Result<Answer, Fault>;
 
     /// From now on a call may take so long; `None` for as long as it takes. A client library before 18 knows no limit.
     fn limit(&mut self, most: Option<Duration>);
@@ -126,7 +148,7 @@ pub(crate) trait Client: Send {
     fn rollback(&mut self) -> Result<(), Fault>;
 
     /// What ends a call from another thread.
-    fn breaker(&self) -> Arc<dyn Break>;
+    fn ending(&mut self) -> Ending;
 }
 
 /// Ends the call that a connection is in.
@@ -152,6 +174,15 @@ pub(crate) enum Login {
     },
 }
 
+/// What makes connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Driver {
+    /// In a few words, with the version where that is known.
+    pub(crate) name: String,
+    /// Why it is this one, where nobody chose it.
+    pub(crate) note: Option<String>,
+}
+
 /// Makes connections.
 pub(crate) trait Dial: Send + Sync {
     /// Connects to a service: a net service name, an easy connect string, or nothing for the instance of this machine.
@@ -160,6 +191,6 @@ pub(crate) trait Dial: Send + Sync {
     /// If there is no client library, or the server refuses.
     fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
 
-    /// The version of the client library; `None` if that is not known.
-    fn version(&self) -> Option<String>;
+    /// What makes the connections, with its version.
+    fn driver(&self) -> Driver;
 }

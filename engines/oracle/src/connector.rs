@@ -1,13 +1,13 @@
 //! Connections to a target, by who is to work.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use slob_engine::EngineError;
 use slob_method::SchemaNo;
 use slob_spec::Secret;
 
 use crate::access::Access;
-use crate::client::{Client, Dial, Login};
+use crate::client::{Client, Dial, Driver, Login};
 use crate::error::failed;
 use crate::names::Prefix;
 use crate::options::Accounts;
@@ -18,6 +18,8 @@ use crate::passwords::Passwords;
 pub(crate) enum Who {
     /// The account that makes, drops and looks.
     Admin,
+    /// The same account, in the root of the container database, where counters are read.
+    Root,
     /// The account of a schema.
     Schema(SchemaNo),
 }
@@ -29,6 +31,8 @@ pub(crate) struct Connector {
     pub(crate) prefix: Prefix,
     pub(crate) accounts: Accounts,
     pub(crate) passwords: Arc<Passwords>,
+    /// What every connection is set to, once the release of the server is known.
+    settings: OnceLock<Vec<&'static str>>,
 }
 
 impl Connector {
@@ -40,7 +44,7 @@ impl Connector {
         accounts: Accounts,
         passwords: Passwords,
     ) -> Self {
-        Self { dial, access, prefix, accounts, passwords: Arc::new(passwords) }
+        Self { dial, access, prefix, accounts, passwords: Arc::new(passwords), settings: OnceLock::new() }
     }
 
     /// Connects for anything but the work of a session.
@@ -48,7 +52,11 @@ impl Connector {
     /// # Errors
     /// If there is no client library, no password, or the server refuses.
     pub(crate) fn connect(&self, who: Who) -> Result<Box<dyn Client>, EngineError> {
-        self.dial(who, &self.access.admin_service)
+        let service = match (who, &self.access.root_service) {
+            (Who::Root, Some(service)) => service,
+            _ => &self.access.admin_service,
+        };
+        self.dial(who, service)
     }
 
     /// Connects to one of the services of the sessions, as the account that looks.
@@ -75,9 +83,28 @@ impl Connector {
         self.access.services.get(endpoint).map_or(self.access.admin_service.as_str(), String::as_str)
     }
 
-    /// The version of the client library.
-    pub(crate) fn client_version(&self) -> Option<String> {
-        self.dial.version()
+    /// What makes the connections.
+    pub(crate) fn driver(&self) -> Driver {
+        self.dial.driver()
+    }
+
+    /// Has connections set to this from now on, and the one through which the release was asked for.
+    ///
+    /// # Errors
+    /// Of the server.
+    pub(crate) fn settle(
+        &self,
+        client: &mut dyn Client,
+        settings: Vec<&'static str>,
+    ) -> Result<(), EngineError> {
+        let _ = self.settings.set(settings);
+        self.set(client)
+    }
+
+    fn set(&self, client: &mut dyn Client) -> Result<(), EngineError> {
+        self.settings.get().into_iter().flatten().try_for_each(|sql| {
+            client.execute(sql, &[]).map(drop).map_err(|fault| failed(format!("executing {sql}"), &fault))
+        })
     }
 
     /// The names of the services of the sessions.
@@ -86,8 +113,14 @@ impl Connector {
     }
 
     fn dial(&self, who: Who, service: &str) -> Result<Box<dyn Client>, EngineError> {
+        let mut client = self.dial_plain(who, service)?;
+        self.set(client.as_mut())?;
+        Ok(client)
+    }
+
+    fn dial_plain(&self, who: Who, service: &str) -> Result<Box<dyn Client>, EngineError> {
         let login = match who {
-            Who::Admin => self.access.admin.clone(),
+            Who::Admin | Who::Root => self.access.admin.clone(),
             Who::Schema(schema) => self.schema_login(schema)?,
         };
         let name = match &login {

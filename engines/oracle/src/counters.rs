@@ -5,6 +5,7 @@ use slob_engine::{Counter, Counters, WaitEvent};
 use crate::catalog::{number, text};
 use crate::client::Row;
 use crate::events::is_kind_of;
+use crate::version::Version;
 
 /// The server's statistics and what they are here.
 const STATISTICS: &[(&str, Counter)] = &[
@@ -44,11 +45,17 @@ pub(crate) enum Views {
 impl Views {
     /// Fills their prefix into a query, and what tells instances apart.
     pub(crate) fn fill(self, sql: &str) -> String {
+        self.fill_for(sql, false)
+    }
+
+    /// The same, with the container that a row is of as the last column, where there are any.
+    pub(crate) fn fill_for(self, sql: &str, has_containers: bool) -> String {
         let (prefix, instance, by_instance) = match self {
             Self::Instance => ("v$", "1", ""),
             Self::Cluster => ("gv$", "inst_id", "inst_id, "),
         };
         sql.trim_end()
+            .replace("{con_id}", if has_containers { ", MAX(con_id) AS con_id" } else { "" })
             .replace("{v}", prefix)
             .replace("{instance}", instance)
             .replace("{by_instance}", by_instance)
@@ -56,9 +63,11 @@ impl Views {
 }
 
 /// The query for the statistics.
-pub(crate) fn query(views: Views) -> String {
+pub(crate) fn query(views: Views, version: &Version) -> String {
     let names: Vec<&str> = STATISTICS.iter().map(|(name, _)| *name).collect();
-    views.fill(include_str!("../sql/sysstat.sql")).replace("{names}", &crate::names::literals(&names))
+    views
+        .fill_for(include_str!("../sql/sysstat.sql"), version.has_containers())
+        .replace("{names}", &crate::names::literals(&names))
 }
 
 /// From its rows to counters; what is not among them is absent.
@@ -135,8 +144,13 @@ mod tests {
 
     #[test]
     fn clusters_are_asked_as_a_whole() {
-        let all = query(Views::Cluster);
+        let version = Version::parse("19.0.0.0.0");
+        let all = query(Views::Cluster, &version);
         assert!(all.contains("FROM gv$sysstat") && all.contains("GROUP BY inst_id, name"), "{all}");
-        assert!(query(Views::Instance).contains("FROM v$sysstat") && !query(Views::Instance).contains('{'));
+        let one = query(Views::Instance, &version);
+        assert!(one.contains("FROM v$sysstat") && !one.contains('{'), "{one}");
+        assert!(one.contains("MAX(con_id)"), "{one}");
+        let old = query(Views::Instance, &Version::parse("11.2.0.4.0"));
+        assert!(!old.contains("con_id"), "there are no containers: {old}");
     }
 }

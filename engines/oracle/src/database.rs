@@ -1,7 +1,7 @@
 //! What an engine and its sessions share: the accounts of ours in one Oracle database.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use slob_engine::{EngineError, OpenSpec};
 use slob_server::Complete;
@@ -14,6 +14,8 @@ use crate::counters::Views;
 use crate::link::Links;
 use crate::options::Options;
 use crate::passwords::Passwords;
+use crate::scope::Scope;
+use crate::session;
 use crate::version::{self, Version};
 
 /// A database, on one or several instances.
@@ -25,6 +27,10 @@ pub(crate) struct Database {
     pub(crate) options: Options,
     /// The instances that endpoints lead to, once they were asked for.
     pub(crate) places: OnceLock<Option<Vec<u64>>>,
+    /// What the counters are of.
+    pub(crate) scope: Scope,
+    /// Held by whoever asks the server to end the call of a session.
+    pub(crate) ending: Mutex<()>,
     /// Schemas that were found to be complete.
     pub(crate) complete: Complete,
 }
@@ -45,8 +51,16 @@ impl Database {
         let passwords = Passwords::new(password_file, &access.admin_service)?;
         let connector = Connector::new(dial, access, options.prefix.clone(), options.accounts, passwords);
         let links = Links::default();
-        let (version, views) =
-            links.with(&connector, Who::Admin, |client| Ok((version::ask(client)?, views(client))))?;
+        let (version, container, views) = links.with(&connector, Who::Admin, |client| {
+            let (version, container) = version::ask(client)?;
+            container.refuse_root()?;
+            connector.settle(client, session::settings(&version))?;
+            Ok((version, container, views(client)))
+        })?;
+        let scope = match &options.root_service {
+            Some(service) => links.with(&connector, Who::Root, |client| Scope::of_root(client, service))?,
+            None => Scope::of(&version, &container),
+        };
         Ok(Self {
             connector,
             links,
@@ -54,6 +68,8 @@ impl Database {
             views,
             options,
             places: OnceLock::new(),
+            scope,
+            ending: Mutex::default(),
             complete: Complete::default(),
         })
     }
@@ -67,6 +83,18 @@ impl Database {
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         self.links.with(&self.connector, Who::Admin, work)
+    }
+
+    /// Works where counters are read.
+    ///
+    /// # Errors
+    /// Of connecting, and of `work`.
+    pub(crate) fn count<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let who = if self.options.root_service.is_some() { Who::Root } else { Who::Admin };
+        self.links.with(&self.connector, who, work)
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
-    ServerReport, Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
+    Server, ServerReport, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -15,25 +15,26 @@ use crate::catalog;
 use crate::client::Dial;
 use crate::connector::Who;
 use crate::database::Database;
+use crate::drivers;
 use crate::load::{self, Making};
-use crate::native::Native;
 use crate::options::{PARAMS, SCHEME};
 use crate::settings::Place;
-use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings};
+use crate::{before_run, figures, finish, read_rows, script, server_report, session, settings, testimony};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: "oracle://USER@//HOST:PORT/SERVICE",
-    summary: "Oracle Database 11.2 to 23ai: batches run inside the server; needs Oracle's client library",
-    library: || "ODPI-C, built in; the client library is looked for at run time".to_owned(),
+    summary: "Oracle Database 11.2 to 23ai: batches run inside the server; from 19c on without Oracle's client library",
+    library: drivers::in_words,
     params: PARAMS,
     open,
     scripts: Some(&script::SCRIPTS),
+    replay: Some(testimony::replay),
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(open_with(spec, Box::new(Native), None)?))
+    Ok(Box::new(open_with(spec, drivers::of_target(&spec.target)?, None)?))
 }
 
 /// Opens a target by those connections, with the passwords in that file unless a parameter names one.
@@ -100,6 +101,10 @@ impl Engine for OracleEngine {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         figures::snapshot(&self.0)
+    }
+
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        testimony::of(&self.0)
     }
 
     fn read_rows(

@@ -11,10 +11,13 @@ pub(crate) fn failed(step: impl Into<String>, fault: &Fault) -> EngineError {
     let message =
         message.strip_prefix("OCI Error: ").or(message.strip_prefix("DPI Error: ")).unwrap_or(message);
     let Some(code) = fault.code else {
-        return not_of_the_server(step, message);
+        return match fault.remedy {
+            Some(remedy) => EngineError::new(ErrorKind::Usage, step, message).with_advice(remedy),
+            None => not_of_the_server(step, message),
+        };
     };
     let error = EngineError::new(kind_of(code), step, message).with_code(format!("ORA-{code:05}"));
-    match advice(code) {
+    match fault.remedy.or_else(|| advice(code)) {
         Some(advice) => error.with_advice(advice),
         None => error,
     }
@@ -26,7 +29,8 @@ fn not_of_the_server(step: String, message: &str) -> EngineError {
         return EngineError::new(ErrorKind::Usage, step, message).with_advice(
             "Oracle's client library is not found: install Instant Client Basic or Basic Light, which is free, from \
              https://www.oracle.com/database/technologies/instant-client.html, and set LD_LIBRARY_PATH to its folder; \
-             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib",
+             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or leave ?driver=oci out: servers from 19c on are \
+             reached without it",
         );
     }
     if message.contains("DPI-1072") || message.contains("DPI-1050") {
@@ -183,7 +187,7 @@ mod tests {
     #[case(2391, ErrorKind::Usage)]
     #[case(900, ErrorKind::Fatal)]
     fn codes_have_their_kinds(#[case] code: i32, #[case] kind: ErrorKind) {
-        let fault = Fault { code: Some(code), message: "OCI Error: ORA-x".into() };
+        let fault = Fault::new(code, "OCI Error: ORA-x");
         let error = failed("trying", &fault);
         assert_eq!((error.kind(), error.code()), (kind, Some(format!("ORA-{code:05}").as_str())));
         assert!(error.to_string().starts_with("trying: ORA-x"), "{error}");
@@ -211,7 +215,7 @@ mod tests {
             (28003, "profile"),
             (4031, "shared_pool_size"),
         ] {
-            let fault = Fault { code: Some(code), message: "said by the server".into() };
+            let fault = Fault::new(code, "said by the server");
             let error = failed("trying", &fault).to_string();
             assert!(error.contains(word), "ORA-{code:05}: {error}");
         }
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_missing_library_says_where_to_get_it() {
-        let fault = Fault { code: None, message: "DPI Error: DPI-1047: Cannot locate a library".into() };
+        let fault = Fault::new(None, "DPI Error: DPI-1047: Cannot locate a library");
         let error = failed("connecting", &fault);
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.to_string().contains("LD_LIBRARY_PATH"), "{error}");

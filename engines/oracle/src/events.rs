@@ -13,7 +13,8 @@ use crate::client::Row;
 use crate::counters::Views;
 use crate::version::Version;
 
-/// The events whose latencies are kept. Reads of an Exadata storage server have events of their own.
+/// The events whose latencies are kept. Reads of an Exadata storage server have events of their own. `db file parallel write` is a
+/// batch of writes that DBWR hands over at once and waits for together, not one block.
 const LATENCIES: &[(&str, LatencyKind)] = &[
     ("db file sequential read", LatencyKind::PhysicalRead),
     ("cell single block physical read", LatencyKind::PhysicalRead),
@@ -39,7 +40,10 @@ pub(crate) fn histogram_query(views: Views, version: &Version) -> String {
     } else {
         include_str!("../sql/histogram_milli.sql")
     };
-    views.fill(text).replace("{names}", &crate::names::literals(&names)).replace("{varieties}", &varieties)
+    views
+        .fill_for(text, version.has_containers())
+        .replace("{names}", &crate::names::literals(&names))
+        .replace("{varieties}", &varieties)
 }
 
 /// From rows of event, upper bound in microseconds and count.
@@ -54,6 +58,11 @@ pub(crate) fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
         }
     }
     latencies
+}
+
+/// The container that rows of a histogram are of, by their last column; `None` where they don't say.
+pub(crate) fn container(rows: &[Row]) -> Option<u64> {
+    rows.iter().filter_map(|row| number(row, 3)).max()
 }
 
 /// What these latencies took exactly: sessions wait for reads and the log, the server's own processes for writes.

@@ -11,19 +11,21 @@ use crate::counters::{self, Views};
 use crate::database::Database;
 use crate::error::failed;
 use crate::events;
+use crate::scope::Scope;
 use crate::version::Version;
 
 /// Figures by the number of their instance; that of a single one is 1.
-type ByInstance = BTreeMap<u64, Figures>;
+pub(crate) type ByInstance = BTreeMap<u64, Figures>;
 
 /// The queries of a snapshot; the first column of each is the instance.
 pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
+    let fill = |sql| views.fill_for(sql, version.has_containers());
     [
-        counters::query(views),
-        views.fill(include_str!("../sql/system_event.sql")),
-        views.fill(include_str!("../sql/time_model.sql")),
+        counters::query(views, version),
+        fill(include_str!("../sql/system_event.sql")),
+        fill(include_str!("../sql/time_model.sql")),
         events::histogram_query(views, version),
-        views.fill(include_str!("../sql/iostat_function.sql")),
+        fill(include_str!("../sql/iostat_function.sql")),
     ]
 }
 
@@ -40,7 +42,7 @@ fn places(database: &Database) -> Option<Vec<u64>> {
         number(rows.first()?, 0)
     };
     let places: Vec<u64> = (0..endpoints.len()).map(ask).collect::<Option<_>>()?;
-    let all = database.look(|client| by_instance(client, database)).ok()?;
+    let all = database.count(|client| by_instance(client, database)).ok()?;
     all.keys().all(|instance| places.contains(instance)).then_some(places)
 }
 
@@ -49,7 +51,7 @@ fn places(database: &Database) -> Option<Vec<u64>> {
 /// # Errors
 /// If the views can't be read.
 pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
-    let mut figures = database.look(|client| by_instance(client, database))?;
+    let mut figures = database.count(|client| by_instance(client, database))?;
     let Some(places) = database.places.get_or_init(|| places(database)) else {
         let all = Snapshot::of_servers(figures.into_values().map(Seen::Figures).collect()).total();
         let others = database.connector.endpoints().len().saturating_sub(1);
@@ -80,30 +82,55 @@ fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstanc
 
 fn read(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
     let [statistics, waits, model, histograms, io] = queries(database.views, &database.version);
-    let mut ask = |sql: &str| {
-        let rows = client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault))?;
-        Ok::<_, EngineError>(split(rows))
+    let mut ask = |sql: &str| client.query(sql, &[]).map_err(|fault| failed("reading counters", &fault));
+    let rows = Rows {
+        statistics: ask(&statistics)?,
+        waits: ask(&waits)?,
+        model: ask(&model)?,
+        histograms: ask(&histograms)?,
+        // Not every service shows it, and no figure rests on it.
+        io: ask(&io).unwrap_or_default(),
     };
-    let (mut statistics, mut waits) = (ask(&statistics)?, ask(&waits)?);
-    let (mut model, mut histograms) = (ask(&model)?, ask(&histograms)?);
-    // Not every service shows it, and no figure rests on it.
-    let mut io = ask(&io).unwrap_or_default();
-    let instances: Vec<u64> = statistics.keys().copied().collect();
-    let mut of = |instance: u64| {
-        let take = |rows: &mut BTreeMap<u64, Vec<Row>>| rows.remove(&instance).unwrap_or_default();
-        let mut counters = counters::from_rows(&take(&mut statistics));
-        let mut events = events::waits(&take(&mut waits));
-        if let Some(time_ns) = counters::read_time_ns(&events) {
-            counters.set(Counter::PhysicalReadTimeNs, time_ns);
-        }
-        let totals = events::totals(&events);
-        events.extend(events::cpu(&take(&mut model)));
-        events.extend(events::io_by_function(&take(&mut io)));
-        let coarse = |(kind, histogram)| (kind, Latency { histogram, exact: totals.get(&kind).copied() });
-        let latencies = events::latencies(&take(&mut histograms)).into_iter().map(coarse).collect();
-        Figures { counters, latencies, events }
-    };
-    Ok(instances.into_iter().map(|instance| (instance, of(instance))).collect())
+    Ok(rows.figures(&database.scope))
+}
+
+/// What the queries of a snapshot answered.
+pub(crate) struct Rows {
+    pub(crate) statistics: Vec<Row>,
+    pub(crate) waits: Vec<Row>,
+    pub(crate) model: Vec<Row>,
+    pub(crate) histograms: Vec<Row>,
+    pub(crate) io: Vec<Row>,
+}
+
+impl Rows {
+    /// The figures of each instance.
+    pub(crate) fn figures(self, scope: &Scope) -> ByInstance {
+        let [mut statistics, mut waits, mut model, mut histograms, mut io] =
+            [self.statistics, self.waits, self.model, self.histograms, self.io].map(split);
+        let instances: Vec<u64> = statistics.keys().copied().collect();
+        let mut of = |instance: u64| {
+            let take = |rows: &mut BTreeMap<u64, Vec<Row>>| rows.remove(&instance).unwrap_or_default();
+            let mut counters = counters::from_rows(&take(&mut statistics));
+            let mut events = events::waits(&take(&mut waits));
+            if let Some(time_ns) = counters::read_time_ns(&events) {
+                counters.set(Counter::PhysicalReadTimeNs, time_ns);
+            }
+            let totals = events::totals(&events);
+            events.extend(events::cpu(&take(&mut model)));
+            events.extend(events::io_by_function(&take(&mut io)));
+            scope.events(&mut events);
+            let histograms = take(&mut histograms);
+            let container = events::container(&histograms);
+            let coarse = |(kind, histogram)| {
+                let latency = Latency { histogram, exact: totals.get(&kind).copied() };
+                Some((kind, scope.latency(kind, latency, container)?))
+            };
+            let latencies = events::latencies(&histograms).into_iter().filter_map(coarse).collect();
+            Figures { counters: scope.counters(&counters), latencies, events }
+        };
+        instances.into_iter().map(|instance| (instance, of(instance))).collect()
+    }
 }
 
 /// Rows without their first column, by what it says.

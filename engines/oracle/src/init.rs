@@ -13,6 +13,9 @@ const OVERHEAD_PERCENT: u64 = 10;
 const ROOM_MIB: u64 = 64;
 /// What a bigfile tablespace holds at most (Database Reference, physical database limits).
 const MAX_BLOCKS: u64 = 1 << 32;
+/// What the shared pool holds without sessions, and for each of them, in MiB.
+const SHARED_POOL_MIB: u32 = 1024;
+const SESSION_MIB: u32 = 1;
 /// Processes besides the sessions: the server's own, a load's and the administrators'.
 const OTHER_PROCESSES: u32 = 256;
 /// The usual size of blocks, which have the default cache.
@@ -39,6 +42,8 @@ fn parameters(script: &mut Script, block_bytes: u32, sessions: u32) {
         "Not for production: they make reads small and caches useless, which is what a test of I/O needs.",
     );
     PARAMETERS.lines().for_each(|line| script.say(line));
+    script.say("  # Cursors and what each session keeps there, beside the gigabyte that the instance needs.");
+    script.say(&format!("  shared_pool_size={}M", SHARED_POOL_MIB + sessions * SESSION_MIB));
     if block_bytes != USUAL_BLOCK {
         let kib = block_bytes >> 10;
         script.say(&format!(
@@ -100,13 +105,25 @@ impl Tablespace {
     }
 }
 
-/// Redo logs and the calibration, which are the same for every load.
+/// Redo logs, undo, scans and the calibration, which are the same for every load.
 fn rest(script: &mut Script) {
     script.say("Part 3: redo logs for tests of updates, three of 4 GiB; then drop the small ones (V$LOG). In the root of a");
     script.say("container database; with several instances, three for each: ADD LOGFILE THREAD n.");
     (0..3).for_each(|_| script.add("ALTER DATABASE ADD LOGFILE SIZE 4G"));
     script.say("");
-    script.say("Part 4: the server's own calibration, as SYSDBA, in quiet hours: it loads the storage for ten minutes.");
+    script.say("Part 4: undo for tests of updates, in the pluggable database: REDO_STRESS=HEAVY writes as much undo as rows.");
+    script.add("CREATE BIGFILE UNDO TABLESPACE SLOB_UNDO DATAFILE SIZE 8G AUTOEXTEND ON NEXT 1G");
+    script.add("ALTER SYSTEM SET UNDO_TABLESPACE = SLOB_UNDO");
+    script.say("");
+    script.say("Part 5: tests with short scans (SCAN_PCT). CF2 is NOCACHE, and the server decides for each scan whether it goes");
+    script.say("through the buffer cache (db file scattered read) or past it (direct path read). So that it is the same in each");
+    script.say("run, put one of these into the parameter file; a mix is to be read with its scans apart:");
+    script.say("  _serial_direct_read=never    # through the cache, as an OLTP application's short scans");
+    script.say("  _serial_direct_read=always   # past it, as a report's");
+    script.say("Scans that shall find their blocks in the cache whatever SELECTs do there: db_keep_cache_size above the size of all");
+    script.say("CF2, and then, for each of them: ALTER TABLE SLOB1.CF2 STORAGE (BUFFER_POOL KEEP) CACHE");
+    script.say("");
+    script.say("Part 6: the server's own calibration, as SYSDBA, in quiet hours: it loads the storage for ten minutes.");
     script.say("It drives reads of a size and a number of its own past the buffer cache. What it calls MAX_IOPS is what");
     script.say("the storage gave it, not what a database's sessions get: no buffer cache, no redo, no writes, no latches");
     script.say(
@@ -121,7 +138,6 @@ const PARAMETERS: &str = "\
   memory_target=0
   sga_target=0
   db_cache_size=64M
-  shared_pool_size=1G
   pga_aggregate_target=1G
   # One block for each read request: no prefetch of blocks that an index leads to.
   _db_block_prefetch_limit=0
@@ -130,6 +146,10 @@ const PARAMETERS: &str = "\
   # Around the page cache of the operating system, and asynchronously.
   filesystemio_options=setall
   disk_asynch_io=true
+  # Redo of many sessions at once waits for the log writer, not for room in its buffer.
+  log_buffer=256M
+  # What UPDATEs undo is needed by nobody for long: the undo tablespace below is used again and again.
+  undo_retention=60
   # Nothing that gets in between.
   recyclebin=off
   resource_manager_plan=''
@@ -171,6 +191,23 @@ pub(crate) mod tests {
     fn processes_follow_the_sessions() {
         assert!(of(8192, 8).unwrap().contains("--   processes=264\n"));
         assert!(of(8192, 4096).unwrap().contains("--   processes=4352\n"));
+    }
+
+    #[test]
+    fn it_advises_on_shared_pool_log_buffer_undo_and_scans() {
+        for (sessions, pool) in [(8, "1032M"), (4096, "5120M")] {
+            let text = of(8192, sessions).unwrap();
+            assert!(text.contains(&format!("--   shared_pool_size={pool}\n")), "{text}");
+        }
+        for words in [
+            "log_buffer=",
+            "undo_retention=",
+            "CREATE BIGFILE UNDO TABLESPACE",
+            "_serial_direct_read",
+            "BUFFER_POOL KEEP",
+        ] {
+            assert!(whole().contains(words), "{words} is not in\n{}", whole());
+        }
     }
 
     #[test]

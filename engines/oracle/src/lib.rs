@@ -18,6 +18,8 @@ mod client;
 mod connector;
 mod counters;
 mod database;
+mod drivers;
+
 mod engine;
 mod error;
 mod events;
@@ -33,6 +35,7 @@ mod options;
 mod passwords;
 mod plans;
 mod read_rows;
+mod scope;
 mod script;
 #[cfg(test)]
 mod scripted;
@@ -41,6 +44,9 @@ mod session;
 mod settings;
 mod statement;
 mod tables;
+mod testimony;
+#[cfg(feature = "thin")]
+mod thin;
 mod version;
 
 pub use engine::KIND;

@@ -54,6 +54,10 @@ pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Resu
     }
     links.with(connector, Who::Schema(schema), |client| {
         let fail = |fault: Fault| failed(step.as_str(), &fault);
+        if !make_user && tablespace.is_none() {
+            let rows = client.query(include_str!("../sql/own_tablespace.sql"), &[]).map_err(fail)?;
+            rows.iter().flatten().flatten().try_for_each(|name| refuse_systems_own(name, &step))?;
+        }
         let texts = tables.create();
         for (done, sql) in texts.iter().enumerate() {
             if let Err(fault) = client.execute(sql, &[]) {
@@ -65,6 +69,18 @@ pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Resu
         client.execute(&tables.begin_load(), &load_binds(load, make_user)).map_err(fail)?;
         client.commit().map_err(fail)
     })
+}
+
+/// Tables of a test have no place among the server's own.
+fn refuse_systems_own(tablespace: &str, step: &str) -> Result<(), EngineError> {
+    if !["SYSTEM", "SYSAUX"].contains(&tablespace) {
+        return Ok(());
+    }
+    let message =
+        format!("no tablespace is named, and the default one is {tablespace}, which is the server's own");
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "name one for the data: `slob setup TABLESPACE SCHEMAS`; `slob oracle init` prints how it is made",
+    ))
 }
 
 /// Blocks that hold no row, or that the database does not have.
@@ -93,6 +109,9 @@ fn create_user(
     // What new accounts get, or, where that may not be seen, what this one has.
     let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
     let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
+    if tables.tablespace().is_none() {
+        refuse_systems_own(&default, step)?;
+    }
     let Made { password, known } = connector.passwords.make(&tables.user)?;
     // The text with the password goes to the server alone: no error and no log repeats it.
     match client.execute(&tables.create_user(password.expose(), &default), &[]) {
@@ -189,7 +208,7 @@ impl NewRows for SliceRows<'_> {
     fn next(&mut self, take: &mut dyn FnMut(&NewRow<'_>) -> Result<(), Fault>) -> Result<bool, Fault> {
         let done = self.position - self.slice.positions.start;
         if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
-            return Err(Fault { code: None, message: STOPPED.into() });
+            return Err(Fault::new(None, STOPPED));
         }
         if self.position >= self.slice.positions.end {
             return Ok(false);

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oracle::sql_type::{Collection, ObjectType, OracleType, ToSql};
+use oracle::sql_type::{OracleType, ToSql};
 use oracle::{Connection, Connector, Privilege, Statement};
 use slob_method::COLUMN_BYTES;
 
-use crate::client::{Answer, Arrays, Bind, Break, Client, Dial, Fault, Login, NewRow, NewRows, Row};
+use crate::client::{
+    Answer, Bind, Break, Client, Dial, Driver, Ending, Fault, Login, NewRow, NewRows, Row, Work,
+};
 
-/// Arrays of these types are known to every release; each holds up to 32,767 elements.
-const NUMBERS: &str = "SYS.ODCINUMBERLIST";
-const TEXTS: &str = "SYS.ODCIVARCHAR2LIST";
+/// Bytes of the longest text that PL/SQL takes and gives.
+const TEXT: OracleType = OracleType::Varchar2(32_767);
 /// Characters of the longest error text.
 const ERROR_TEXT: u32 = 4000;
 /// Rows fetched at once.
@@ -36,18 +37,22 @@ impl Dial for Native {
             connector.privilege(Privilege::Sysdba);
         }
         let connection = connector.connect().map_err(fault)?;
-        Ok(Box::new(NativeClient { connection: Arc::new(connection), types: None, block: None }))
+        Ok(Box::new(NativeClient { connection: Arc::new(connection), block: None }))
     }
 
-    fn version(&self) -> Option<String> {
-        oracle::Version::client().ok().map(|version| version.to_string())
+    fn driver(&self) -> Driver {
+        let version = client_version().map_or_else(String::new, |version| format!(" {version}"));
+        Driver { name: format!("OCI, Oracle's client library{version}"), note: None }
     }
+}
+
+/// The version of the client library; `None` if there is none.
+pub(crate) fn client_version() -> Option<String> {
+    oracle::Version::client().ok().map(|version| version.to_string())
 }
 
 struct NativeClient {
     connection: Arc<Connection>,
-    /// The types of the arrays, once they were asked for.
-    types: Option<(ObjectType, ObjectType)>,
     /// The block of the last batch, prepared.
     block: Option<(String, Statement)>,
 }
@@ -108,13 +113,12 @@ impl Client for NativeClient {
         batch.execute().map_err(fault)
     }
 
-    fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault> {
-        let (numbers, texts) = self.types()?;
+    fn batch(&mut self, sql: &str, work: &Work) -> Result<Answer, Fault> {
         let mut statement = match self.block.take() {
             Some((known, statement)) if known == sql => statement,
             _ => self.connection.statement(sql).build().map_err(fault)?,
         };
-        let answer = execute_block(&mut statement, arrays, &numbers, &texts);
+        let answer = execute_block(&mut statement, work);
         self.block = Some((sql.to_owned(), statement));
         answer.map_err(fault)
     }
@@ -132,60 +136,27 @@ impl Client for NativeClient {
         self.connection.rollback().map_err(fault)
     }
 
-    fn breaker(&self) -> Arc<dyn Break> {
-        Arc::new(NativeBreak(Arc::clone(&self.connection)))
+    fn ending(&mut self) -> Ending {
+        Ending::Break(Arc::new(NativeBreak(Arc::clone(&self.connection))))
     }
 }
 
-impl NativeClient {
-    fn types(&mut self) -> Result<(ObjectType, ObjectType), Fault> {
-        if let Some(types) = &self.types {
-            return Ok(types.clone());
-        }
-        let ask = |name| self.connection.object_type(name).map_err(fault);
-        let types = (ask(NUMBERS)?, ask(TEXTS)?);
-        self.types = Some(types.clone());
-        Ok(types)
+fn execute_block(statement: &mut Statement, work: &Work) -> oracle::Result<Answer> {
+    statement.bind("work", &(&work.text, &TEXT))?;
+    if let Some(stamps) = &work.stamps {
+        statement.bind("stamps", &(stamps, &TEXT))?;
     }
-}
-
-fn execute_block(
-    statement: &mut Statement,
-    arrays: &Arrays,
-    numbers: &ObjectType,
-    texts: &ObjectType,
-) -> oracle::Result<Answer> {
-    for (name, values) in
-        [("kinds", Some(&arrays.kinds)), ("firsts", Some(&arrays.firsts)), ("ends", Some(&arrays.ends))]
-            .into_iter()
-            .chain([("pauses", arrays.pauses.as_ref())])
-    {
-        if let Some(values) = values {
-            statement.bind(name, &filled(numbers, values)?)?;
-        }
-    }
-    if let Some(stamps) = &arrays.stamps {
-        statement.bind("stamps", &filled(texts, stamps)?)?;
-    }
-    statement.bind("run_us", &arrays.run_us)?;
-    statement.bind("answer", &OracleType::Object(numbers.clone()))?;
+    statement.bind("run_us", &work.run_us)?;
     for name in ["took_us", "error_code"] {
         statement.bind(name, &OracleType::Int64)?;
     }
     statement.bind("error_text", &OracleType::Varchar2(ERROR_TEXT))?;
     statement.execute(&[])?;
-    let answered: Collection = statement.bind_value("answer")?;
-    let moments: oracle::Result<Vec<i64>> = answered.values::<i64>().collect();
+    let text: Option<String> = statement.bind_value("work")?;
     let code: i32 = statement.bind_value("error_code")?;
     let message: Option<String> = statement.bind_value("error_text")?;
-    let fault = (code != 0).then(|| Fault { code: Some(code.abs()), message: message.unwrap_or_default() });
-    Ok(Answer { moments: moments?, took_us: statement.bind_value("took_us")?, fault })
-}
-
-fn filled<T: ToSql>(of: &ObjectType, values: &[T]) -> oracle::Result<Collection> {
-    let mut collection = of.new_collection()?;
-    values.iter().try_for_each(|value| collection.push(value))?;
-    Ok(collection)
+    let fault = (code != 0).then(|| Fault::new(code.abs(), message.unwrap_or_default()));
+    Ok(Answer { text: text.unwrap_or_default(), took_us: statement.bind_value("took_us")?, fault })
 }
 
 fn bound(binds: &[Bind]) -> Vec<Box<dyn ToSql>> {
@@ -201,7 +172,7 @@ fn bound(binds: &[Bind]) -> Vec<Box<dyn ToSql>> {
 /// By value, so that it can be handed to `map_err` as it is.
 #[allow(clippy::needless_pass_by_value)]
 fn fault(error: oracle::Error) -> Fault {
-    Fault { code: error.oci_code(), message: error.to_string() }
+    Fault::new(error.oci_code(), error.to_string())
 }
 
 #[cfg(test)]

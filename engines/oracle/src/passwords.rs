@@ -17,8 +17,11 @@ use crate::access::PORT;
 
 /// Its name in the home folder.
 const DEFAULT: &str = ".slob-oracle";
-/// How passwords that were made here begin.
-const OURS: &str = "Sl0b__";
+/// How passwords that are made here begin: two each of the capitals, small letters, digits and other characters that
+/// ora12c_strong_verify_function asks for.
+const OURS: &str = "SL01ob__";
+/// How those did that were made before.
+const OURS_ONCE: &str = "Sl0b__";
 /// Where no service is named lines stood once, whichever instance the environment named. They are read still.
 const ANY_LOCAL: &str = "";
 
@@ -86,7 +89,8 @@ impl Passwords {
     /// # Errors
     /// If the file can't be read, or others may read it too.
     pub(crate) fn is_of_our_making(&self, user: &str) -> Result<bool, EngineError> {
-        Ok(self.find(user)?.is_some_and(|password| password.expose().starts_with(OURS)))
+        let ours = |text: &str| text.starts_with(OURS) || text.starts_with(OURS_ONCE);
+        Ok(self.find(user)?.is_some_and(|password| ours(password.expose())))
     }
 
     /// Makes a password for an account and keeps it. One that is there already is kept: the account may exist.
@@ -214,9 +218,9 @@ fn local(variable: impl Fn(&str) -> Option<String>) -> String {
     }
 }
 
-/// 30 characters of which 24 are random: what the usual rules for passwords ask for, and no more than old releases take.
+/// 30 characters of which 22 are random: what the usual rules for passwords ask for, and no more than old releases take.
 fn fresh() -> std::io::Result<Secret> {
-    let mut bytes = [0_u8; 12];
+    let mut bytes = [0_u8; 11];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Secret::new(format!("{OURS}{digits}")))
@@ -312,6 +316,21 @@ mod tests {
         let error = passwords("a").get("SLOB1").err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(passwords("b").get("SLOB1").is_ok());
+    }
+
+    #[test]
+    fn a_password_meets_the_strongest_rules_that_the_server_ships_and_old_ones_are_known_still() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwords");
+        let passwords = Passwords::new(Some(path.clone()), "a").unwrap();
+        let made = passwords.make("SLOB1").unwrap().password;
+        let count = |is: fn(&char) -> bool| made.expose().chars().filter(is).count();
+        assert!(count(char::is_ascii_uppercase) >= 2 && count(char::is_ascii_lowercase) >= 2);
+        assert!(count(char::is_ascii_digit) >= 2 && count(|c| *c == '_') >= 2);
+        assert!(made.expose().len() <= 30 && passwords.is_of_our_making("SLOB1").unwrap());
+        fs::write(&path, "a\tSLOB2\tSl0b__0123456789abcdef01234567\na\tSLOB3\ttiger\n").unwrap();
+        assert!(passwords.is_of_our_making("SLOB2").unwrap(), "made by an earlier release of ours");
+        assert!(!passwords.is_of_our_making("SLOB3").unwrap());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::error::failed;
 use crate::statement::statement;
 
 /// Tells our lines of the table of plans, which is the session's own.
-const ID: &str = "slob";
+pub(crate) const ID: &str = "slob";
 
 /// The statement that has the plan of a SELECT explained. It has numbers where a batch has variables, since not every client may
 /// leave a variable of an EXPLAIN PLAN unbound; the hints decide on the plan of both.
@@ -20,7 +20,7 @@ pub(crate) fn explain(user: &str) -> String {
     include_str!("../sql/explain.sql").trim_end().replace("{id}", ID).replace("{statement}", &select)
 }
 
-/// Refuses a plan that does not go from the index to one block after the other.
+/// Refuses a plan that does not go from the index to one block after the other. The connection has the settings of sessions.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the plan.
@@ -40,7 +40,8 @@ pub(crate) fn check(
         .map(|row| format!("{} {}", text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default()))
         .collect();
     let by_index = lines.iter().any(|line| line == "INDEX RANGE SCAN");
-    let by_rowid = lines.iter().any(|line| line.starts_with("TABLE ACCESS BY INDEX ROWID"));
+    // With BATCHED after it, rows of several blocks are gathered first and their blocks read together.
+    let by_rowid = lines.iter().any(|line| line == "TABLE ACCESS BY INDEX ROWID");
     if by_index && by_rowid {
         return Ok(());
     }
@@ -48,7 +49,9 @@ pub(crate) fn check(
     Err(EngineError::new(
         ErrorKind::Usage,
         step,
-        format!("it does not go through the index: {}", plan.join(", ")),
+        format!("it does not go from the index to one block after the other: {}", plan.join(", ")),
     )
-    .with_advice("gather statistics of CF1 with DBMS_STATS, and drop SQL profiles and plan baselines of it"))
+    .with_advice(
+        "gather statistics of CF1 with DBMS_STATS, drop SQL profiles, patches and plan baselines of it, and see that hints are not ignored",
+    ))
 }

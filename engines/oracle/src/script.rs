@@ -18,9 +18,6 @@ use crate::{figures, init, plans, server_report, session};
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
 
-/// The release whose forms are printed; what older ones need is said.
-const RELEASE: &str = "19.0.0.0.0";
-
 /// Statements, with comments between them.
 #[derive(Default)]
 pub(crate) struct Script(String);
@@ -49,7 +46,11 @@ fn header(script: &mut Script, what: &str, spec: &OpenSpec) -> Result<(Options, 
     let options = Options::from_spec(spec)?;
     let access = Access::new(&spec.target, &options)?;
     script.say(&format!("What {what} would execute on {}. Nothing was connected to.", spec.target));
-    script.say("Words with a colon are bound: numbers, texts, or arrays of them.");
+    script.say(
+        "Words with a colon are bound: numbers, or texts. Written for the release that ORACLE_RELEASE names:",
+    );
+    script.say(&format!("{}. Every connection is set to this, whatever it is for:", options.release.text));
+    session::settings(&options.release).iter().for_each(|sql| script.add(sql));
     Ok((options, access))
 }
 
@@ -128,27 +129,30 @@ fn run(
 ) -> Result<String, EngineError> {
     let mut script = Script::default();
     let (options, access) = header(&mut script, "slob run", spec)?;
-    let version = Version::parse(RELEASE);
+    let version = options.release.clone();
     admin(&mut script, &access);
     script.say("Where there are several instances, of GV$ instead of V$.");
     script.add(&Views::Instance.fill(include_str!("../sql/limits.sql")));
+    script.say("Where that has no rows, as in a pluggable database:");
+    script.add(&Views::Instance.fill(include_str!("../sql/parameter_limits.sql")));
     for schema in run.schemas {
         script.add(&plans::explain(&options.prefix.user(*schema)));
         script.add(include_str!("../sql/plan.sql"));
         script.add("ROLLBACK");
     }
     script.add("ALTER SYSTEM CHECKPOINT");
+    script.say("Where that is not granted, as on RDS:");
+    script.add(include_str!("../sql/rds_checkpoint.sql"));
     script.say("At both ends of the window and at most once a second in between:");
     figures::queries(Views::Instance, &version).iter().for_each(|sql| script.add(sql));
     let user = options.prefix.user(session.home);
     script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
-    session::settings(&user).iter().for_each(|sql| script.add(sql));
+    script.add(&session::current_schema(&user));
     script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
-    if extras.pauses {
-        script
-            .say("Before release 18: DBMS_LOCK.SLEEP, for which the account needs EXECUTE ON SYS.DBMS_LOCK.");
+    if extras.pauses && version.sleep().contains("LOCK") {
+        script.say("The account needs EXECUTE ON SYS.DBMS_LOCK.");
     }
-    script.add(&block(session, &options.prefix, extras.pauses.then(|| version.sleep())));
+    script.add(&block(session, &options.prefix, options.commit, extras.pauses.then(|| version.sleep())));
     if let Some(kind) = extras.server_report {
         reported(&mut script, kind, &version);
     }
@@ -182,13 +186,20 @@ pub(crate) mod tests {
     use super::*;
     use crate::names::Prefix;
     use slob_engine::{Load, Purpose};
-    use slob_spec::{EngineOptions, RedoStress};
+    use slob_spec::RedoStress;
+
+    /// The releases that scripts are written for.
+    const RELEASES: [&str; 4] = ["11.2", "12.2", "19", "23"];
 
     pub(crate) fn spec() -> OpenSpec {
+        spec_of("19")
+    }
+
+    fn spec_of(release: &str) -> OpenSpec {
         let target = "oracle://system:S3CRET@//db1:1521/pdb1".parse().unwrap();
         OpenSpec {
             tablespace: Some("iops".into()),
-            ..OpenSpec::new(target, Purpose::Use, EngineOptions::default())
+            ..OpenSpec::new(target, Purpose::Use, crate::scripted::options(&[("ORACLE_RELEASE", release)]))
         }
     }
 
@@ -202,6 +213,7 @@ pub(crate) mod tests {
     /// What only looks, besides what a load and a run do.
     const LOOKS: &[&str] = &[
         include_str!("../sql/autotasks.sql"),
+        include_str!("../sql/cancel.sql"),
         include_str!("../sql/cache.sql"),
         include_str!("../sql/container.sql"),
         include_str!("../sql/data_files.sql"),
@@ -229,15 +241,21 @@ pub(crate) mod tests {
     /// Everything that this engine may send, as one text for other parsers.
     pub(crate) fn everything() -> String {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
-        let mut all = load(&spec(), &planned(&schemas, 8192)).unwrap();
-        let kinds = [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
-        for (redo, report) in kinds {
-            let extras = RunExtras { pauses: true, server_report: Some(report) };
-            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true, stop: None };
-            all += &run(&spec(), &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
+        let mut all = String::new();
+        for release in RELEASES {
+            let spec = spec_of(release);
+            all += &load(&spec, &planned(&schemas, 8192)).unwrap();
+            let kinds =
+                [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
+            for (redo, report) in kinds {
+                let extras = RunExtras { pauses: true, server_report: Some(report) };
+                let plan =
+                    RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true, stop: None };
+                all += &run(&spec, &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
+            }
         }
         let mut looks = Script::default();
-        for release in ["11.2.0.4.0", "23.5.0.24.7"] {
+        for release in RELEASES {
             let version = Version::parse(release);
             figures::queries(Views::Cluster, &version).iter().for_each(|sql| looks.add(sql));
             looks.add(&server_report::instances_sql(&version));
@@ -247,6 +265,7 @@ pub(crate) mod tests {
         tables.create().iter().chain(&tables.drop()).for_each(|sql| looks.add(sql));
         looks.add(&tables.drop_user());
         LOOKS.iter().for_each(|sql| looks.add(sql));
+        crate::testimony::statements().iter().for_each(|sql| looks.add(sql));
         for placeholder in [
             ("{v}", "gv$"),
             ("{names}", "'a', 'b'"),
@@ -254,11 +273,32 @@ pub(crate) mod tests {
             ("{number}", "1"),
             ("{count}", "COUNT(*)"),
             ("{scan_table}", "SLOB1.cf2"),
+            ("{session}", "12, 345"),
         ] {
             looks.0 = looks.0.replace(placeholder.0, placeholder.1);
         }
         looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");
-        all + &looks.text()
+        statements(&(all + &looks.text())).concat()
+    }
+
+    /// The statements and blocks of a script for SQL*Plus, each once, without comments.
+    pub(crate) fn statements(sql: &str) -> Vec<String> {
+        let (mut all, mut statement, mut in_block): (Vec<String>, _, _) = (Vec::new(), String::new(), false);
+        for line in sql.lines().filter(|line| !line.starts_with("--")) {
+            in_block |= statement.is_empty() && (line.starts_with("BEGIN") || line.starts_with("DECLARE"));
+            let ends = if in_block { line == "/" } else { line.ends_with(';') };
+            statement.push_str(line);
+            statement.push('\n');
+            if ends {
+                let whole = std::mem::take(&mut statement);
+                in_block = false;
+                if !all.contains(&whole) {
+                    all.push(whole);
+                }
+            }
+        }
+        assert_eq!(statement, "", "the last statement has no end");
+        all
     }
 
     /// So that a text that is added can't be forgotten: the longest part of each file that no value is filled into is there.
@@ -277,6 +317,28 @@ pub(crate) mod tests {
             files += 1;
         }
         assert!(files > 40, "{files}");
+    }
+
+    #[test]
+    fn a_script_is_that_of_its_release() {
+        let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
+        let of = |release: &str| {
+            let extras = RunExtras { pauses: true, server_report: None };
+            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: None, scans: false, stop: None };
+            run(&spec_of(release), &plan, &crate::batch::tests::plan(None), extras).unwrap()
+        };
+        for (release, hints, sleep, containers, micro) in [
+            ("11.2", false, "DBMS_LOCK.SLEEP", false, false),
+            ("12.2", false, "DBMS_LOCK.SLEEP", true, true),
+            ("19", true, "DBMS_SESSION.SLEEP", true, true),
+            ("23", true, "DBMS_SESSION.SLEEP", true, true),
+        ] {
+            let text = of(release);
+            assert_eq!(text.contains("OPTIMIZER_IGNORE_HINTS = FALSE"), hints, "{release}");
+            assert_eq!(text.contains("MAX(con_id)"), containers, "{release}");
+            assert_eq!(text.contains("event_histogram_micro"), micro, "{release}");
+            assert!(text.contains(sleep) && text.contains("RESULT_CACHE_MODE = MANUAL"), "{release}");
+        }
     }
 
     #[test]

@@ -10,8 +10,10 @@ use slob_engine::{OpenSpec, Purpose};
 use slob_method::COLUMNS;
 use slob_spec::EngineOptions;
 
-use crate::client::{Answer, Arrays, Bind, Break, Client, Dial, Fault, Login, NewRows, Row};
+use crate::client::{Answer, Bind, Break, Client, Dial, Driver, Ending, Fault, Login, NewRows, Row, Work};
 use crate::engine::{OracleEngine, open_with};
+
+use self::server::{ReadOp, read_ops, write_answer};
 
 /// What a statement that begins with some words is answered with.
 enum Reply {
@@ -28,15 +30,27 @@ struct State {
     replies: Vec<(String, Reply)>,
     /// Batches block until they are broken.
     hangs: bool,
+    /// One of them is under way.
+    hanging: bool,
     broken: bool,
-    last_batch: Option<Arrays>,
+    last_batch: Option<Work>,
     /// The accounts of the connections that are open.
     open: Vec<String>,
     /// An account that is not let in, and the code that says so.
     refused: Option<(String, i32)>,
     /// Batches fail after so many operations, with that code.
     batch_fault: Option<(usize, i32)>,
+    /// What ends a batch, in another connection; its own does if there is none.
+    ended_by: Option<String>,
+    /// The limits that calls were given.
+    limits: Vec<Option<Duration>>,
 }
+
+/// 'user requested cancel of current operation'.
+const CANCELLED: i32 = 1013;
+/// Errors that no handler in a block is given, WHEN OTHERS neither: the call was cancelled, its session killed, or gone. What
+/// was done is not told.
+const UNCAUGHT: [i32; 4] = [CANCELLED, 28, 3113, 3114];
 
 /// The double; its clones are the same one.
 #[derive(Clone, Default)]
@@ -103,13 +117,29 @@ impl Script {
         self.state().hangs = true;
     }
 
+    /// Whether a batch that does not end by itself is under way.
+    pub(crate) fn is_hanging(&self) -> bool {
+        let state = self.state();
+        state.hanging
+    }
+
     /// Batches end with an error after some operations.
     pub(crate) fn batch_fails_after(&self, ops: usize, code: i32) {
         self.state().batch_fault = Some((ops, code));
     }
 
+    /// Batches are ended by that statement, in another connection.
+    pub(crate) fn ended_by(&self, sql: &str) {
+        self.state().ended_by = Some(sql.into());
+    }
+
+    /// The limits that calls were given.
+    pub(crate) fn limits(&self) -> Vec<Option<Duration>> {
+        self.state().limits.clone()
+    }
+
     /// What the last batch was given.
-    pub(crate) fn last_batch(&self) -> Arrays {
+    pub(crate) fn last_batch(&self) -> Work {
         self.state().last_batch.clone().unwrap()
     }
 
@@ -140,7 +170,11 @@ impl Script {
         let words: String = flat.chars().take(400).collect();
         let bound = if binds.is_empty() { String::new() } else { format!(" {binds:?}") };
         state.log.push(format!("{user}: {words}{bound}"));
-        let fault = |code: i32| Err(Fault { code: Some(code), message: "scripted".into() });
+        let fault = |code: i32| Err(Fault::new(code, "scripted"));
+        if state.ended_by.as_ref() == Some(&flat) {
+            state.broken = true;
+            self.0.1.notify_all();
+        }
         let Some(place) = state.replies.iter().position(|(begin, _)| flat.starts_with(begin.as_str())) else {
             return Ok(Vec::new());
         };
@@ -169,14 +203,14 @@ impl Dial for Script {
         };
         self.answer(&user, &format!("CONNECT {service}"), &[])?;
         if let Some((_, code)) = self.state().refused.as_ref().filter(|(refused, _)| *refused == user) {
-            return Err(Fault { code: Some(*code), message: "scripted".into() });
+            return Err(Fault::new(*code, "scripted"));
         }
         self.state().open.push(user.clone());
         Ok(Box::new(ScriptedClient { script: self.clone(), user }))
     }
 
-    fn version(&self) -> Option<String> {
-        Some("19.24.0.0.0".into())
+    fn driver(&self) -> Driver {
+        Driver { name: "a double".into(), note: None }
     }
 }
 
@@ -205,7 +239,7 @@ impl Client for ScriptedClient {
     fn number(&mut self, sql: &str) -> Result<u64, Fault> {
         let rows = self.script.answer(&self.user, sql, &[])?;
         let number = rows.first().and_then(|row| crate::catalog::number(row, 0));
-        number.ok_or_else(|| Fault { code: None, message: "the script has no number".into() })
+        number.ok_or_else(|| Fault::new(None, "the script has no number"))
     }
 
     fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault> {
@@ -219,31 +253,36 @@ impl Client for ScriptedClient {
         self.script.answer(&self.user, sql, &keys).map(drop)
     }
 
-    fn batch(&mut self, sql: &str, arrays: &Arrays) -> Result<Answer, Fault> {
+    fn batch(&mut self, sql: &str, work: &Work) -> Result<Answer, Fault> {
         self.script.answer(&self.user, sql, &[])?;
         let (_, bell) = &*self.script.0;
         let mut state = self.script.state();
-        state.last_batch = Some(arrays.clone());
-        if state.hangs && !arrays.kinds.is_empty() {
+        let ops = read_ops(work);
+        state.last_batch = Some(work.clone());
+        if state.hangs && !ops.is_empty() {
+            state.hanging = true;
             let patience = Duration::from_secs(30);
             let (guard, waited) = bell
                 .wait_timeout_while(state, patience, |state| !state.broken)
                 .unwrap_or_else(PoisonError::into_inner);
             assert!(!waited.timed_out(), "nobody broke the batch");
             drop(guard);
-            let fault = Some(Fault { code: Some(1013), message: "user requested cancel".into() });
-            return Ok(Answer { moments: vec![0, 5, 3], took_us: 5, fault });
+            return Err(Fault::new(CANCELLED, "user requested cancel"));
         }
-        let (count, fault) = match state.batch_fault.filter(|(ops, _)| *ops < arrays.kinds.len()) {
-            Some((ops, code)) => (ops, Some(Fault { code: Some(code), message: "scripted".into() })),
-            None => (arrays.kinds.len(), None),
+        let (count, fault) = match state.batch_fault.filter(|(done, _)| *done < ops.len()) {
+            Some((_, code)) if UNCAUGHT.contains(&code) => return Err(Fault::new(code, "scripted")),
+            Some((done, code)) => (done, Some(Fault::new(code, "scripted"))),
+            None => (ops.len(), None),
         };
-        let widths = arrays.firsts.iter().zip(&arrays.ends).map(|(first, end)| end - first);
-        let moments = widths.take(count).zip(0..).flat_map(|(rows, op)| [op * 10, op * 10 + 8, rows]);
-        Ok(Answer { moments: moments.collect(), took_us: 10, fault })
+        let moment =
+            |(op, number): (&ReadOp, u64)| [number * 10, number * 10 + 8, (op.end - op.first) as u64];
+        let moments: Vec<[u64; 3]> = ops.iter().take(count).zip(0..).map(moment).collect();
+        Ok(Answer { text: write_answer(&moments), took_us: 10, fault })
     }
 
-    fn limit(&mut self, _: Option<Duration>) {}
+    fn limit(&mut self, most: Option<Duration>) {
+        self.script.state().limits.push(most);
+    }
 
     fn commit(&mut self) -> Result<(), Fault> {
         self.script.answer(&self.user, "COMMIT", &[]).map(drop)
@@ -253,8 +292,11 @@ impl Client for ScriptedClient {
         self.script.answer(&self.user, "ROLLBACK", &[]).map(drop)
     }
 
-    fn breaker(&self) -> Arc<dyn Break> {
-        Arc::new(self.script.clone())
+    fn ending(&mut self) -> Ending {
+        match &self.script.state().ended_by {
+            Some(sql) => Ending::Statement(sql.clone()),
+            None => Ending::Break(Arc::new(self.script.clone())),
+        }
     }
 }
 
@@ -282,5 +324,7 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
 mod counting;
 mod loading;
 mod parsed;
+mod parsed_as_plsql;
 mod reporting;
+pub(crate) mod server;
 mod working;

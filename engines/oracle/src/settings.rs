@@ -35,6 +35,7 @@ const NAMES: &[&str] = &[
     "archive_lag_target",
     "recyclebin",
     "result_cache_mode",
+    "optimizer_ignore_hints",
     "db_flash_cache_size",
     "resource_manager_plan",
     "statistics_level",
@@ -52,29 +53,39 @@ fn add(found: &mut Found, name: &str, value: Option<impl ToString>) {
     found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
 }
 
+/// What is asked for settings, by name.
+pub(crate) fn questions(views: Views) -> [(&'static str, String); 6] {
+    [
+        ("parameters", include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES))),
+        ("cache", views.fill(include_str!("../sql/cache.sql"))),
+        ("database", include_str!("../sql/database.sql").to_owned()),
+        ("redo logs", include_str!("../sql/redo_logs.sql").to_owned()),
+        ("data files", include_str!("../sql/data_files.sql").to_owned()),
+        ("automatic tasks", include_str!("../sql/autotasks.sql").to_owned()),
+    ]
+}
+
 /// The names of these, and those that are set, from the server.
 ///
 /// What the account may not see is absent: a query that fails gives nothing.
 fn ask(client: &mut dyn Client, views: Views) -> Found {
-    let mut rows = |sql: &str| -> Vec<Row> { client.query(sql, &[]).unwrap_or_default() };
-    let parameters = rows(&include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES)));
+    let [parameters, cache, database, logs, files, tasks] =
+        questions(views).map(|(_, sql)| -> Vec<Row> { client.query(&sql, &[]).unwrap_or_default() });
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
     let mut found = Found::in_order(parameters.iter().filter_map(pair), NAMES);
     let first = |rows: Vec<Row>| rows.into_iter().next().unwrap_or_default();
-    let cache = first(rows(&views.fill(include_str!("../sql/cache.sql"))));
-    add(&mut found, "buffer cache bytes", number(&cache, 0));
-    let database = first(rows(include_str!("../sql/database.sql")));
+    add(&mut found, "buffer cache bytes", number(&first(cache), 0));
+    let database = first(database);
     for (column, name) in ["log mode", "force logging", "database role"].into_iter().enumerate() {
         add(&mut found, name, text(&database, column));
     }
-    let logs = first(rows(include_str!("../sql/redo_logs.sql")));
+    let logs = first(logs);
     add(&mut found, "redo logs", number(&logs, 0));
     add(&mut found, "smallest redo log bytes", number(&logs, 1));
-    let files = first(rows(include_str!("../sql/data_files.sql")));
+    let files = first(files);
     add(&mut found, "data files", number(&files, 1));
     add(&mut found, "data files in ASM", number(&files, 0));
-    let tasks: Vec<String> =
-        rows(include_str!("../sql/autotasks.sql")).into_iter().flatten().flatten().collect();
+    let tasks: Vec<String> = tasks.into_iter().flatten().flatten().collect();
     add(&mut found, "automatic tasks", (!tasks.is_empty()).then(|| tasks.join(", ")));
     found
 }
@@ -85,7 +96,10 @@ fn ask(client: &mut dyn Client, views: Views) -> Found {
 /// If it can't be asked for our schemas.
 pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
     let mut found = ask(client, database.views);
-    add(&mut found, "client library", database.connector.client_version());
+    add(&mut found, "driver", Some(database.connector.driver().name));
+    add(&mut found, "container of the counters", database.scope.con_id());
+    add(&mut found, "scope of the counters", Some(database.scope.words()));
+    add(&mut found, "commit of UPDATEs", Some(database.options.commit.words()));
     let schemas = catalog::schemas(client, &database.connector)?;
     let place = match schemas.first() {
         Some(state) => Place::Table(database.connector.prefix.user(state.schema)),

@@ -20,6 +20,11 @@ impl Tables {
         Self { user: prefix.user(schema), schema, tablespace: tablespace.map(identifier) }
     }
 
+    /// Where its tables go, if that is said.
+    pub(crate) fn tablespace(&self) -> Option<&str> {
+        self.tablespace.as_deref()
+    }
+
     /// Makes the account. `default_tablespace` is where the server puts what is not told where to go.
     pub(crate) fn create_user(&self, password: &str, default_tablespace: &str) -> String {
         let clause =
@@ -45,6 +50,8 @@ impl Tables {
                 self.fill(include_str!("../sql/create_table.sql"))
                     .replace("{table}", table.name())
                     .replace("{columns}", &declared_columns())
+                    // As in the original kit: short scans don't push the blocks of CF1 out of the cache.
+                    .replace("{cache}", if table == Table::Main { "CACHE" } else { "NOCACHE" })
             })
             .collect();
         texts.push(self.fill(include_str!("../sql/create_slice.sql")));

@@ -4,6 +4,7 @@ use slob_engine::{EngineError, ErrorKind};
 
 use crate::client::Client;
 use crate::error::failed;
+use crate::scope::Container;
 
 /// A release: 19.24.0.0.0, 11.2.0.4.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,17 +39,27 @@ impl Version {
         self.number >= [18, 0, 0, 0]
     }
 
+    /// Whether hints can be switched off.
+    pub(crate) fn can_ignore_hints(&self) -> bool {
+        self.number >= [18, 0, 0, 0]
+    }
+
+    /// Whether views of counters count the pluggable database alone that they are queried in.
+    pub(crate) fn counts_by_container(&self) -> bool {
+        self.number >= [12, 2, 0, 0]
+    }
+
     /// Whether there are containers.
     pub(crate) fn has_containers(&self) -> bool {
         self.number >= [12, 1, 0, 0]
     }
 }
 
-/// Asks for the release, and whether this is a place for data.
+/// Asks for the release, and for the container.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if it is too old, or the root of a container database.
-pub(crate) fn ask(client: &mut dyn Client) -> Result<Version, EngineError> {
+/// [`ErrorKind::Usage`] if it is too old.
+pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container), EngineError> {
     let step = "asking for the server's version";
     let rows = client.query(include_str!("../sql/version.sql"), &[]).map_err(|fault| failed(step, &fault))?;
     let text = rows.into_iter().flatten().flatten().next().unwrap_or_default();
@@ -61,15 +72,8 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<Version, EngineError> {
         let rows = client.query(include_str!("../sql/version_full.sql"), &[]).unwrap_or_default();
         version = rows.into_iter().flatten().flatten().next().map_or(version, |text| Version::parse(&text));
     }
-    if version.has_containers() {
-        let sql = include_str!("../sql/container.sql");
-        let rows = client.query(sql, &[]).map_err(|fault| failed(step, &fault))?;
-        if rows.into_iter().flatten().flatten().next().as_deref() == Some("CDB$ROOT") {
-            return Err(EngineError::new(ErrorKind::Usage, step, "this is the root of a container database")
-                .with_advice("name the service of a pluggable database in TARGET or ADMIN_SQLNET_SERVICE; with a local login, set ORACLE_PDB_SID"));
-        }
-    }
-    Ok(version)
+    let container = if version.has_containers() { Container::ask(client)? } else { Container::default() };
+    Ok((version, container))
 }
 
 #[cfg(test)]
@@ -85,6 +89,8 @@ mod tests {
             ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP")
         );
         assert!(of("12.1.0.2.0").has_micro_histograms() && !of("12.1.0.1.0").has_micro_histograms());
+        assert!(of("18.0.0.0.0").can_ignore_hints() && !of("12.2.0.1.0").can_ignore_hints());
+        assert!(of("12.2.0.1.0").counts_by_container() && !of("12.1.0.2.0").counts_by_container());
         assert!(of("12.1.0.1.0").has_containers() && !of("11.2.0.4.0").has_containers());
         assert_eq!(of("nonsense").number, [0; 4]);
     }

@@ -1,14 +1,15 @@
 //! Cumulative counters, from the server's statistics views.
 //!
-//! Backends publish what they counted when they become idle, at most once a second before version 15; since then our
-//! sessions have them publish it at the end of each batch. Each query reads a fresh picture, since it is a transaction
+//! Backends publish what they counted when they become idle: before version 15 at most once in half a second, and not at
+//! all if nothing follows; since then our sessions have them publish it at the end of each batch. Where a run begins and
+//! ends, `publisher` waits until what its sessions did is published. Each query reads a fresh picture, since it is a transaction
 //! of its own.
 
 use postgres::Client;
 use slob_engine::{Counter, Counters, EngineError};
 
-use crate::catalog::get;
 use crate::error::failed;
+use crate::testimony;
 use crate::version::ServerVersion;
 
 /// Reads all that the role may see.
@@ -16,21 +17,22 @@ use crate::version::ServerVersion;
 /// # Errors
 /// If the server can't be asked.
 pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Counters, EngineError> {
-    let step = "reading counters";
-    let row = client.query_one(&query(version), &[]).map_err(|error| failed(step, &error))?;
-    let mut counters = Counters::default();
-    for (column, description) in row.columns().iter().enumerate() {
-        let counter = Counter::ALL.into_iter().find(|counter| counter.name() == description.name());
-        let value: Option<i64> = get(&row, column, step)?;
-        if let (Some(counter), Some(value)) = (counter, value.and_then(|value| u64::try_from(value).ok())) {
-            counters.set(counter, value);
-        }
-    }
-    Ok(counters)
+    let (columns, rows) =
+        testimony::in_texts(client, &query(version)).map_err(|error| failed("reading counters", &error))?;
+    Ok(rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default())
+}
+
+/// From the one row of the query, whose columns are named as counters.
+pub(crate) fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
+    let counter = |(name, value): (&String, &Option<String>)| {
+        let counter = Counter::ALL.into_iter().find(|counter| counter.name() == name)?;
+        Some((counter, value.as_ref()?.parse().ok()?))
+    };
+    columns.iter().zip(row).filter_map(counter).collect()
 }
 
 /// One query with one column for each counter, named as the counter; NULL for what is not known.
-fn query(version: ServerVersion) -> String {
+pub(crate) fn query(version: ServerVersion) -> String {
     [
         include_str!("../sql/counters_database.sql"),
         reads(version),
@@ -97,6 +99,14 @@ fn log(version: ServerVersion) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_null_or_no_number_is_absent() {
+        let columns = ["commits", "redo_bytes", "physical_reads", "block"].map(str::to_owned);
+        let row = [Some("7".to_owned()), None, Some("-1".to_owned()), Some("8192".to_owned())];
+        let counters = from_texts(&columns, &row);
+        assert_eq!(counters.iter().collect::<Vec<_>>(), [(Counter::Commits, 7)]);
+    }
 
     #[test]
     fn every_name_is_a_counter_and_appears_once() {

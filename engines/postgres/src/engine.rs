@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, SchemaState, Server,
-    Session, SessionPlan, Slice, Snapshot,
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
+    Server, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
 use crate::database::Database;
 use crate::options::{PARAMS, SCHEME};
-use crate::{before_run, catalog, counters, finish, load, locks, read_rows, session, settings};
+use crate::{before_run, catalog, counters, finish, load, locks, read_rows, session, settings, testimony};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -22,6 +22,7 @@ pub const KIND: EngineKind = EngineKind {
     params: PARAMS,
     open: |spec: &OpenSpec| Ok(Box::new(PostgresEngine(Arc::new(Database::open(spec)?)))),
     scripts: None,
+    replay: Some(testimony::replay),
 };
 
 struct PostgresEngine(Arc<Database>);
@@ -65,6 +66,10 @@ impl Engine for PostgresEngine {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.0.servers.snapshot(|client| Ok((counters::read(client, self.0.version)?, None)))
+    }
+
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        self.0.links().look(|client| testimony::of(client, self.0.version))
     }
 
     fn read_rows(

@@ -34,6 +34,7 @@ mod servers;
 mod session;
 mod settings;
 mod statement;
+mod testimony;
 mod version;
 
 pub use engine::KIND;

@@ -65,7 +65,12 @@ fn explain_stretch(client: &mut Client, schema: SchemaNo) -> Result<String, post
     explain(client, &sql, types, "('{1}', '{2}', 1, 1, now())")
 }
 
-fn explain_kind(client: &mut Client, kind: Kind, schema: SchemaNo) -> Result<String, postgres::Error> {
+/// The plan of an operation on a schema that is loaded.
+pub(crate) fn explain_kind(
+    client: &mut Client,
+    kind: Kind,
+    schema: SchemaNo,
+) -> Result<String, postgres::Error> {
     let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
     let (types, values) = match kind {
         Kind::Select => ("(bigint, bigint)", "(1, 2)"),

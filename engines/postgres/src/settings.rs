@@ -11,7 +11,7 @@ use crate::place;
 use crate::version::ServerVersion;
 
 /// In the order in which they should be read. Those that a version lacks are left out.
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "shared_buffers",
     "huge_pages",
     "huge_pages_status",

@@ -28,6 +28,7 @@ pub const KIND: EngineKind = EngineKind {
     params: PARAMS,
     open,
     scripts: None,
+    replay: None,
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {

@@ -42,6 +42,8 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     folder.run_json(&["--run-time", "3", "--update-pct", "25", "--cache-mb", "2"]);
     let file = folder.last_run().join("run.json");
     let sound = fs::read_to_string(&file).unwrap();
+    // Whose digest would give each edit away.
+    fs::remove_file(folder.last_run().join("report.txt")).unwrap();
     let record: Value = serde_json::from_str(&sound).unwrap();
     let mut missed = Vec::new();
     for edit in &EDITS {

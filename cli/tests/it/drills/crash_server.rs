@@ -24,7 +24,7 @@ impl Server {
     fn target(&self) -> String {
         match self {
             Self::Postgres(cluster) => cluster.target(),
-            Self::MariaDb(mariadb) => mariadb.target("root"),
+            Self::MariaDb(mariadb) => mariadb.socket_target("root"),
         }
     }
 

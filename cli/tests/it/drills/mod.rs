@@ -10,7 +10,7 @@ mod family;
 mod guards;
 mod limits;
 mod network;
-mod secrets;
+pub(crate) mod secrets;
 mod space;
 mod truth;
 mod wire;

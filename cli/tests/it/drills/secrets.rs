@@ -9,15 +9,15 @@ use std::time::Duration;
 use crate::common::{Folder, SLOB};
 use slob_testing::postgres::{Cluster, Version};
 
-pub(super) const PASSWORD: &str = "hunter2-4711-c0rrect";
+pub(crate) const PASSWORD: &str = "hunter2-4711-c0rrect";
 
-pub(super) struct Locked {
+pub(crate) struct Locked {
     cluster: Cluster,
-    pub(super) folder: Folder,
+    pub(crate) folder: Folder,
 }
 
 /// A server that wants a password of the account `plain`.
-pub(super) fn locked() -> Option<Locked> {
+pub(crate) fn locked() -> Option<Locked> {
     if slob_testing::postgres::skip(Version::V15) {
         return None;
     }
@@ -29,7 +29,7 @@ pub(super) fn locked() -> Option<Locked> {
 }
 
 impl Locked {
-    pub(super) fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         format!("postgres://plain@127.0.0.1:{}/slob", self.cluster.port())
     }
 
@@ -57,7 +57,7 @@ pub(super) fn holders(folder: &Path) -> Vec<String> {
     found
 }
 
-pub(super) fn contains(bytes: &[u8]) -> bool {
+pub(crate) fn contains(bytes: &[u8]) -> bool {
     bytes.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes())
 }
 

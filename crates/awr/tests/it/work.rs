@@ -12,7 +12,7 @@ SQL ordered by Reads                     DB/Inst: ORCL/orcl1  Snaps: 2-3
     900,000       1,000      900.0   90.0        4.0    1.7   98.6 82ud5h0qcg0bf
 Module: a module
 select count(*)
-from t where a = 1
+ from t where a = 1
 
     123,456     124,882        1.0   20.0       60.0    1.7   98.6 9xxd5h0qcg0bf
 update t set a = 2

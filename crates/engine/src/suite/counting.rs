@@ -7,7 +7,7 @@ use slob_method::{Action, Batch, SchemaNo};
 use slob_spec::RedoStress;
 
 use super::{Subject, Verdict, ensure, plans, session, text};
-use crate::{Counter, Counters, Engine, Outcome};
+use crate::{Counter, Counters, Engine, Outcome, RunPlan};
 
 /// Servers may take a moment to publish what a session did.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,6 +22,8 @@ fn counted(
     let mut session = session(engine, 0, SchemaNo::FIRST, Some(redo))?;
     let before = engine.snapshot().map_err(text)?;
     session.execute(batch, None, &mut Outcome::new()).map_err(text)?;
+    // A session that does nothing more may never say what it did.
+    session.publish().map_err(text)?;
     let begun = Instant::now();
     loop {
         let delta = engine.snapshot().map_err(text)?.since(&before).counters;
@@ -33,8 +35,13 @@ fn counted(
 }
 
 pub(super) fn counters_grow(subject: &Subject<'_>) -> Verdict {
+    // What commits may be counted when it does: SELECTs alone must be counted too.
+    [20, 0].into_iter().try_for_each(|update_percent| counters_grow_with(subject, update_percent))
+}
+
+fn counters_grow_with(subject: &Subject<'_>, update_percent: u8) -> Verdict {
     let engine = subject.engine()?;
-    let batch = plans::batch(plans::workload(20, 8)?, 31, SchemaNo::FIRST, 200)?;
+    let batch = plans::batch(plans::workload(update_percent, 8)?, 31, SchemaNo::FIRST, 200)?;
     let updates = batch.ops().iter().filter(|op| matches!(op.action, Action::Update(..))).count() as u64;
     let blocks = 200 * 8;
     let least = [(Counter::Commits, updates), (Counter::LogicalReads, blocks)];
@@ -66,4 +73,38 @@ pub(super) fn redo_by_stress(subject: &Subject<'_>) -> Verdict {
     // Engines that log whole pages write the same for both; none may write less for nineteen columns.
     ensure(redo_bytes[0] > 0, || "LITE updates made no redo".into())?;
     ensure(redo_bytes[1] * 10 >= redo_bytes[0] * 9, || format!("redo bytes, LITE and HEAVY: {redo_bytes:?}"))
+}
+
+/// A counter of one database where the server's own processes write for all of them stands still, which must not pass for few
+/// writes.
+pub(super) fn writes_are_counted(subject: &Subject<'_>) -> Verdict {
+    let engine = subject.engine()?;
+    let batch = plans::batch(plans::workload(100, 4)?, 61, SchemaNo::FIRST, 100)?;
+    let mut session = session(engine.as_ref(), 0, SchemaNo::FIRST, Some(RedoStress::Lite))?;
+    let before = engine.snapshot().map_err(text)?;
+    session.execute(&batch, None, &mut Outcome::new()).map_err(text)?;
+    // Where there is no server, the last connection writes.
+    drop(session);
+    let schemas = [SchemaNo::FIRST];
+    let run =
+        RunPlan { schemas: &schemas, sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
+    let notes = engine.before_run(&run).map_err(text)?;
+    let told = engine.after_run();
+    // An account that may not make one says so.
+    if notes.iter().chain(&told).any(|note| note.contains("checkpoint")) {
+        return Ok(());
+    }
+    let begun = Instant::now();
+    loop {
+        let written = engine.snapshot().map_err(text)?.since(&before).counters.get(Counter::PhysicalWrites);
+        if written.is_none_or(|blocks| blocks > 0) {
+            return Ok(());
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err("100 UPDATEs and a checkpoint wrote no block, as the server counts: its counter is not of all that \
+                        is written, and must be absent"
+                .into());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }

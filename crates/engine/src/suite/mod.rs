@@ -57,6 +57,10 @@ pub const CHECKS: &[Check] = &[
     },
     Check { name: "counters grow with the work", run: counting::counters_grow },
     Check { name: "updates make redo, HEAVY ones no less than LITE", run: counting::redo_by_stress },
+    Check {
+        name: "what UPDATEs leave to a checkpoint is counted as written",
+        run: counting::writes_are_counted,
+    },
     Check { name: "a dropped schema is gone and its neighbour is not", run: loading::drops },
 ];
 

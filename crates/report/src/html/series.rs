@@ -1,11 +1,11 @@
 //! A page of figures over intervals that something else measured: lines, heat maps, and a table.
 
 use super::document::{self, Document};
-use super::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Heat, Line, Trace, Unit};
+use super::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
 use super::{blocks, escape};
 
-/// Names of moments on the axis of time.
-const MOMENTS: usize = 8;
+/// Names of moments on the axis of time, as many as a narrow window has room for.
+const MOMENTS: usize = 4;
 
 /// The page.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct SeriesPage {
 pub struct SeriesGroup {
     /// What it is.
     pub title: String,
-    /// Begin and end of each interval, in hours from the first, with the name of its begin. In order.
+    /// Begin and end of each interval, in hours from the first, with the name of its begin in one or more lines. In order.
     pub intervals: Vec<(f64, f64, String)>,
     /// Lines over the intervals.
     pub lines: Vec<LineChart>,
@@ -44,12 +44,28 @@ pub struct LineChart {
     pub title: String,
     /// What it shows.
     pub about: String,
+    /// What its values are, for the axis.
+    pub unit: &'static str,
     /// Whether its values are seconds, and on a logarithmic axis; else they are counted.
     pub is_time: bool,
     /// So many of the lines stand one on the other.
     pub stacked: usize,
     /// A name and a value for each interval; absent values are gaps.
     pub lines: Vec<(String, Vec<Option<f64>>)>,
+}
+
+/// A limit that is so many times what is held against it does not limit it.
+const FAR: f64 = 8.0;
+
+impl LineChart {
+    /// Whether the stack stays far below a limit everywhere.
+    #[must_use]
+    pub fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
+        let stack = &self.lines[..self.stacked.min(self.lines.len())];
+        let height =
+            |at: usize| stack.iter().filter_map(|(_, values)| values.get(at).copied().flatten()).sum::<f64>();
+        limit.iter().enumerate().all(|(at, limit)| limit.is_none_or(|limit| limit > FAR * height(at)))
+    }
 }
 
 /// How long something took over the intervals.
@@ -128,11 +144,16 @@ fn table(page: &SeriesGroup) -> String {
 
 /// The axis of time, with the names of some moments.
 fn time_axis(page: &SeriesGroup) -> Axis {
-    let step = page.intervals.len().div_ceil(MOMENTS).max(1);
-    let names =
-        page.intervals.iter().step_by(step).map(|(begin, _, name)| (*begin, escape::label(name))).collect();
     let begin = page.intervals.first().map_or(0.0, |interval| interval.0);
     let end = page.intervals.last().map_or(1.0, |interval| interval.1);
+    let apart = (end - begin) / MOMENTS as f64;
+    let mut names: Vec<(f64, String)> = Vec::new();
+    for (at, _, name) in &page.intervals {
+        // The middle of a name stands at its moment: one at the very end would be cut.
+        if names.last().is_none_or(|(last, _)| at - last >= apart) {
+            names.push((*at, name.clone()));
+        }
+    }
     Axis { names, ..Axis::linear("first snapshot", Unit::Plain).ranging(begin, end) }
 }
 
@@ -185,10 +206,14 @@ fn line_chart(source: &str, group: &SeriesGroup, chart: &LineChart, id: String) 
             let is_stacked = at < chart.stacked;
             let (x, y) = if is_stacked { level(group, values) } else { points(group, values) };
             let fill = if is_stacked { Fill::Stacked } else { Fill::Nothing };
-            Trace::Line(Line { fill, ..Line::new(name, Colour::Variant(at), unit, x, y) })
+            // What a stack is held against is told from its layers, and left out where it would press them flat.
+            let is_limit = chart.stacked > 0 && !is_stacked;
+            let stroke = if is_limit { Stroke::Dashed } else { Stroke::Solid };
+            let is_hidden = is_limit && chart.is_far_below(values);
+            Trace::Line(Line { fill, stroke, is_hidden, ..Line::new(name, Colour::Variant(at), unit, x, y) })
         })
         .collect();
-    let y = if chart.is_time { Axis::log("mean", unit) } else { Axis::linear("per second", unit) };
+    let y = if chart.is_time { Axis::log(chart.unit, unit) } else { Axis::linear(chart.unit, unit) };
     let body = match traces.is_empty() {
         true => Err(Absent("the reports do not say".into())),
         false => Ok(drawing(group, y, traces)),
@@ -249,7 +274,7 @@ fn heat(page: &SeriesGroup, map: &HeatMap) -> Result<Heat, Absent> {
         counts.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.round() as u64));
     }
     let y_edges = (lowest..=highest).map(|row| f64::from(row).exp2() / 1e6).collect();
-    Ok(Heat { x_edges, y_edges, counts })
+    Ok(Heat { x_edges, y_edges, counts, of: "waits" })
 }
 
 /// The rows of a bucket: from, and up to.
@@ -276,6 +301,7 @@ mod tests {
             lines: vec![LineChart {
                 title: "t".into(),
                 about: String::new(),
+                unit: "sessions",
                 is_time: false,
                 stacked: 0,
                 lines: vec![("x".into(), vec![Some(1.0), None])],

@@ -1,6 +1,6 @@
 //! The load profile: what was done per second, per operation and per transaction.
 
-use slob_measure::Counter;
+use slob_measure::{Counter, OpKind};
 use slob_record::Record;
 
 use crate::counters::{counter, ratio};
@@ -29,6 +29,27 @@ pub(super) fn write(page: &mut Page, figures: &Figures<'_>) {
     page.table(&table);
     let hits = or_absent(figure::HIT_PERCENT.of(figures), percent);
     page.paragraph(&format!("Buffer cache hit ratio: {hits} %. A transaction is a commit."));
+    if let Some(sentence) = blocks_per_request(record) {
+        page.paragraph(&sentence);
+    }
+}
+
+/// More blocks to a read request than this are not single-block I/O, as far as a test without scans goes.
+const SINGLE_BLOCKS: f64 = 1.05;
+
+/// How many blocks a read request brought, where requests are counted.
+fn blocks_per_request(record: &Record) -> Option<String> {
+    let blocks = counter(record, Counter::PhysicalReads)? as f64;
+    let requests = counter(record, Counter::PhysicalReadRequests)? as f64;
+    let each = ratio(blocks, requests)?;
+    let scans = record.operations.get(&OpKind::Scan).is_some_and(|scans| scans.operations > 0);
+    let advice = if each > SINGLE_BLOCKS && !scans {
+        " That is not single-block I/O: the server read ahead, or gathered blocks and read them together. Look for settings of it in \
+         the section on the server, or compare blocks per second, not requests."
+    } else {
+        ""
+    };
+    Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
 }
 
 /// What there was in the window, by name.
@@ -54,4 +75,24 @@ fn amounts(record: &Record, figures: &Figures<'_>) -> Vec<(&'static str, Option<
     amounts.splice(6..6, requests);
     amounts.extend(checkpoints);
     amounts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn more_than_a_block_to_a_request_is_told() {
+        let mut record = fixture::direct_read_run();
+        record.operations.remove(&OpKind::Scan);
+        record.counters.set(Counter::PhysicalReads, 1000);
+        let mut told = |requests| {
+            record.counters.set(Counter::PhysicalReadRequests, requests);
+            blocks_per_request(&record).unwrap()
+        };
+        assert_eq!(told(1000), "Blocks per physical read request: 1.00.");
+        assert_eq!(told(960), "Blocks per physical read request: 1.04.");
+        assert!(told(940).contains("1.06. That is not single-block I/O"));
+    }
 }

@@ -133,7 +133,8 @@ pub(crate) fn source_words(record: &Record) -> String {
     format!(
         "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
          snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
-         0.8 % of the exact value{coarse}; '-' is not known. MB = 10^6 bytes, MiB = 2^20."
+         0.8 % of the exact value{coarse}; '-' is not known. MB = 10^6 bytes, MiB = 2^20. {}.",
+        crate::digest::words(record)
     )
 }
 

@@ -61,6 +61,8 @@ impl Tls {
         if mode == Mode::Disabled || matches!(endpoint, Endpoint::Socket(_)) {
             return None;
         }
+        // The library takes the process's own provider of cryptography, and panics where several are built in and none was set.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let identity = self.identity.clone().map(|(certificate, key)| ClientIdentity::new(certificate, key));
         Some(
             SslOpts::default()

@@ -39,6 +39,11 @@ impl slob_server::Statements for Statements {
         Ok(changed)
     }
 
+    /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
+    fn batch_done(&mut self) -> Result<(), EngineError> {
+        self.0.query_drop("ROLLBACK").map_err(|error| failed("ending a batch", &error))
+    }
+
     /// After a lock wait the transaction is still open, with what it had done.
     fn failed(&mut self, _: SchemaNo, step: String, error: mysql::Error) -> EngineError {
         let _ = self.0.query_drop("ROLLBACK");

@@ -22,7 +22,7 @@ use crate::databases::Databases;
 use crate::error::failed;
 use crate::names::database;
 
-/// Transactions begin by themselves, so that SELECTs need neither begin nor end one, and end by COMMIT.
+/// Transactions begin by themselves, so that a SELECT need neither begin nor end one; they end by COMMIT, and with each batch.
 const WORKING: &str = "SET SESSION autocommit = 0";
 
 /// Opens a session.

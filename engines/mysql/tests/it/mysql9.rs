@@ -4,7 +4,7 @@ use mysql::prelude::Queryable;
 use slob_engine::{Counter, Outcome, Snapshot};
 use slob_spec::RedoStress;
 use slob_testing::mariadb::{MariaDb, Product};
-use slob_testing::work::{batch, session};
+use slob_testing::work::{FIRST, LOAD, batch, load_schema, session};
 
 use crate::loaded::{Loaded, loaded_on, open};
 
@@ -82,4 +82,30 @@ fn a_password_for_caching_sha2_goes_without_tls() {
     }
     let refused = open(&target("S3CRET-other"), &[]).err().expect("another password");
     assert!(!refused.to_string().contains("S3CRET"), "{refused}");
+}
+
+/// Other members of a group, and replicas, have only what the binary log brings them, and end at an UPDATE of a row that it
+/// did not bring.
+#[test]
+fn a_load_is_in_the_binary_log_of_a_groups_member() {
+    let logged = |settings: &[&str]| -> Option<u64> {
+        let server = MariaDb::start_product_or_skip(Product::MySql9, settings)?;
+        let engine = open(&server.socket_target("root"), &[]).expect("it opens");
+        let bytes = || -> u64 {
+            let logs: Vec<(String, u64, String)> =
+                server.admin().query("SHOW BINARY LOGS").expect("an answer");
+            logs.iter().map(|(_, bytes, _)| bytes).sum()
+        };
+        let before = bytes();
+        load_schema(engine.as_ref(), &LOAD, FIRST);
+        Some(bytes() - before)
+    };
+    let Some(alone) = logged(&[]) else { return };
+    let member = [
+        "plugin-load-add=group_replication.so",
+        "group-replication-group-name=8a94f357-aab4-11df-86ab-c80aa9429562",
+        "group-replication-start-on-boot=OFF",
+    ];
+    let member = logged(&member).expect("it was there just now");
+    assert!(member > alone + LOAD.scale * 4096, "{member} bytes of a member, {alone} of a server alone");
 }

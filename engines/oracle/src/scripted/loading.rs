@@ -30,7 +30,7 @@ fn an_account_is_made_then_its_tables_and_the_mark_last() {
             .unwrap_or_else(|| panic!("{words} is not in {log:#?}"))
     };
     let order = [
-        "system: CREATE USER SLOB1 IDENTIFIED BY \"Sl0b__",
+        "system: CREATE USER SLOB1 IDENTIFIED BY \"SL01ob__",
         "system: GRANT CREATE SESSION, CREATE TABLE TO SLOB1",
         "slob1: CONNECT //db1/pdb1",
         "slob1: CREATE TABLE SLOB1.cf1 ",
@@ -46,6 +46,25 @@ fn an_account_is_made_then_its_tables_and_the_mark_last() {
 }
 
 #[test]
+fn tables_of_a_test_have_no_place_among_the_servers_own() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    for name in ["SYSTEM", "SYSAUX"] {
+        script.rows("SELECT property_value", &[&[name]]);
+        let engine = script.open(folder.path(), EngineOptions::default());
+        script.take_log();
+        let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
+        assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(name), "{error}");
+        assert!(!script.take_log().iter().any(|line| line.contains("CREATE")));
+    }
+    // One that is named is the user's own affair, whatever the default is.
+    let target = "oracle://system:manager@//db1/pdb1".parse().unwrap();
+    let mut spec = OpenSpec::new(target, Purpose::Load, EngineOptions::default());
+    spec.tablespace = Some("iops".into());
+    let engine = open_with(&spec, Box::new(script.clone()), Some(folder.path().join("named"))).unwrap();
+    engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
+}
+
+#[test]
 fn an_account_that_is_there_is_not_taken_over() {
     let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
     let engine = script.open(folder.path(), EngineOptions::default());
@@ -54,7 +73,7 @@ fn an_account_that_is_there_is_not_taken_over() {
     let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     let told = error.to_string();
-    assert!(told.contains("ORACLE_PREFIX") && !told.contains("Sl0b__"), "{told}");
+    assert!(told.contains("ORACLE_PREFIX") && !told.contains("SL01ob__"), "{told}");
     assert!(!script.take_log().iter().any(|line| line.contains("CREATE TABLE") || line.contains("DROP")));
 }
 

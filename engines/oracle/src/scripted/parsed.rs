@@ -18,7 +18,7 @@ const UNKNOWN: &[(&str, &str)] = &[
 ];
 /// Statements that it does not know at all.
 const LEFT_OUT: &[&str] =
-    &["ALTER SYSTEM CHECKPOINT", "CREATE BIGFILE TABLESPACE", "ALTER DATABASE ADD LOGFILE"];
+    &["ALTER SYSTEM ", "CREATE BIGFILE TABLESPACE", "CREATE BIGFILE UNDO", "ALTER DATABASE ADD LOGFILE"];
 
 /// The parser; `None`, said once, where it is not installed.
 fn parser() -> Option<PathBuf> {

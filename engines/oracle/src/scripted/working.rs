@@ -54,13 +54,24 @@ fn a_session_is_set_up_and_its_block_compiled_before_it_works() {
     let _session = session(&engine, 2);
     let log = script.take_log();
     let own: Vec<&String> = log.iter().filter(|line| line.starts_with("slob2: ")).collect();
-    assert!(own[1].contains("CURRENT_SCHEMA = SLOB2"), "{log:#?}");
-    assert!(own.last().unwrap().starts_with("slob2: DECLARE kinds SYS.ODCINUMBERLIST"), "{log:#?}");
-    assert_eq!(script.last_batch().kinds.len(), 0);
+    let settings = [
+        "DISABLE PARALLEL QUERY",
+        "DISABLE PARALLEL DML",
+        "SET CURSOR_SHARING = EXACT",
+        "SET RESULT_CACHE_MODE = MANUAL",
+        "SET OPTIMIZER_IGNORE_HINTS = FALSE",
+        "SET CURRENT_SCHEMA = SLOB2",
+    ];
+    assert_eq!(own.len(), settings.len() + 2, "{log:#?}");
+    for (line, setting) in own[1..].iter().zip(settings) {
+        assert_eq!(line.as_str(), format!("slob2: ALTER SESSION {setting}"));
+    }
+    assert!(own.last().unwrap().starts_with("slob2: DECLARE TYPE numbers"), "{log:#?}");
+    assert_eq!(script.last_batch().text, "");
 }
 
 #[test]
-fn a_batch_is_one_call_with_its_operations_as_arrays() {
+fn a_batch_is_one_call_with_its_operations_as_text() {
     let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
     let engine = opened(&script, &folder);
     let mut session = session(&engine, 2);
@@ -70,11 +81,12 @@ fn a_batch_is_one_call_with_its_operations_as_arrays() {
     let mut outcome = Outcome::new();
     session.execute(&vec![select(4, 2), update].into(), None, &mut outcome).unwrap();
     assert_eq!(script.take_log().len(), 1);
-    let arrays = script.last_batch();
+    let work = script.last_batch();
     // A SELECT at home, then an UPDATE in the hot schema.
-    assert_eq!((arrays.kinds, arrays.firsts, arrays.ends), (vec![0, 5], vec![4, 5], vec![7, 7]));
+    let ops = ["0 000000000000004 0003 0000000000", "5 000000000000005 0002 0000000000"];
+    assert_eq!(work.text, ops.concat().replace(' ', ""));
     let hex = String::from_utf8(stamp.hex().to_vec()).unwrap();
-    assert_eq!((arrays.stamps, arrays.pauses, arrays.run_us), (Some(vec![String::new(), hex]), None, None));
+    assert_eq!((work.stamps, work.run_us), (Some(" ".repeat(16) + &hex), None));
     let done: Vec<_> = outcome.ops().iter().map(|op| (op.duration_ns, op.rows)).collect();
     assert_eq!(done, [(8000, 3), (8000, 2)]);
 }
@@ -86,9 +98,9 @@ fn pauses_and_deadlines_go_to_the_server() {
     let mut session = session(&engine, 2);
     let batch: Batch = vec![op(select(1, 2).action, 2, 20_000)].into();
     session.execute(&batch, Some(Instant::now() + Duration::from_secs(60)), &mut Outcome::new()).unwrap();
-    let arrays = script.last_batch();
-    assert_eq!(arrays.pauses, Some(vec![20_000]));
-    assert!(arrays.run_us.is_some_and(|us| us > 0 && us <= 60_000_000), "{:?}", arrays.run_us);
+    let work = script.last_batch();
+    assert!(work.text.ends_with("0000020000"), "{work:?}");
+    assert!(work.run_us.is_some_and(|us| us > 0 && us <= 60_000_000), "{work:?}");
     let mut outcome = Outcome::new();
     script.take_log();
     session.execute(&batch, Some(Instant::now()), &mut outcome).unwrap();
@@ -136,14 +148,62 @@ fn a_batch_is_broken_from_another_thread_and_stays_so() {
     });
     // The batch before it, without operations, is the one that was compiled.
     let begun = Instant::now();
-    while script.last_batch().kinds.is_empty() {
+    while script.last_batch().text.is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the batch does not begin");
         thread::sleep(Duration::from_millis(1));
     }
     canceller.cancel();
     let (first, done, second) = worker.join().unwrap();
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Cancelled);
-    assert_eq!((done, second.unwrap_err().kind()), (1, ErrorKind::Cancelled));
+    // A server that cancels a call tells nothing of what it had done.
+    assert_eq!((done, second.unwrap_err().kind()), (0, ErrorKind::Cancelled));
+    let log = script.take_log();
+    assert!(log.iter().any(|line| line == "slob2: ROLLBACK"), "{log:#?}");
+}
+
+/// A driver that can't break its own call: the statement goes by the account that looks, and the call has a limit.
+#[test]
+fn a_batch_is_ended_by_a_statement_where_its_own_connection_cannot() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = opened(&script, &folder);
+    let sql = "ALTER SYSTEM CANCEL SQL '12, 345, @1'";
+    script.ended_by(sql);
+    let mut session = session(&engine, 2);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    session.execute(&vec![select(1, 2)].into(), Some(deadline), &mut Outcome::new()).unwrap();
+    let limit = script.limits().pop().unwrap().unwrap();
+    assert!(limit > Duration::from_secs(60) && limit <= Duration::from_secs(80), "{limit:?}");
+    script.hangs();
+    script.take_log();
+    let canceller = session.canceller().unwrap();
+    let worker = thread::spawn(move || {
+        session.execute(&vec![select(1, 2), select(4, 2)].into(), None, &mut Outcome::new())
+    });
+    let begun = Instant::now();
+    while !script.is_hanging() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the batch does not begin");
+        thread::sleep(Duration::from_millis(1));
+    }
+    canceller.cancel();
+    assert_eq!(worker.join().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+    let log = script.take_log();
+    assert!(log.contains(&format!("system: {sql}")), "{log:#?}");
+}
+
+/// ORA-01013, ORA-00028 and ORA-03113 pass by WHEN OTHERS: the call has no answer, whatever it had done.
+#[test]
+fn what_no_handler_is_given_leaves_no_answer() {
+    for (code, kind) in [(28, ErrorKind::Connection), (3113, ErrorKind::Connection), (1013, ErrorKind::Fatal)]
+    {
+        let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+        let engine = opened(&script, &folder);
+        let mut session = session(&engine, 2);
+        script.batch_fails_after(1, code);
+        let mut outcome = Outcome::new();
+        let error =
+            session.execute(&vec![select(1, 2), select(4, 2)].into(), None, &mut outcome).unwrap_err();
+        assert_eq!((error.kind(), outcome.ops().len()), (kind, 0), "{error}");
+    }
 }
 
 #[test]
@@ -162,13 +222,57 @@ fn a_run_is_refused_unless_its_plans_read_block_by_block() {
     let engine = opened(&script, &folder);
     let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
     let run = RunPlan { schemas: &schemas, sessions: 2, redo: None, scans: false, stop: None };
+    script.rows("SELECT resource_name", &[&["processes", "50", "300", "1"]]);
     script.fails("ALTER SYSTEM CHECKPOINT", 1031);
+    assert_eq!(engine.before_run(&run).unwrap(), Vec::<String>::new(), "RDS has a procedure for it");
+    script.fails("BEGIN rdsadmin", 6550);
     let notes = engine.before_run(&run).unwrap();
     assert!(notes.len() == 1 && notes[0].contains("GRANT ALTER SYSTEM"), "{notes:?}");
     script.rows("SELECT operation", &[&["SELECT STATEMENT", "NULL"], &["TABLE ACCESS", "FULL"]]);
     let error = engine.before_run(&run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("TABLE ACCESS FULL"), "{error}");
+    let batched: &[&[&str]] =
+        &[&["SORT", "AGGREGATE"], &["TABLE ACCESS", "BY INDEX ROWID BATCHED"], &["INDEX", "RANGE SCAN"]];
+    script.rows("SELECT operation", batched);
+    let error = engine.before_run(&run).unwrap_err();
+    assert!(error.to_string().contains("BATCHED"), "its blocks are read together: {error}");
+}
+
+/// In a pluggable database V$RESOURCE_LIMIT has no rows.
+#[test]
+fn limits_are_taken_from_the_parameters_where_the_view_answers_nothing() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    let engine = opened(&script, &folder);
+    let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
+    let run = RunPlan { schemas: &schemas, sessions: 200, redo: None, scans: false, stop: None };
+    let notes = engine.before_run(&run).unwrap();
+    assert!(notes.len() == 1 && notes[0].contains("whether there is room"), "{notes:?}");
+    script.rows("SELECT p.name", &[&["processes", "100", "300", "1"], &["sessions", "20", "472", "1"]]);
+    let error = engine.before_run(&run).unwrap_err();
+    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("processes"), "{error}");
+    script.rows("SELECT p.name", &[&["processes", "10", "300", "1"], &["sessions", "20", "472", "1"]]);
+    assert_eq!(engine.before_run(&run).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn plans_are_looked_at_with_the_settings_of_sessions() {
+    let (folder, script) = (tempfile::tempdir().unwrap(), Script::new());
+    script.take_log();
+    drop(opened(&script, &folder));
+    let old = Script::new();
+    old.rows("SELECT version", &[&["12.2.0.1.0"]]);
+    drop(old.open(folder.path(), EngineOptions::default()));
+    let settings = |script: &Script| {
+        let log = script.take_log();
+        log.iter().filter(|line| line.starts_with("system: ALTER SESSION SET")).cloned().collect::<Vec<_>>()
+    };
+    let hints = "system: ALTER SESSION SET OPTIMIZER_IGNORE_HINTS = FALSE".to_owned();
+    let known = settings(&old);
+    assert!(known.len() == 2 && !known.contains(&hints), "12.2 does not know it: {known:?}");
+    let fresh = Script::new();
+    drop(fresh.open(folder.path(), EngineOptions::default()));
+    assert!(settings(&fresh).contains(&hints));
 }
 
 #[test]

@@ -1,49 +1,65 @@
 //! Sessions: one connection each, as the account of their schema.
 
-mod arrays;
 mod decode;
+mod encode;
 mod interrupt;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SchemaState, Session, SessionPlan};
 use slob_method::{Batch, SchemaNo};
 use slob_server::{Cancellable, Work, time_left};
 
-use self::arrays::fill;
+pub(crate) use self::encode::WIDTH;
+
 use self::decode::decode;
-use self::interrupt::BreakCall;
+use self::encode::encode;
+use self::interrupt::EndCall;
 use crate::access::Access;
 use crate::batch::block;
 use crate::catalog;
-use crate::client::{Client, Fault};
+use crate::client::{Client, Ending, Fault};
 use crate::database::Database;
 use crate::error::failed;
+use crate::version::Version;
 
-/// Operations of one call; an array holds 32,767 elements, and an answer has three for each operation.
-const CALL_OPS: usize = 2048;
+/// Operations of one call: so many fit into the 32,767 bytes that a text has in PL/SQL.
+const CALL_OPS: usize = 1024;
+/// How much longer than it may begin operations a call may take, where the server must be told to end it in another
+/// connection, which may fail.
+const GRACE: Duration = Duration::from_secs(60);
+/// How long a call without a deadline may take there.
+const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
-/// What every session is set to. A statement does not become parallel, cursors are shared by text alone, and what was
-/// learnt from one execution does not change the plan of the next.
+/// What every connection is set to that loads, looks at plans or works, whoever made settings for the database. Cursors are
+/// shared by text alone, a statement does not become parallel, and no result comes from a cache.
 const SETTINGS: &[&str] = &[
-    "ALTER SESSION SET CURRENT_SCHEMA = {user}",
     "ALTER SESSION DISABLE PARALLEL QUERY",
     "ALTER SESSION DISABLE PARALLEL DML",
     "ALTER SESSION SET CURSOR_SHARING = EXACT",
+    "ALTER SESSION SET RESULT_CACHE_MODE = MANUAL",
 ];
+/// An Autonomous Database ignores hints unless it is told not to. Earlier releases don't know it.
+const HINTS: &str = "ALTER SESSION SET OPTIMIZER_IGNORE_HINTS = FALSE";
 
-/// The settings of a session of that account.
-pub(crate) fn settings(user: &str) -> Vec<String> {
-    SETTINGS.iter().map(|text| text.replace("{user}", user)).collect()
+/// The settings of every connection to a server of that release.
+pub(crate) fn settings(version: &Version) -> Vec<&'static str> {
+    SETTINGS.iter().copied().chain(version.can_ignore_hints().then_some(HINTS)).collect()
+}
+
+/// Where names without an owner are those of the account of the schema.
+pub(crate) fn current_schema(user: &str) -> String {
+    format!("ALTER SESSION SET CURRENT_SCHEMA = {user}")
 }
 
 /// Opens a session.
 ///
 /// # Errors
 /// If a schema that it needs is not loaded, or the server refuses another connection.
-pub(crate) fn open(database: &Database, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
-    let Database { connector, complete, .. } = database;
+pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    let Database { connector, complete, .. } = &**database;
     let endpoints = connector.endpoints();
     let endpoint = plan.endpoint(endpoints.len());
     let place = Access::shown(endpoints.get(endpoint).map_or("", String::as_str));
@@ -56,19 +72,20 @@ pub(crate) fn open(database: &Database, plan: &SessionPlan) -> Result<Box<dyn Se
     )?;
     let mut client = connector.connect_session(plan.home, endpoint)?;
     let user = connector.prefix.user(plan.home);
-    for sql in settings(&user) {
-        client.execute(&sql, &[]).map_err(|fault| failed(step.as_str(), &fault))?;
-    }
-    let interrupt = BreakCall(client.breaker());
+    client.execute(&current_schema(&user), &[]).map_err(|fault| failed(step.as_str(), &fault))?;
+    let ending = client.ending();
+    let block = |sleep| block(plan, &connector.prefix, database.options.commit, sleep);
     let mut work = Blocks {
-        plain: block(plan, &connector.prefix, None),
-        pausing: block(plan, &connector.prefix, Some(database.version.sleep())),
+        plain: block(None),
+        pausing: block(Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
         plan: plan.clone(),
+        is_bounded: matches!(ending, Ending::Statement(_)),
         client,
     };
     // Has the block compiled before the clock of the run ticks.
     work.call(Instant::now(), &Batch::default(), 0..0, None, false, &mut Outcome::new())?;
+    let interrupt = EndCall { ending, database: Arc::clone(database) };
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 
@@ -92,6 +109,8 @@ struct Blocks {
     plain: String,
     pausing: String,
     step: String,
+    /// Whether calls have a limit of time: those that nobody can end by their own connection.
+    is_bounded: bool,
 }
 
 impl Blocks {
@@ -106,15 +125,25 @@ impl Blocks {
         outcome: &mut Outcome,
     ) -> Result<usize, EngineError> {
         let ops = &batch.ops()[ops];
-        let arrays = fill(ops, &self.plan, left, paused)?;
+        let work = encode(ops, &self.plan, left)?;
         let text = if paused { &self.pausing } else { &self.plain };
+        if self.is_bounded {
+            self.client.limit(Some(left.unwrap_or(LONGEST_CALL) + GRACE));
+        }
         let start = Instant::now();
-        let answer = self.client.batch(text, &arrays).map_err(|fault| self.failed(&fault))?;
+        let answer = match self.client.batch(text, &work) {
+            Ok(answer) => answer,
+            Err(fault) => {
+                // The block had no chance to. Where the connection is gone, so is the transaction.
+                let _ = self.client.rollback();
+                return Err(self.failed(&fault));
+            }
+        };
         let done = decode(&answer, ops.len(), start - begun, start.elapsed(), outcome).ok_or_else(|| {
             let message = format!(
-                "{} operations went there, and {} numbers came back",
+                "{} operations went there, and what came back of them makes no sense: '{:.60}'",
                 ops.len(),
-                answer.moments.len()
+                answer.text
             );
             EngineError::new(ErrorKind::Data, self.step.as_str(), message)
         })?;
@@ -191,8 +220,8 @@ impl Blocks {
 }
 
 impl Work for Blocks {
-    /// What was done before an error is in `outcome`, unless the connection broke: then only what earlier calls of the
-    /// batch did is.
+    /// What was done before an error is in `outcome`, unless the call was ended or the connection broke: then only what
+    /// earlier calls of the batch did is.
     fn work(
         &mut self,
         batch: &Batch,

@@ -98,10 +98,10 @@
       zmin: 0, zmax: Math.max(1, Math.log10(most)),
       colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("$heat" + step)]),
       colorbar: {
-        title: { text: "operations", side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
+        title: { text: trace.of, side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
         ticktext: ticks.map((power) => (10 ** power).toLocaleString("en")),
       },
-      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} operations<extra></extra>",
+      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} " + trace.of + "<extra></extra>",
       hoverongaps: false,
     };
   }
@@ -159,7 +159,7 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: chart.right ? 56 : 14, t: 8, b: 44 },
       showlegend: !heatmap && traces.length > 1,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, maxheight: 0.7 },
       hovermode: heatmap || bars ? "closest" : "x unified",
       hoverdistance: -1,
       hoverlabel: { bgcolor: colour("$card"), bordercolor: colour("$line"), font: { color: colour("$text"), size: 12 } },
@@ -195,9 +195,16 @@
   let plotly = null;
   const ranges = new Map();
 
+  // Where names stand one below the other, a long legend is given room of its own, so that none is taken from the drawing.
+  function makeRoom(place, names) {
+    place.dataset.height ||= parseInt(place.style.height);
+    const room = place.clientWidth < 480 ? 19 * Math.max(0, names - 3) : 0;
+    place.style.height = Number(place.dataset.height) + room + "px";
+  }
   function draw(place) {
     const chart = charts[place.dataset.chart];
     const { traces, layout } = figure(chart, place);
+    if (!printing) makeRoom(place, layout.showlegend ? traces.length : 0);
     const zoomed = ranges.get(place.dataset.chart);
     if (zoomed && !printing) layout.xaxis.range = zoomed;
     return plotly.react(place, traces, layout, config);

@@ -40,7 +40,7 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
         }
     }
     let y_edges = (lowest..=highest + 1).map(|row| low_edge_ns(row) / 1e9).collect();
-    let heat = Heat { x_edges: time.edges(), y_edges, counts };
+    let heat = Heat { x_edges: time.edges(), y_edges, counts, of: "operations" };
     let drawing = time.drawing(Axis::log("latency", Unit::Seconds), vec![Trace::Heat(heat)]);
     Ok(Drawing { height_px: 400, shades: Vec::new(), ..drawing })
 }

@@ -84,8 +84,11 @@ impl Axis {
         }
         if !self.names.is_empty() {
             axis["tickvals"] = self.names.iter().map(|(at, _)| number::of(*at)).collect();
-            axis["ticktext"] =
-                self.names.iter().map(|(_, name)| Value::from(super::escape::label(name))).collect();
+            axis["ticktext"] = self
+                .names
+                .iter()
+                .map(|(_, name)| Value::from(super::escape::label(name).replace('\n', "<br>")))
+                .collect();
         }
         axis
     }

@@ -187,7 +187,12 @@ mod tests {
 
     #[test]
     fn what_can_not_be_laid_over_stands_side_by_side() {
-        let heat = || Heat { x_edges: vec![0.0, 1.0], y_edges: vec![1.0, 2.0], counts: vec![vec![1]] };
+        let heat = || Heat {
+            x_edges: vec![0.0, 1.0],
+            y_edges: vec![1.0, 2.0],
+            counts: vec![vec![1]],
+            of: "operations",
+        };
         let map = || chart(Ok(drawing(1.0, vec![Trace::Heat(heat())])));
         let ids =
             |charts: Vec<Chart>| charts.into_iter().map(|chart| chart.id.into_owned()).collect::<Vec<_>>();

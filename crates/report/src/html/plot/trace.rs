@@ -174,6 +174,8 @@ pub(crate) struct Heat {
     pub(crate) y_edges: Vec<f64>,
     /// Counts, row by row from the lowest.
     pub(crate) counts: Vec<Vec<u64>>,
+    /// What is counted.
+    pub(crate) of: &'static str,
 }
 
 impl Heat {
@@ -184,6 +186,7 @@ impl Heat {
             "x": self.x_edges.iter().map(|x| number::of(*x)).collect::<Value>(),
             "y": self.y_edges.iter().map(|y| number::of(*y)).collect::<Value>(),
             "counts": self.counts,
+            "of": self.of,
         })
     }
 }

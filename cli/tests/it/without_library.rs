@@ -1,0 +1,66 @@
+//! A target of Oracle's where its client library is not installed: what is said, by which driver, and in what time.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Called, Folder};
+
+/// Where a library may be found by its name, there is none.
+fn has_library(folder: &Folder) -> bool {
+    !folder.slob(["--version"]).stdout.contains("no client library found")
+}
+
+fn run(folder: &Folder, target: &str) -> Called {
+    folder.slob_with_env(["run", "--target", target], &[("SLOB_SYSDBA_PASSWD", "S3CRET-word")])
+}
+
+fn assert_refused(called: &Called, words: &[&str]) {
+    assert!(called.code == 2 || called.code == 3, "{}: {}", called.code, called.stderr);
+    assert_eq!(called.stdout, "", "{}", called.stderr);
+    for words in words {
+        assert!(called.stderr.contains(words), "{words} is not in {}", called.stderr);
+    }
+    assert!(!called.stderr.contains("S3CRET") && !called.stderr.contains("panicked"), "{}", called.stderr);
+}
+
+#[test]
+fn the_thin_driver_takes_over_and_says_that_nobody_listens() {
+    let folder = Folder::new();
+    if has_library(&folder) {
+        return;
+    }
+    let called = run(&folder, "oracle://u@//127.0.0.1:1/s");
+    assert_refused(&called, &["connection refused", "127.0.0.1:1/s"]);
+    let asked = run(&folder, "oracle://u@//127.0.0.1:1/s?driver=oci");
+    assert_refused(&asked, &["DPI-1047", "oracle.com", "LD_LIBRARY_PATH"]);
+    let unknown = run(&folder, "oracle://u@//127.0.0.1:1/s?driver=jdbc");
+    assert_refused(&unknown, &["driver=oci or driver=thin"]);
+    let version = folder.slob(["--version"]).success().stdout;
+    assert!(version.contains("thin driver oracledb ") && version.contains("OCI by ODPI-C"), "{version}");
+}
+
+#[test]
+fn listeners_that_are_none_end_with_a_sentence_and_in_time() {
+    let folder = Folder::new();
+    for (said, words) in [(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], "127.0.0.1"), (b"", "no answer within")]
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(said);
+                // Held open: whoever waits for more waits for ever.
+                std::mem::forget(stream);
+            }
+        });
+        let begun = Instant::now();
+        let called = run(&folder, &format!("oracle://u@//127.0.0.1:{port}/s?driver=thin"));
+        assert_refused(&called, &[words]);
+        // The driver is given 20 seconds; a busy machine takes its own.
+        assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
+    }
+}

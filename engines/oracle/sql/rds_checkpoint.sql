@@ -1,0 +1,3 @@
+BEGIN
+    rdsadmin.rdsadmin_util.checkpoint;
+END;
