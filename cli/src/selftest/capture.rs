@@ -108,7 +108,7 @@ impl Capture {
         let begun = Instant::now();
         let opened = open();
         let error = opened.as_ref().err().map(ToString::to_string);
-        lock(&self.calls).add(self.begun.elapsed(), "open", begun.elapsed(), error.clone());
+        lock(&self.calls).add(self.begun.elapsed(), "open", begun.elapsed(), error.as_deref());
         let engine = opened.inspect_err(|_| {
             let at_s = self.begun.elapsed().as_secs_f64();
             lock(&self.moments)
@@ -181,7 +181,7 @@ impl Capture {
 
 impl Calls {
     /// Adds one that began then.
-    pub(super) fn add(&mut self, at: Duration, call: &str, took: Duration, error: Option<String>) {
+    pub(super) fn add(&mut self, at: Duration, call: &str, took: Duration, error: Option<&str>) {
         if self.listed.len() >= MOST_CALLS {
             self.others += 1;
             return;

@@ -25,7 +25,7 @@ impl Notebook {
         let (at, begun) = (self.begun.elapsed(), Instant::now());
         let result = work();
         let error = result.as_ref().err().map(ToString::to_string);
-        lock(&self.calls).add(at, call, begun.elapsed(), error);
+        lock(&self.calls).add(at, call, begun.elapsed(), error.as_deref());
         result
     }
 }

@@ -11,6 +11,7 @@ pub(crate) const QUERY: &str = "SELECT f.COUNT_READ, CAST(f.SUM_TIMER_READ DIV 1
     WHERE f.EVENT_NAME = 'wait/io/file/innodb/innodb_data_file' AND i.ENABLED = 'YES' AND i.TIMED = 'YES'";
 
 /// Reads of InnoDB's data files by any thread, since the server began to count.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct DataReads {
     pub(crate) requests: u64,
     pub(crate) time_ns: u64,

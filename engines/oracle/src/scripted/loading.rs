@@ -60,7 +60,7 @@ fn tables_of_a_test_have_no_place_among_the_servers_own() {
     let target = "oracle://system:manager@//db1/pdb1".parse().unwrap();
     let mut spec = OpenSpec::new(target, Purpose::Load, EngineOptions::default());
     spec.tablespace = Some("iops".into());
-    let engine = open_with(&spec, Box::new(script.clone()), Some(folder.path().join("named"))).unwrap();
+    let engine = open_with(&spec, Box::new(script), Some(folder.path().join("named"))).unwrap();
     engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
 }
 

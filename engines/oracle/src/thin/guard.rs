@@ -39,7 +39,9 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
 
 fn remember(info: &PanicHookInfo<'_>) {
     let place = info.location().map(|place| format!("{}:{}", short(place.file()), place.line()));
-    let words = info.payload_as_str().unwrap_or_default().to_owned();
+    let payload = info.payload();
+    let words = payload.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    let words = words.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
     LAST.set(Some(Panicked { place: place.unwrap_or_default(), words }));
 }
 
