@@ -46,6 +46,10 @@ impl RunDisplay {
 }
 
 impl RunObserver for RunDisplay {
+    fn wants_the_record(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::is_on)
+    }
+
     fn on_run(&mut self, event: &RunEvent<'_>) {
         let note = self.state.hear(event);
         if let Some(figures) = &self.figures {

@@ -141,17 +141,39 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
     frame.render_widget(Line::from(spans), area);
 }
 
+/// Columns of a hint's question and answer, and of the frame.
+const HINT_HEAD: usize = 21;
+
 fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let block = look.block().title_top(" What the verdicts would say now ");
     let line = |hint: &Hint| {
         Line::from(vec![
             Span::raw(format!("{:<10} ", hint.question.title())),
             Span::styled(format!("{:<7} ", hint.answer.word()), look.answer(hint.answer)),
-            Span::raw(hint.sentence.clone()),
+            Span::raw(cut_at_a_word(&hint.sentence, usize::from(area.width).saturating_sub(HINT_HEAD))),
         ])
     };
     let lines: Vec<Line<'_>> = hints(state).iter().map(line).collect();
     frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+/// What there is room for; what is left out is in the report.
+fn cut_at_a_word(sentence: &str, width: usize) -> String {
+    const MORE: &str = " ...";
+    if sentence.chars().count() <= width {
+        return sentence.to_owned();
+    }
+    let mut cut = String::new();
+    for word in sentence.split(' ') {
+        if cut.chars().count() + 1 + word.chars().count() + MORE.len() > width {
+            break;
+        }
+        if !cut.is_empty() {
+            cut.push(' ');
+        }
+        cut.push_str(word);
+    }
+    cut + MORE
 }
 
 /// The newest notes, the newest at the bottom.

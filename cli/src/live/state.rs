@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use slob_record::Interval;
+use slob_report::{Verdict, verdicts};
 use slob_run::{Phase, RunEvent, ScriptMoment, Tick};
 use slob_spec::{Length, RunSpec};
 use slob_stats::Merge;
@@ -11,7 +12,7 @@ use slob_stats::Merge;
 use super::second::Second;
 use crate::output;
 
-/// Seconds that are kept; more than any terminal shows, and half an hour for what the verdicts would say.
+/// Seconds that are kept; more than any terminal shows.
 const MOST_SECONDS: usize = 1800;
 /// Notes that are kept.
 const MOST_NOTES: usize = 50;
@@ -67,9 +68,9 @@ pub(super) struct RunState {
     pub(super) totals: Interval,
     /// The newest last.
     pub(super) notes: VecDeque<String>,
+    /// By the record so far.
+    pub(super) verdicts: Vec<Verdict>,
     started: bool,
-    /// The next tick began before the window did.
-    straddles: bool,
 }
 
 impl RunState {
@@ -92,8 +93,8 @@ impl RunState {
             history: VecDeque::new(),
             totals: Interval::default(),
             notes: VecDeque::new(),
+            verdicts: Vec::new(),
             started: false,
-            straddles: false,
         }
     }
 
@@ -120,10 +121,13 @@ impl RunState {
             }
             RunEvent::WindowBegan => {
                 self.stage = Stage::Window;
-                self.straddles = self.started;
                 None
             }
             RunEvent::Tick(tick) => self.tick(tick),
+            RunEvent::SoFar(record) => {
+                self.verdicts = verdicts(record).into();
+                None
+            }
             RunEvent::WindowEnded => {
                 self.stage = Stage::Stopping;
                 self.left = None;
@@ -139,8 +143,7 @@ impl RunState {
     }
 
     fn tick(&mut self, tick: &Tick<'_>) -> Option<String> {
-        let straddles = std::mem::take(&mut self.straddles);
-        let measured = tick.phase == Phase::Window && !straddles;
+        let measured = tick.phase == Phase::Window;
         if self.history.len() == MOST_SECONDS {
             self.history.pop_front();
         }
@@ -220,8 +223,8 @@ pub(super) mod fixture {
             history: VecDeque::new(),
             totals: Interval::default(),
             notes: VecDeque::from(["8 sessions connected in 0.1 s".to_owned()]),
+            verdicts: Vec::new(),
             started: true,
-            straddles: false,
         };
         for second in 0..5 + window_s {
             let wave = second % 7;

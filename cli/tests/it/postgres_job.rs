@@ -37,6 +37,7 @@ impl Bench {
 
 #[rstest]
 #[case::on_15(Version::V15, "server")]
+#[case::on_15_statement_by_statement(Version::V15, "statement")]
 #[case::on_15_with_the_loop_here(Version::V15, "client")]
 #[case::on_18(Version::V18, "server")]
 fn counts_equal_the_plan(#[case] version: Version, #[case] place: &str) {
@@ -48,6 +49,11 @@ fn counts_equal_the_plan(#[case] version: Version, #[case] place: &str) {
             bench.ask("SELECT sum(n_tup_upd)::bigint FROM pg_stat_user_tables WHERE relname = 'cf1'");
         let record = bench.run(&[&fixed, *flags].concat());
         assert_planned(&record, 40, (*updates, *scans), flags);
+        assert_eq!(
+            record["server"]["joined_selects"].as_bool().unwrap_or(false),
+            place == "server",
+            "the record says which statements there were"
+        );
         let changed = || {
             bench.ask("SELECT sum(n_tup_upd)::bigint FROM pg_stat_user_tables WHERE relname = 'cf1'") - before
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::latencies::all_operations;
 use crate::sums::total;
 use slob_host::ProcessIo;
 use slob_measure::{Counter, LatencyKind, OpKind};
@@ -50,11 +51,15 @@ pub(crate) fn commits(record: &Record) -> Option<u64> {
     counter(record, Counter::Commits).or_else(|| operations(record)?.get(&OpKind::Update).copied())
 }
 
-/// Time within operations, summed over the sessions, in seconds.
+/// Time within operations, summed over the sessions, in seconds; of a run that is still going on, whose sessions have not told
+/// theirs, the sum of all durations, which is the same.
 pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
     record.window?;
-    let busy_us = || total(record.sessions.iter().map(|session| session.busy_us));
-    (!record.sessions.is_empty()).then(|| busy_us() as f64 / 1e6)
+    if record.sessions.is_empty() {
+        return (!record.operations.is_empty()).then(|| all_operations(record).sum() as f64 / 1e9);
+    }
+    let busy_us = total(record.sessions.iter().map(|session| session.busy_us));
+    Some(busy_us as f64 / 1e6)
 }
 
 /// `amount / of` where that means something.

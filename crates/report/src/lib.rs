@@ -49,5 +49,5 @@ pub use figure::{Figure, Figures};
 pub use recheck::{Recheck, recheck, recheck_operations};
 pub use sections::{NoComparison, compare_probe_text, probe_text, text_report};
 pub use summary::compact_summary;
-pub use verdicts::{Answer, Question, Verdict, limits, verdicts};
+pub use verdicts::{Answer, Question, Verdict, verdicts};
 pub use window::{Rate, operation_rates};

@@ -11,13 +11,6 @@ use slob_record::Record;
 pub(crate) use self::accounted::{Rule, counter_pairs};
 use crate::figure::Figures;
 
-/// Where the verdicts draw their lines, for those who judge a run while it goes on.
-pub mod limits {
-    pub use super::cpu_bound::{CPU_FULL_PERCENT, DEVICE_FULL_PERCENT};
-    pub use super::physical::{DELIVERED, EXCESS, MOSTLY_CACHED};
-    pub use slob_stats::{STALL_SHARE, STEADY_VARIATION, WILD_VARIATION};
-}
-
 /// What is asked of every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {

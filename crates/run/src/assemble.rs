@@ -33,7 +33,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
     let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
-    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.background));
+    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.beside.background));
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -72,7 +72,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
         client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
         host: context.spec.host_counters.then(|| host(prepared, &parts)),
-        probe: parts.probe,
+        probe: parts.beside.probe,
         server_report: parts.server_report,
         verification: parts.verification,
         series: parts.series.into_series(),
@@ -252,7 +252,7 @@ fn cpu_source(prepared: &Prepared) -> &'static str {
 
 fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
     let edges = parts.begin.as_ref().zip(parts.end.as_ref());
-    let device = parts.device.clone();
+    let device = parts.beside.device.clone();
     HostRecord {
         info: HostInfo::read(),
         cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),

@@ -71,6 +71,14 @@ impl GrowingSeries {
         self.settle(u64::MAX);
     }
 
+    /// The same with what may still get late reports.
+    pub(crate) fn so_far(&self) -> Self {
+        let mut series =
+            Self { settled: self.settled.clone(), open: self.open.clone(), sampled: Interval::default() };
+        series.settle(u64::MAX);
+        series
+    }
+
     pub(crate) fn into_series(self) -> Series<Interval> {
         self.settled
     }

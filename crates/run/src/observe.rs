@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use slob_engine::Layout;
 use slob_method::SchemaNo;
-use slob_record::Interval;
+use slob_record::{Interval, Record};
 
 use crate::script::ScriptMoment;
 
@@ -53,6 +53,11 @@ pub enum LoadEvent {
 pub trait RunObserver {
     /// Something happened.
     fn on_run(&mut self, event: &RunEvent<'_>);
+
+    /// Whether [`RunEvent::SoFar`] is wanted, which costs some milliseconds each time.
+    fn wants_the_record(&self) -> bool {
+        false
+    }
 }
 
 /// What happens in a run.
@@ -82,6 +87,9 @@ pub enum RunEvent<'a> {
     WindowBegan,
     /// Once a second.
     Tick(Tick<'a>),
+    /// What the record would be if the run ended now, every few seconds of the window, for whoever wants it. Its sessions have not
+    /// told of themselves yet.
+    SoFar(&'a Record),
     /// Snapshot B was taken: the window is over.
     WindowEnded,
     /// The user asked to stop.

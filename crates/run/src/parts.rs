@@ -16,6 +16,16 @@ use crate::session::SessionEnd;
 use crate::tally::Tally;
 use crate::until_steady::SteadyUntil;
 
+/// What is known beside the sessions before they start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beside {
+    pub(crate) device: Option<Device>,
+    /// Processes of the server that were there before the sessions.
+    pub(crate) background: BTreeSet<u32>,
+    /// What the device does without a database, if that was measured.
+    pub(crate) probe: Option<SavedProbe>,
+}
+
 /// Everything that was measured.
 pub(crate) struct Parts {
     pub(crate) tally: Arc<Tally>,
@@ -37,10 +47,7 @@ pub(crate) struct Parts {
     pub(crate) sessions: Vec<(Instant, SessionEnd)>,
     /// Sessions that did not end in time.
     pub(crate) unfinished: u32,
-    pub(crate) device: Option<Device>,
-    /// Processes of the server that were there before the sessions.
-    pub(crate) background: BTreeSet<u32>,
-    pub(crate) probe: Option<SavedProbe>,
+    pub(crate) beside: Beside,
     pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
     pub(crate) server_report: Option<ServerReportRecord>,
@@ -63,9 +70,7 @@ impl Parts {
             marks: (Vec::new(), 0),
             sessions: Vec::new(),
             unfinished: 0,
-            device: None,
-            background: BTreeSet::new(),
-            probe: None,
+            beside: Beside::default(),
             notes: Vec::new(),
             verification: None,
             server_report: None,
@@ -78,6 +83,17 @@ impl Parts {
             self.series.add_sampled(self.tally.clock(), last, &sample);
         }
         self.last = Some(sample);
+    }
+
+    /// What there would be if the run ended with the last sample.
+    pub(crate) fn so_far(&self) -> Self {
+        Self {
+            begin: self.begin.clone(),
+            end: self.last.clone(),
+            series: self.series.so_far(),
+            beside: self.beside.clone(),
+            ..Self::new(self.started, Arc::clone(&self.tally))
+        }
     }
 
     /// When the second of the run ends that the last sample lies in.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use slob_record::Status;
 use slob_spec::{Length, SessionLoss};
 
+use crate::assemble::assemble;
 use crate::observe::{Phase, RunEvent, Tick};
 use crate::parts::Parts;
 use crate::runner::Timeline;
@@ -14,6 +15,9 @@ use crate::sampler::{Sample, Sampler};
 use crate::sessions::{Rest, Sessions, Wake};
 use crate::tally::Tally;
 use crate::until_steady::SteadyUntil;
+
+/// How often whoever watches is shown the record so far, in seconds.
+const SHOWN_EVERY_S: u64 = 5;
 
 /// Leads the sessions through them.
 pub(crate) struct Phases<'a, 'b> {
@@ -31,7 +35,8 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// Of sessions that are connected and rest.
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b Sampler, sessions: Sessions) -> Self {
         let tally = Arc::clone(&sessions.shared.tally);
-        let parts = Parts::new(Timestamp::now(), Arc::clone(&tally));
+        let beside = timeline.beside.clone();
+        let parts = Parts { beside, ..Parts::new(Timestamp::now(), Arc::clone(&tally)) };
         Self { timeline, sampler, sessions, tally, parts, phase: Phase::WarmUp, until: None }
     }
 
@@ -128,9 +133,28 @@ impl<'a, 'b> Phases<'a, 'b> {
             if why.is_some() || self.until.is_some_and(|until| Instant::now() >= until) {
                 return why;
             }
-            self.parts.sampled(self.sampler.take());
+            let is_shown = self.timeline.observer.wants_the_record() && self.is_time_to_show();
+            self.parts.sampled(if is_shown { self.sampler.take_edge(|_| ()) } else { self.sampler.take() });
             self.tick();
+            if is_shown {
+                self.show();
+            }
         }
+    }
+
+    /// Whether a second of the window is about to end after which its record so far is shown.
+    fn is_time_to_show(&self) -> bool {
+        let Some(begin) = &self.parts.begin else { return false };
+        let clock = self.tally.clock();
+        let second = (clock.at(Instant::now()).saturating_sub(clock.at(begin.taken))).as_secs();
+        second > 0 && second.is_multiple_of(SHOWN_EVERY_S)
+    }
+
+    /// Shows what the record would be if the run ended now.
+    fn show(&mut self) {
+        let Timeline { context, prepared, run_id, .. } = &*self.timeline;
+        let record = assemble(context, prepared, run_id, self.parts.so_far());
+        self.timeline.observer.on_run(&RunEvent::SoFar(&record));
     }
 
     /// Samples while the sessions rest after their last phase.

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use slob_engine::{RunPlan, SessionPlan, within};
 use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
-use slob_record::{Record, RunDirectory, Status, latest_probe};
+use slob_record::{Record, RunDirectory, SavedProbe, Status, latest_probe};
 use slob_spec::Length;
 
 use crate::assemble::assemble;
@@ -24,7 +24,7 @@ use crate::context::RunContext;
 use crate::journal::Journal;
 use crate::observe::{RunEvent, RunObserver};
 use crate::operations_file::OperationsFile;
-use crate::parts::Parts;
+use crate::parts::{Beside, Parts};
 use crate::phases::Phases;
 use crate::prepare::Prepared;
 use crate::run_clock::RunClock;
@@ -81,13 +81,12 @@ pub fn run(
     let kept = OperationsFile::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
-    let mut timeline = Timeline { context, prepared, observer, kept, run_id, own_report };
+    let probe = find_probe(&spec.results_dir, device.as_ref(), prepared.server.block_bytes);
+    let beside = Beside { device, background, probe };
+    let mut timeline = Timeline { context, prepared, observer, kept, run_id, own_report, beside };
     match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
-            parts.device = device;
-            parts.background = background;
             parts.notes.splice(0..0, notes);
-            parts.probe = find_probe(&spec.results_dir, &parts, prepared.server.block_bytes);
             timeline.after(&mut parts);
             parts.server_report = timeline.own_report.store(&directory, &mut parts.notes);
             parts.marks = directory.marks(parts.started);
@@ -102,8 +101,8 @@ pub fn run(
     }
 }
 
-fn find_probe(results: &Path, parts: &Parts, block_bytes: u32) -> Option<slob_record::SavedProbe> {
-    latest_probe(results, &HostInfo::read().hostname, parts.device.as_ref()?, block_bytes)
+fn find_probe(results: &Path, device: Option<&Device>, block_bytes: u32) -> Option<SavedProbe> {
+    latest_probe(results, &HostInfo::read().hostname, device?, block_bytes)
 }
 
 /// What a run is given, and what it writes to.
@@ -112,8 +111,9 @@ pub(crate) struct Timeline<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) observer: &'a mut dyn RunObserver,
     pub(crate) kept: OperationsFile,
-    run_id: String,
+    pub(crate) run_id: String,
     pub(crate) own_report: OwnReport,
+    pub(crate) beside: Beside,
 }
 
 impl Timeline<'_> {

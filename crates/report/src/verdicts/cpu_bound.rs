@@ -12,9 +12,9 @@ use crate::format::{fixed, or_absent, percent, seconds};
 
 /// From here on the host's CPUs are at their limit: sampled over a window, a load that waits for CPU most of the
 /// time rarely shows more, since sessions also wait for each other.
-pub const CPU_FULL_PERCENT: f64 = 90.0;
+const CPU_FULL_PERCENT: f64 = 90.0;
 /// From here on the device worked nearly all the time, or came near to what the probe had from it.
-pub const DEVICE_FULL_PERCENT: f64 = 90.0;
+const DEVICE_FULL_PERCENT: f64 = 90.0;
 /// From here on sessions hardly waited for anything but CPU, whatever the host had left.
 const SESSIONS_ON_CPU_PERCENT: f64 = 90.0;
 /// Above this share of its requests, writes keep a device busy that a probe's reads say nothing about.

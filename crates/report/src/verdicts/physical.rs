@@ -17,11 +17,11 @@ use crate::format::{ABSENT, count, fixed, or_absent, percent};
 
 /// From this share of the database's physical reads on, the device is said to have delivered them. The rest is
 /// what the two counters may differ by at the window's edges and by reads of the file system's own metadata.
-pub const DELIVERED: f64 = 0.95;
+const DELIVERED: f64 = 0.95;
 /// From this share on, the device did more than it was asked for: as far above 1 as [`DELIVERED`] is below it.
-pub const EXCESS: f64 = 1.05;
+const EXCESS: f64 = 1.05;
 /// Below this share most of the reads were served by a cache below the database: the figures are the cache's.
-pub const MOSTLY_CACHED: f64 = 0.5;
+const MOSTLY_CACHED: f64 = 0.5;
 
 pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
     let record = figures.record;

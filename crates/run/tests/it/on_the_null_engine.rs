@@ -29,6 +29,7 @@ impl RunObserver for Log<'_> {
             RunEvent::Started => "started",
             RunEvent::WindowBegan => "window began",
             RunEvent::Tick(_) => "tick",
+            RunEvent::SoFar(_) => "so far",
             RunEvent::WindowEnded => "window ended",
             RunEvent::Interrupted => "interrupted",
             RunEvent::Verifying => "verifying",
