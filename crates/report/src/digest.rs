@@ -57,7 +57,7 @@ mod tests {
         let record = fixture::direct_read_run();
         let report = text_report(&record);
         assert_eq!(digest_in_report(&report), Some(digest_of_figures(&record)));
-        let mut edited = record.clone();
+        let mut edited = record;
         edited.sessions[0].rows += 1;
         assert_ne!(digest_in_report(&report), Some(digest_of_figures(&edited)));
         assert_eq!(digest_in_report("a report of an older release"), None);
