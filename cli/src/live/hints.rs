@@ -30,11 +30,9 @@ pub(super) fn hints(state: &RunState) -> [Hint; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::state::fixture;
+    use crate::live::state::fixture::{self, RUN};
     use slob_record::Record;
     use slob_report::verdicts;
-
-    const RUN: &str = include_str!("../../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
 
     #[test]
     fn nothing_is_said_before_the_window_and_too_early_in_it() {
@@ -49,9 +47,7 @@ mod tests {
 
     #[test]
     fn the_words_are_those_of_the_report() {
-        let record: Record = serde_json::from_str(RUN).unwrap();
-        let mut state = fixture::state(30, |_, second| second);
-        state.verdicts = verdicts(&record).into();
+        let state = fixture::state(30, |_, second| second);
         for hint in hints(&state) {
             let verdict = state.verdicts.iter().find(|verdict| verdict.question == hint.question).unwrap();
             assert_eq!((hint.answer, &hint.sentence), (verdict.answer, &verdict.sentence));

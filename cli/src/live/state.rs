@@ -205,9 +205,17 @@ pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
 #[cfg(test)]
 pub(super) mod fixture {
     use super::*;
+    use slob_record::Record;
+
+    /// A run of a record, for what its verdicts say.
+    pub(in crate::live) const RUN: &str =
+        include_str!("../../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
+    /// When the first record so far is shown, in seconds of the window.
+    const FIRST_SHOWN_S: u64 = 5;
 
     /// A run of eight sessions after five seconds of warm-up and that many seconds of its window of sixty.
     pub(in crate::live) fn state(window_s: u64, change: impl Fn(u64, Second) -> Second) -> RunState {
+        let record = || serde_json::from_str::<Record>(RUN).unwrap();
         let mut state = RunState {
             target: "sqlite:/data/slob".into(),
             name: "evening".into(),
@@ -223,7 +231,7 @@ pub(super) mod fixture {
             history: VecDeque::new(),
             totals: Interval::default(),
             notes: VecDeque::from(["8 sessions connected in 0.1 s".to_owned()]),
-            verdicts: Vec::new(),
+            verdicts: if window_s < FIRST_SHOWN_S { Vec::new() } else { verdicts(&record()).into() },
             started: true,
         };
         for second in 0..5 + window_s {
