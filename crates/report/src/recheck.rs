@@ -132,30 +132,42 @@ fn embedded_counters(record: &Record) -> Vec<Recheck> {
     there.filter(|_| record.server.embedded).collect()
 }
 
-/// What a counter rose by lies between what the intervals within the window saw and what those that touch it did.
+/// What a counter rose by lies between what the intervals within the window saw and what those that touch it did. Sessions
+/// report their rows to each of them; the rest is of those which have a sample.
 fn series_against_counters(record: &Record) -> Vec<Recheck> {
     type Of = fn(&Interval) -> Option<u64>;
-    let rows = total(record.operations.values().map(|kind| kind.rows));
-    let totals: [(&str, Option<u64>, Of); 4] = [
-        ("rows", Some(rows), |interval| Some(interval.rows)),
-        ("logical reads", counter(record, Counter::LogicalReads), |interval| interval.logical_reads),
-        ("physical reads", counter(record, Counter::PhysicalReads), |interval| interval.physical_reads),
-        ("bytes of redo", counter(record, Counter::RedoBytes), |interval| interval.redo_bytes),
+    let counted: [(&str, Counter, Of); 3] = [
+        ("logical reads", Counter::LogicalReads, |interval| interval.logical_reads),
+        ("physical reads", Counter::PhysicalReads, |interval| interval.physical_reads),
+        ("bytes of redo", Counter::RedoBytes, |interval| interval.redo_bytes),
     ];
-    let check = |(name, counted, of): (&str, Option<u64>, Of)| {
-        let counted = counted?;
-        let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
+    let rows = total(record.operations.values().map(|kind| kind.rows));
+    let of_rows: Vec<u64> = intervals_touching(record).map(|interval| interval.rows).collect();
+    let rows = between(record, "rows", rows, |interval| Some(interval.rows), &of_rows);
+    let of_counters = counted.into_iter().filter_map(|(name, which, of)| {
+        // One whose sample failed leaves a hole.
         let touching = sampled(record).map(of).collect::<Option<Vec<u64>>>()?;
-        if touching.is_empty() {
-            return None;
-        }
-        let touching = total(touching);
-        let slack = TOLERANCE * counted as f64;
-        let agrees = within as f64 <= counted as f64 + slack && touching as f64 + slack >= counted as f64;
-        let (within, counted, touching) = (count(within), count(counted), count(touching));
-        Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
-    };
-    totals.into_iter().filter_map(check).collect()
+        between(record, name, counter(record, which)?, of, &touching)
+    });
+    rows.into_iter().chain(of_counters).collect()
+}
+
+fn between(
+    record: &Record,
+    name: &str,
+    counted: u64,
+    of: fn(&Interval) -> Option<u64>,
+    touching: &[u64],
+) -> Option<Recheck> {
+    if touching.is_empty() {
+        return None;
+    }
+    let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
+    let touching = total(touching.iter().copied());
+    let slack = TOLERANCE * counted as f64;
+    let agrees = within as f64 <= counted as f64 + slack && touching as f64 + slack >= counted as f64;
+    let (within, counted, touching) = (count(within), count(counted), count(touching));
+    Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
 }
 
 /// The intervals that touch the window and have a sample, of which one that failed lacks its counters.

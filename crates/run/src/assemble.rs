@@ -32,8 +32,9 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let conflicts = conflicts(&parts);
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
-    let db_cpu = edges.and_then(|(begin, end)| end.db_cpu_since(begin));
-    let sessions_cpu = edges.and_then(|(begin, end)| end.sessions_cpu_since(begin, &parts.beside.background));
+    // Where a sample in between had none, what the processes used that are still there.
+    let db_cpu = edges.and_then(|(begin, end)| parts.db_cpu.all.or_else(|| end.db_cpu_since(begin)));
+    let sessions_cpu = edges.and(parts.db_cpu.sessions);
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_host::Device;
+use slob_host::{CpuSplit, Device};
 use slob_record::{Mark, SavedProbe, ServerReportRecord, Status, Verification};
+use slob_stats::Merge;
 
 use crate::RunError;
 use crate::growing_series::GrowingSeries;
@@ -26,6 +27,33 @@ pub(crate) struct Beside {
     pub(crate) probe: Option<SavedProbe>,
 }
 
+/// CPU of the database, added up from sample to sample: what a process used that ended is in it, up to the last sample that
+/// saw it. Absent if a sample had none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampledCpu {
+    pub(crate) all: Option<CpuSplit>,
+    /// Of the processes that serve sessions, where there is one for each.
+    pub(crate) sessions: Option<CpuSplit>,
+}
+
+impl Default for SampledCpu {
+    fn default() -> Self {
+        Self { all: Some(CpuSplit::default()), sessions: Some(CpuSplit::default()) }
+    }
+}
+
+impl SampledCpu {
+    fn add(&mut self, sample: &Sample, last: &Sample, background: &BTreeSet<u32>) {
+        let plus = |sum: Option<CpuSplit>, more: Option<CpuSplit>| {
+            let (mut sum, more) = (sum?, more?);
+            sum.merge(&more);
+            Some(sum)
+        };
+        self.all = plus(self.all, sample.db_cpu_since(last));
+        self.sessions = plus(self.sessions, sample.sessions_cpu_since(last, background));
+    }
+}
+
 /// Everything that was measured.
 pub(crate) struct Parts {
     pub(crate) tally: Arc<Tally>,
@@ -36,6 +64,8 @@ pub(crate) struct Parts {
     pub(crate) begin_stragglers: Stragglers,
     pub(crate) end: Option<Sample>,
     pub(crate) end_stragglers: Stragglers,
+    /// From the beginning of the window on.
+    pub(crate) db_cpu: SampledCpu,
     /// The last sample, whatever it is of.
     pub(crate) last: Option<Sample>,
     pub(crate) series: GrowingSeries,
@@ -64,6 +94,7 @@ impl Parts {
             begin_stragglers: Stragglers::default(),
             end: None,
             end_stragglers: Stragglers::default(),
+            db_cpu: SampledCpu::default(),
             last: None,
             series: GrowingSeries::new(),
             until_steady: None,
@@ -81,6 +112,9 @@ impl Parts {
     pub(crate) fn sampled(&mut self, sample: Sample) {
         if let Some(last) = &self.last {
             self.series.add_sampled(self.tally.clock(), last, &sample);
+            if self.begin.is_some() {
+                self.db_cpu.add(&sample, last, &self.beside.background);
+            }
         }
         self.last = Some(sample);
     }
@@ -91,6 +125,7 @@ impl Parts {
             begin: self.begin.clone(),
             end: self.last.clone(),
             series: self.series.so_far(),
+            db_cpu: self.db_cpu,
             beside: self.beside.clone(),
             ..Self::new(self.started, Arc::clone(&self.tally))
         }

@@ -58,7 +58,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.begin(Phase::WarmUp, &rest);
             self.timeline.observer.on_run(&RunEvent::Started);
             let why = self.watch();
-            rest = self.sessions.rest(self.until);
+            rest = self.sessions.rest(self.until, why);
             let why = why.or_else(|| self.sessions.wait_until(Instant::now(), self.timeline.context.stop));
             if why.is_some() {
                 self.end(&rest);
@@ -70,7 +70,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.timeline.observer.on_run(&RunEvent::Started);
         }
         let why = self.watch();
-        let rest = self.sessions.rest(self.until);
+        let rest = self.sessions.rest(self.until, why);
         self.end(&rest);
         (rest, why)
     }

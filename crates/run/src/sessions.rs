@@ -121,16 +121,17 @@ impl Sessions {
         ((self.ended.len() + self.done.len()) as u32 == self.count).then_some(Wake::AllDone)
     }
 
-    /// Has the sessions rest at the end of a phase, which was to end at `until` if that was known.
-    pub(crate) fn rest(&self, until: Option<Instant>) -> Rest {
+    /// Has the sessions rest at the end of a phase, which was to end at `until` if that was known, unless there was a reason to
+    /// end it before.
+    pub(crate) fn rest(&self, until: Option<Instant>, why: Option<Wake>) -> Rest {
         let rendezvous = &self.shared.rendezvous;
-        let all_had_done = rendezvous.all_rest();
         rendezvous.close();
         let now = Instant::now();
         let closed = until.map_or(now, |until| until.min(now));
         let stragglers = rendezvous.wait_for_rest(GRACE + PATIENCE_OF_EACH * self.count);
         let last_work = rendezvous.last_work().unwrap_or(closed);
-        Rest { closed, last_work: if all_had_done { last_work } else { last_work.max(closed) }, stragglers }
+        let last_work = if why == Some(Wake::AllDone) { last_work } else { last_work.max(closed) };
+        Rest { closed, last_work, stragglers }
     }
 
     fn patience(&self) -> Duration {

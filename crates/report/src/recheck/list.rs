@@ -77,12 +77,15 @@ fn by_session(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> 
     (sessions > 0).then_some(Recheck { agrees: differ == 0, words })
 }
 
-/// Operations of each interval of the series, by when they ended.
+/// Operations of each interval of the series, by when they ended; of those that the warm-up left under way, its last one.
 fn by_interval(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
+    let begin_ns = record.window.map_or(0, |window| (window.begin_s * 1e9).round() as u64);
     let mut differences: BTreeMap<u64, i128> = BTreeMap::new();
     for operation in operations {
         let end_ns = operation.start_ns.saturating_add(operation.duration_ns);
+        let was_left_under_way = !operation.in_window && operation.start_ns < begin_ns && end_ns >= begin_ns;
+        let end_ns = if was_left_under_way { begin_ns - 1 } else { end_ns };
         *differences.entry(end_ns / width_ns).or_default() += 1;
     }
     let points = record.series.points();

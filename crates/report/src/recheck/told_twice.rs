@@ -31,6 +31,12 @@ pub(super) fn told_twice(record: &Record) -> Vec<Recheck> {
         series_cpu(record, "s of DB CPU", record.db_cpu.as_ref().map(|cpu| cpu.cpu.total_s()), |interval| {
             interval.db_cpu.as_ref().map(CpuSplit::total_s)
         }),
+        series_cpu(
+            record,
+            "s of the host's CPUs in all modes",
+            record.host.as_ref().and_then(|host| host.cpu).map(|cpu| cpu.total_s()),
+            |interval| interval.host_cpu.map(|cpu| cpu.total_s()),
+        ),
         direct_io(record),
         read_back(record),
     ];
