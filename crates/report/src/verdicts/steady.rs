@@ -46,6 +46,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
         uneven.extend(others);
         Verdict::worst_of(uneven, good)
     };
+    verdict.details.extend(neighbours::came_and_went(record));
     verdict.details.extend(others_unknown(figures));
     verdict
 }
@@ -177,6 +178,7 @@ fn steadiness(rates: &[Rate]) -> Option<Steadiness> {
     Steadiness::of(&points)
 }
 
+mod neighbours;
 mod sessions;
 #[cfg(test)]
 mod tests;
