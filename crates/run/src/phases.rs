@@ -90,15 +90,15 @@ impl<'a, 'b> Phases<'a, 'b> {
         let sample = Sample { taken, ..sample };
         self.tally.clock().rest(now.saturating_duration_since(rest.closed));
         let length = self.length_of(phase);
-        if self.parts.last.is_some() {
-            self.parts.sampled(sample.clone());
+        let ends_another = self.parts.last.is_some();
+        self.parts.sampled(sample.clone());
+        if ends_another {
             self.tick();
         }
         if phase == Phase::Window {
             self.tally.edges().begin(taken);
             self.window_began(&sample, rest);
         }
-        self.parts.last = Some(sample);
         self.tally.begin_phase(length.filter(|_| phase == Phase::WarmUp));
         (self.phase, self.until) = (phase, length.map(|length| now + length));
         self.sessions.shared.rendezvous.release(self.until);

@@ -1,5 +1,6 @@
 //! Who else is at work on a machine, on purpose.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -69,14 +70,10 @@ impl Burner {
     }
 }
 
-/// CPU seconds of this program so far, by its own clock.
+/// CPU seconds so far of the threads of this program that are still there, by their own clocks.
 pub(super) fn own_cpu_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    // The main thread's alone; the others are added.
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let of_task =
-        |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let text = |task: fs::DirEntry| fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
     let ns = |text: String| text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0);
-    let all: f64 = tasks.map_while(Result::ok).map(of_task).map(ns).sum();
-    all.max(ns(text)) / 1e9
+    tasks.map_while(Result::ok).map(text).map(ns).sum::<f64>() / 1e9
 }

@@ -12,6 +12,8 @@ const CPU_SLACK_S: f64 = 0.01;
 const CPU_TOLERANCE: f64 = 0.02;
 /// Ticks of all modes together are lost now and then.
 const HOST_TOLERANCE: f64 = 0.1;
+/// The sampling itself comes on top of the window, in seconds.
+const SAMPLING_S: f64 = 1.0;
 /// A completed window is not shorter than planned by more than this share.
 const WINDOW_TOLERANCE: f64 = 0.01;
 /// Under this name an engine that can choose says how it reads its files.
@@ -71,9 +73,8 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
     let (cpus, window) = (f64::from(host.info.cpus_online?), record.window?);
     let (told, there) = (host.cpu?.total_s(), cpus * window.seconds);
     let words = format!("s of the host's CPUs in all modes {told:.2}, CPUs times seconds {there:.2}");
-    // The sampling itself comes on top of the window.
     let agrees = told >= there * (1.0 - HOST_TOLERANCE) - CPU_SLACK_S
-        && told <= there * (1.0 + HOST_TOLERANCE) + cpus * 1.0;
+        && told <= there * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
     Some(Recheck { agrees, words })
 }
 
