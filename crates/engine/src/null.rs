@@ -68,6 +68,7 @@ impl Engine for NullEngine {
                 stores_data: false,
                 parallel_slices: true,
                 whole_tables: false,
+                loads_wait_for_blocks: false,
                 embedded: true,
                 batches_in_server: false,
                 joined_blocks: 0,

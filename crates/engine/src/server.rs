@@ -48,6 +48,8 @@ pub struct Capabilities {
     /// A table that is a single slice costs less than the same table in pieces: it is written once, in the form in
     /// which runs find it, where pieces would have to be gone over again when all are there.
     pub whole_tables: bool,
+    /// A stream of a load waits for each block that it writes, one after the other.
+    pub loads_wait_for_blocks: bool,
     /// The database runs inside this process, so that its CPU is this process's CPU.
     pub embedded: bool,
     /// A batch runs inside the server; otherwise the client sends operation by operation.

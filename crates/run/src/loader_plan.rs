@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::thread;
 
-use slob_engine::{Engine, Load, LoadState, Slice};
+use slob_engine::{Capabilities, Engine, Load, LoadState, Slice};
 use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
@@ -79,6 +80,15 @@ impl LoadPlan {
     }
 }
 
+/// Streams that wait for the device most of the time keep it busy only if there are more of them than CPUs.
+fn streams(spec: &LoadSpec, server: &Capabilities) -> usize {
+    let asked = spec.streams.get() as usize;
+    if spec.streams_are_set || !server.loads_wait_for_blocks {
+        return asked;
+    }
+    asked.max(2 * thread::available_parallelism().map_or(1, usize::from))
+}
+
 pub(crate) fn rows_of(slice: &Slice) -> u64 {
     slice.positions.end - slice.positions.start
 }
@@ -105,7 +115,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
     .rows_of_slice();
     let mut plan = LoadPlan {
         load,
-        streams: spec.streams.get() as usize,
+        streams: streams(spec, &server.capabilities),
         work: VecDeque::new(),
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,

@@ -30,7 +30,7 @@ use crate::prepare::Prepared;
 use crate::run_clock::RunClock;
 use crate::sampler::Sampler;
 use crate::server_report::OwnReport;
-use crate::session::{Message, SessionEnd, Shared, Worker};
+use crate::session::{Message, SessionEnd, Shared, Worker, largest_batch};
 use crate::sessions::Sessions;
 use crate::tally::Tally;
 use crate::{RunError, RunErrorKind, ScriptMoment, verify};
@@ -178,6 +178,7 @@ impl Timeline<'_> {
                 Length::Operations(count) => Some(count),
                 Length::Time(_) => None,
             },
+            largest_batch: largest_batch(prepared.homes.len()),
             on_loss: self.context.spec.session_loss,
             shared: Arc::clone(shared),
             messages: messages.clone(),

@@ -22,8 +22,12 @@ const BATCH: Duration = Duration::from_millis(200);
 /// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
 /// sessions are given to end.
 const LONGEST_BATCH: Duration = Duration::from_secs(1);
-/// Bounds the memory of a batch and its outcome (about 60 bytes an operation).
+/// Beyond it a batch of the quickest operations costs no less, each.
 const LARGEST_BATCH: usize = 8192;
+/// Bounds the memory of the batches and outcomes of all sessions together (about 60 bytes an operation).
+const OPERATIONS_AT_ONCE: usize = 1 << 19;
+/// What a batch may hold however many sessions there are.
+const SMALLEST_BOUND: usize = 64;
 /// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -85,6 +89,8 @@ pub(crate) struct Worker {
     pub(crate) planner: Planner,
     /// With WORK_LOOP: how many operations to do.
     pub(crate) operations: Option<u64>,
+    /// How many its batches may hold, see [`largest_batch`].
+    pub(crate) largest_batch: usize,
     /// What to do when it loses its database.
     pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
@@ -120,7 +126,7 @@ impl Worker {
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
         let shared = Arc::clone(&self.shared);
         let mut place = Place::new(&shared.rendezvous);
-        let mut work = Work::default();
+        let mut work = Work::new(self.largest_batch);
         let mut is_at_work = place.rest();
         while is_at_work {
             let Err(error) = self.execute_all(session.as_mut(), &place, &mut work, end) else {
@@ -197,7 +203,7 @@ impl Worker {
         while place.is_working() {
             if work.batch.ops().is_empty() {
                 let now_ns = tally.clock().ns(Instant::now());
-                match self.plan_next(&mut work.batch, work.size, end.operations, now_ns) {
+                match self.plan_next(&mut work.batch, work.size.fitting, end.operations, now_ns) {
                     Next::Planned => {}
                     Next::DueIn(wait) => {
                         place.sleep(wait);
@@ -239,9 +245,9 @@ impl Worker {
     }
 
     /// Plans the next batch, at `now_ns` after the start of the run.
-    fn plan_next(&mut self, batch: &mut Batch, size: BatchSize, done: u64, now_ns: u64) -> Next {
+    fn plan_next(&mut self, batch: &mut Batch, size: usize, done: u64, now_ns: u64) -> Next {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
-        let count = size.0.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = size.min(usize::try_from(left).unwrap_or(usize::MAX));
         if count == 0 {
             return Next::AllDone;
         }
@@ -272,7 +278,6 @@ fn publish(session: &mut dyn Session) {
 }
 
 /// What a session is at; it outlives a connection.
-#[derive(Default)]
 struct Work {
     batch: Batch,
     outcome: Outcome,
@@ -282,6 +287,11 @@ struct Work {
 }
 
 impl Work {
+    fn new(largest_batch: usize) -> Self {
+        let size = BatchSize { fitting: 1, largest: largest_batch };
+        Self { batch: Batch::default(), outcome: Outcome::default(), size, tries: 0 }
+    }
+
     /// Takes away what was done of the batch, and learns from the time that it took, pauses left out. Returns how many
     /// operations that are.
     fn learn(&mut self, took: Duration) -> usize {
@@ -312,14 +322,16 @@ pub(crate) fn panicked(who: &str) -> EngineError {
     EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
 }
 
+/// How many operations a batch of one of so many sessions may hold.
+pub(crate) fn largest_batch(sessions: usize) -> usize {
+    (OPERATIONS_AT_ONCE / sessions.max(1)).clamp(SMALLEST_BOUND, LARGEST_BATCH)
+}
+
 /// How many operations fit into [`BATCH`], learned from the last batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct BatchSize(usize);
-
-impl Default for BatchSize {
-    fn default() -> Self {
-        Self(1)
-    }
+struct BatchSize {
+    fitting: usize,
+    largest: usize,
 }
 
 impl BatchSize {
@@ -329,7 +341,7 @@ impl BatchSize {
             return;
         }
         let fitting = BATCH.as_secs_f64() / elapsed.as_secs_f64().max(1e-9) * done as f64;
-        self.0 = (fitting as usize).clamp(1, (self.0 * 4).min(LARGEST_BATCH));
+        self.fitting = (fitting as usize).clamp(1, (self.fitting * 4).min(self.largest));
     }
 }
 
@@ -339,15 +351,20 @@ mod tests {
 
     #[test]
     fn batches_grow_towards_their_time_and_shrink_at_once() {
-        let mut size = BatchSize::default();
+        let mut size = BatchSize { fitting: 1, largest: LARGEST_BATCH };
         size.learn(1, Duration::from_micros(10));
-        assert_eq!(size.0, 4);
+        assert_eq!(size.fitting, 4);
         size.learn(4, Duration::from_micros(40));
-        assert_eq!(size.0, 16);
+        assert_eq!(size.fitting, 16);
         size.learn(16, Duration::from_secs(16));
-        assert_eq!(size.0, 1);
-        size.0 = 8000;
+        assert_eq!(size.fitting, 1);
+        size.fitting = 8000;
         size.learn(8000, Duration::from_micros(1));
-        assert_eq!(size.0, LARGEST_BATCH);
+        assert_eq!(size.fitting, LARGEST_BATCH);
+    }
+
+    #[test]
+    fn batches_of_all_sessions_together_are_bounded() {
+        assert_eq!([1, 64, 1024, 1 << 20].map(largest_batch), [8192, 8192, 512, 64]);
     }
 }

@@ -4,8 +4,8 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
+use slob_server::Connector as _;
 use slob_server::names::plain;
-use slob_server::{Connector as _, LoopPlace};
 
 use crate::capacity::OTHERS;
 use crate::databases::Databases;
@@ -29,7 +29,7 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
             if loop_place.is_in_server() {
                 check_clock(conn, &name)?;
             }
-            run.schemas.iter().try_for_each(|schema| check_schema(*loop_place, conn, *schema, &name))
+            run.schemas.iter().try_for_each(|schema| check_schema(databases, conn, *schema, &name))
         })?;
         let (switched, said) = servers.with(endpoint, |conn| quiet::make(conn, connector, endpoint))?;
         databases.keep_quiet(switched);
@@ -55,17 +55,17 @@ fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
 }
 
 fn check_schema(
-    loop_place: LoopPlace,
+    databases: &Databases,
     conn: &mut Conn,
     schema: SchemaNo,
     endpoint: &str,
 ) -> Result<(), EngineError> {
     let step = format!("checking {} on {endpoint}", plain(schema));
     let load = catalog::schema(conn, schema, &step)?.load;
-    if loop_place.is_in_server() {
+    if databases.loop_place.is_in_server() {
         procedure::install(conn, &load, schema, &step)?;
     }
-    plans::check(conn, schema)
+    plans::check(conn, schema, databases.joined())
 }
 
 /// Durations are differences of SYSDATE, which a server can be told to hold still within a statement.

@@ -9,11 +9,13 @@ use crate::connect::Connector;
 use crate::error::failed;
 use crate::load;
 
-/// What pins the plans; also for looking at them before a run. Each statement is one that every role may send. A range is
-/// read page by page and not sorted first; a lock on our tables ends the run instead of hanging it.
+/// What pins the plans; also for looking at them before a run. Each statement is one that every role may send; MySQL knows no
+/// `subquery_cache` and passes over what is in a comment of MariaDB's. A range is
+/// read page by page and not sorted first; what a subquery answered is not kept for the same key; a lock on our tables ends the run instead of hanging it.
 pub(crate) const SESSION: &[&str] = &[
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60",
     "SET SESSION optimizer_switch = 'mrr=off,index_condition_pushdown=on'",
+    "/*M! SET SESSION optimizer_switch = 'subquery_cache=off' */",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 

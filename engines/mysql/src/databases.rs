@@ -9,6 +9,7 @@ use crate::connect::Connector;
 use crate::connections::links;
 use crate::globals::Globals;
 use crate::product::Product;
+use crate::stretch;
 
 /// The databases of a target.
 pub(crate) struct Databases {
@@ -42,6 +43,11 @@ impl Databases {
     /// The connections that are not sessions.
     pub(crate) fn links(&self) -> &Links<Connector> {
         self.servers.links()
+    }
+
+    /// SELECTs of so many keys at most that follow each other are one statement.
+    pub(crate) fn joined(&self) -> u16 {
+        stretch::widest(&self.product, self.loop_place)
     }
 
     /// Remembers what was changed on a server for a run.

@@ -37,6 +37,7 @@ mod servers;
 mod session;
 mod settings;
 mod statement;
+mod stretch;
 mod testimony;
 mod waits;
 

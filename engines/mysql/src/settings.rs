@@ -7,9 +7,9 @@ use mysql::prelude::Queryable;
 use slob_engine::{Capabilities, EngineError, ErrorKind, Server};
 use slob_server::{Found, LoopPlace, Sizes, loaded_blocks, memory_bytes};
 
-use crate::catalog;
 use crate::error::failed;
 use crate::product::Product;
+use crate::{catalog, stretch};
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
 /// In the order in which they should be read. Those that a server lacks are left out.
@@ -118,11 +118,12 @@ pub(crate) fn describe(
         capabilities: Capabilities {
             tablespaces: false,
             whole_tables: false,
+            loads_wait_for_blocks: false,
             stores_data: true,
             parallel_slices: true,
             embedded: false,
             batches_in_server: loop_place.is_in_server(),
-            joined_blocks: 0,
+            joined_blocks: stretch::widest(product, loop_place),
             cancel: true,
             direct_io,
         },

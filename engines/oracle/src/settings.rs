@@ -115,6 +115,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         capabilities: Capabilities {
             tablespaces: true,
             whole_tables: false,
+            loads_wait_for_blocks: false,
             stores_data: true,
             // A direct-path insert locks its table until the commit: streams take a schema each.
             parallel_slices: false,

@@ -97,6 +97,7 @@ pub(crate) fn describe(
             stores_data: true,
             parallel_slices: true,
             whole_tables: true,
+            loads_wait_for_blocks: direct_io == Some(true),
             embedded: false,
             batches_in_server: options.loop_place.is_in_server(),
             joined_blocks: if options.loop_place == LoopPlace::Server { u16::MAX } else { 0 },

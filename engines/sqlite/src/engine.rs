@@ -100,6 +100,7 @@ impl Engine for SqliteEngine {
                 stores_data: true,
                 parallel_slices: false,
                 whole_tables: false,
+                loads_wait_for_blocks: false,
                 embedded: true,
                 batches_in_server: false,
                 joined_blocks: 0,

@@ -102,7 +102,8 @@ fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) ->
     let unknown = |why: String| Verdict::unknown(Question::Physical, why);
     let witnesses = Witness::all(record);
     if witnesses.is_empty() {
-        return unknown(format!("Not known: the device was not counted. {}", why_no_device(record)));
+        let verdict = unknown(format!("Not known: the device was not counted. {}", why_no_device(record)));
+        return times::without_witness(figures, verdict);
     }
     let shares: Vec<(&Witness, f64)> =
         witnesses.iter().filter_map(|witness| Some((witness, witness.share(bytes)?))).collect();

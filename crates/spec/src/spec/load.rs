@@ -25,6 +25,8 @@ pub struct LoadSpec {
     pub scan_table: Option<Size>,
     /// Streams that load at once.
     pub streams: NonZeroU32,
+    /// Whether somebody set them; else a server may get as many as it gains from.
+    pub streams_are_set: bool,
     /// The seed; `None` lets the loader draw one and record it.
     pub seed: Option<u64>,
     /// Whether rows are filled with data that can't be compressed.
@@ -50,6 +52,9 @@ impl LoadSpec {
             scale: settings.required("SCALE")?,
             scan_table: scan_table(settings)?,
             streams: settings.required("LOAD_PARALLEL_DEGREE")?,
+            streams_are_set: settings
+                .entry("LOAD_PARALLEL_DEGREE")
+                .is_some_and(|entry| entry.origin().is_set()),
             seed: seed(settings)?,
             obfuscate: settings.required("OBFUSCATE_COLUMNS")?,
             tablespace: settings.optional("TABLESPACE"),

@@ -32,7 +32,7 @@ pub(super) static PARAMS: &[Param] = &[
         "LOAD_PARALLEL_DEGREE",
         Kind::Count { min: 1, max: MAX_STREAMS },
         Group::Data,
-        "streams that load data at once",
+        "streams that load data at once; unset, twice the CPUs where a server waits for each block that it writes",
     )
     .shipped("2")
     .flag("load-parallel-degree"),

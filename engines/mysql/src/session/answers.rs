@@ -28,6 +28,39 @@ pub(super) fn decode(
     .is_some()
 }
 
+/// Puts what a stretch answered into `outcome`: for each operation its rows and its end in microseconds since the start, behind
+/// one without keys, with whose end the first one begins. An empty answer is that of a stretch that began too late.
+pub(super) fn decode_stretch(
+    ops: &[Op],
+    answer: &[u8],
+    begun_ns: u64,
+    took: Duration,
+    outcome: &mut Outcome,
+) -> bool {
+    let mut words = words(answer);
+    let (Some(rows), Some(begin_us)) = (words.next(), words.next().and_then(number)) else {
+        return answer.is_empty();
+    };
+    let mut clock = ServerClock::new(begin_us, took);
+    let rest = words.clone();
+    for end_us in rest.skip(1).step_by(2).filter_map(number) {
+        clock.advance(end_us);
+    }
+    let offset = begun_ns + clock.unseen_ns();
+    let mut clock = ServerClock::new(begin_us, took);
+    for _ in ops {
+        let Some(rows) = words.next() else { break };
+        let (Some(rows), Some(end_us)) = (number(rows), words.next().and_then(number)) else { return false };
+        let (start_ns, duration_ns) = (offset + clock.elapsed_ns(), clock.advance(end_us));
+        outcome.push(OpOutcome { start_ns, duration_ns, rows: u64::try_from(rows).unwrap_or(0) });
+    }
+    rows == b"0" && words.next().is_none()
+}
+
+fn words(answer: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty())
+}
+
 /// Reads an answer; `on_done` hears the start and the duration of each operation by `clock`, and its rows. An error ended the
 /// call wherever the answer ends. `None` if it does not fit the operations.
 fn follow(
@@ -37,7 +70,7 @@ fn follow(
     clock: &mut ServerClock,
     mut on_done: impl FnMut(u64, u64, u64),
 ) -> Option<()> {
-    let mut words = answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty());
+    let mut words = words(answer);
     for op in ops {
         if is_open {
             let Some(begun) = words.next() else { return Some(()) };
@@ -108,6 +141,22 @@ mod tests {
     fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
         let ops = decoded(&[0, 0], "10 3 3600000020 3", 30).unwrap();
         assert_eq!(ops, [(0, 10_000, 3), (10_000, 20_000, 3)]);
+    }
+
+    #[test]
+    fn a_stretch_begins_when_its_operation_without_keys_ends() {
+        let decoded = |answer: &str| {
+            let mut outcome = Outcome::new();
+            decode_stretch(&ops(&[0, 0, 0]), answer.as_bytes(), 500, Duration::from_micros(60), &mut outcome)
+                .then(|| outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect())
+        };
+        let whole: Vec<_> = decoded("0 20 3 25 3 45 2 50").unwrap();
+        assert_eq!(whole, [(30_500, 5_000, 3), (35_500, 20_000, 3), (55_500, 5_000, 2)]);
+        assert_eq!(decoded("0 20 3 25").unwrap(), [(55_500, 5_000, 3)]);
+        assert_eq!(decoded(""), Some(Vec::new()));
+        for bad in ["0", "1 20", "0 20 3", "0 20 3 x", "0 20 3 25 3 45 2 50 3 60", "x 20 3 25"] {
+            assert_eq!(decoded(bad), None, "{bad}");
+        }
     }
 
     #[test]

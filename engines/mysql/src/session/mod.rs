@@ -23,7 +23,8 @@ use crate::error::failed;
 use crate::names::database;
 
 /// Transactions begin by themselves, so that a SELECT need neither begin nor end one; they end by COMMIT, and with each batch.
-const WORKING: &str = "SET SESSION autocommit = 0";
+/// MySQL cuts off what a stretch answers at 1 KB otherwise.
+const WORKING: &str = "SET SESSION autocommit = 0, group_concat_max_len = 1048576";
 
 /// Opens a session.
 ///
@@ -47,7 +48,8 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     Ok(match databases.loop_place {
         LoopPlace::Server | LoopPlace::Statement => {
             databases.complete.check_update_text(plan, &step)?;
-            Box::new(Cancellable::new(ServerLoop::open(conn, plan, &name)?, endpoint, interrupt))
+            let joined = databases.joined();
+            Box::new(Cancellable::new(ServerLoop::open(conn, plan, joined, &name)?, endpoint, interrupt))
         }
         LoopPlace::Client => {
             let work = ClientLoop::new(Statements(conn), plan, &step)?;

@@ -7,26 +7,31 @@ use slob_method::{Action, Op};
 use slob_server::classify;
 
 use crate::procedure::{OP_BYTES, SELECT_BYTES};
+use crate::stretch::SHORTEST;
 
 /// Which procedure can execute some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// SELECTs of so many keys each, in the home schema, without pauses.
     Selects(u16),
+    /// The same, as one statement.
+    Stretch(u16),
     /// Anything, each followed by its pause.
     Any,
     /// Anything, none begun before it is due.
     Open,
 }
 
-/// Tells the form of operations of a closed loop.
-pub(super) fn form(ops: &[Op], plan: &SessionPlan) -> Form {
+/// Tells the form of operations of a closed loop; SELECTs of up to `joined` keys may be one statement.
+pub(super) fn form(ops: &[Op], plan: &SessionPlan, joined: u16) -> Form {
     let width = |op: &Op| match op.action {
         Action::Select(range) if op.schema == plan.home && op.pause_us == 0 => Some(range.blocks),
         _ => None,
     };
     match ops.first().and_then(width) {
-        Some(first) if ops.iter().all(|op| width(op) == Some(first)) => Form::Selects(first),
+        Some(first) if ops.iter().all(|op| width(op) == Some(first)) => {
+            if first <= joined && ops.len() >= SHORTEST { Form::Stretch(first) } else { Form::Selects(first) }
+        }
         _ => Form::Any,
     }
 }
@@ -42,16 +47,23 @@ pub(super) fn pack(
     plan: &SessionPlan,
     due_us: impl Fn(usize) -> u64,
 ) -> Result<Vec<u8>, EngineError> {
-    let op_bytes = if matches!(form, Form::Selects(_)) { SELECT_BYTES } else { OP_BYTES };
-    let mut text = Vec::with_capacity(ops.len() * op_bytes);
+    let op_bytes = if matches!(form, Form::Any | Form::Open) { OP_BYTES } else { SELECT_BYTES };
+    let mut text = Vec::with_capacity((ops.len() + 1) * op_bytes);
+    if matches!(form, Form::Stretch(_)) {
+        text.extend_from_slice(b"[null");
+    }
     for (index, op) in ops.iter().enumerate() {
         let (kind, hot) = classify(op, plan)?;
         // Writing into memory does not fail.
         let _ = match form {
             Form::Selects(_) => write!(text, "{:0SELECT_BYTES$}", first_key(op)),
+            Form::Stretch(_) => write!(text, ",{}", first_key(op)),
             Form::Any => pack_any(&mut text, op, kind.number(hot), op.pause_us.into()),
             Form::Open => pack_any(&mut text, op, kind.number(hot), due_us(index)),
         };
+    }
+    if matches!(form, Form::Stretch(_)) {
+        text.push(b']');
     }
     Ok(text)
 }
@@ -101,9 +113,19 @@ mod tests {
     #[test]
     fn selects_of_one_width_are_keys() {
         let ops = [select(7, 64), select(1 << 40, 64)];
-        assert_eq!(form(&ops, &plan()), Form::Selects(64));
+        assert_eq!(form(&ops, &plan(), 63), Form::Selects(64));
         let text = pack(&ops, Form::Selects(64), &plan(), |_| 0).unwrap();
         assert_eq!(text, b"00000000000000070001099511627776");
+    }
+
+    #[test]
+    fn three_narrow_selects_are_a_list_that_begins_with_nothing() {
+        let ops = [select(7, 8), select(9, 8), select(1 << 40, 8)];
+        assert_eq!(form(&ops, &plan(), 8), Form::Stretch(8));
+        assert_eq!(form(&ops[1..], &plan(), 8), Form::Selects(8));
+        assert_eq!(form(&ops, &plan(), 7), Form::Selects(8));
+        let text = pack(&ops, Form::Stretch(8), &plan(), |_| 0).unwrap();
+        assert_eq!(text, b"[null,7,9,1099511627776]");
     }
 
     #[test]
@@ -115,7 +137,7 @@ mod tests {
             pause_us: u32::MAX,
         };
         for ops in [[select(7, 64), select(8, 3)], [select(7, 64), update]] {
-            assert_eq!(form(&ops, &plan()), Form::Any);
+            assert_eq!(form(&ops, &plan(), 64), Form::Any);
         }
         let text = pack(&[select(7, 64), update], Form::Any, &plan(), |_| 0).unwrap();
         assert_eq!(text.len(), 2 * OP_BYTES);

@@ -8,11 +8,13 @@ use crate::loaded::open;
 
 #[rstest]
 #[case::asked(Product::asked(), "server", "16k")]
+#[case::asked(Product::asked(), "statement", "16k")]
 #[case::asked(Product::asked(), "client", "16k")]
 #[case::asked(Product::asked(), "server", "8k")]
 #[case::asked(Product::asked(), "client", "32k")]
 #[case(Product::MariaDb11, "server", "16k")]
 #[case(Product::MySql9, "server", "16k")]
+#[case(Product::MySql9, "statement", "16k")]
 #[case(Product::MySql9, "client", "8k")]
 fn passes_the_contract_suite(#[case] product: Product, #[case] loop_place: &str, #[case] page: &str) {
     let settings = ["innodb-buffer-pool-size=32M", &format!("innodb-page-size={page}")];

@@ -7,3 +7,4 @@ mod loaded;
 mod mysql9;
 mod running;
 mod schemas;
+mod stretches;

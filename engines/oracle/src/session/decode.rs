@@ -13,8 +13,8 @@ use crate::client::Answer;
 const DIGITS: usize = WIDTH / 3;
 
 /// Puts what a block answered into `outcome` and returns the operations that were done. `later` is how long after the
-/// batch was handed over the call began, `took` how long it took here; the work is placed in the middle of that, which is
-/// off by half a round trip and half of what reading and writing the text took, at most. `None` if the answer does not fit so
+/// batch was handed over the call began, `took` how long it took here; the work is placed behind all of it that the block
+/// did not see, since an operation must not seem to have ended before it did: late by the way back and what writing the text took. `None` if the answer does not fit so
 /// many operations, or a number in it is none: one that has more digits than there is room for comes as a row of #.
 pub(super) fn decode(
     answer: &Answer,
@@ -27,7 +27,7 @@ pub(super) fn decode(
     if !rest.is_empty() || records.len() > ops {
         return None;
     }
-    let spare = nanoseconds(took).saturating_sub(microseconds(answer.took_us)) / 2;
+    let spare = nanoseconds(took).saturating_sub(microseconds(answer.took_us));
     let offset = nanoseconds(later).saturating_add(spare);
     let mut clock = ServerClock::new(0, took);
     for record in records {
@@ -75,20 +75,20 @@ mod tests {
     }
 
     #[test]
-    fn work_lies_in_the_middle_of_the_call() {
+    fn work_lies_behind_what_the_block_did_not_see() {
         let ops = decoded(&[[0, 30, 64], [50, 90, 3]], 4).unwrap();
-        assert_eq!(ops, [(27_000, 30_000, 64), (77_000, 40_000, 3)]);
+        assert_eq!(ops, [(47_000, 30_000, 64), (97_000, 40_000, 3)]);
     }
 
     #[test]
     fn a_clock_that_goes_back_makes_no_negative_time() {
-        assert_eq!(decoded(&[[5, 10, 1], [4, 8, 1]], 2).unwrap()[1], (37_000, 4_000, 1));
+        assert_eq!(decoded(&[[5, 10, 1], [4, 8, 1]], 2).unwrap()[1], (57_000, 4_000, 1));
     }
 
     #[test]
     fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
         let ops = decoded(&[[0, 10, 1], [10, 3_600_000_020, 1]], 2).unwrap();
-        assert_eq!(ops, [(27_000, 10_000, 1), (37_000, 130_000, 1)]);
+        assert_eq!(ops, [(47_000, 10_000, 1), (57_000, 130_000, 1)]);
     }
 
     #[test]

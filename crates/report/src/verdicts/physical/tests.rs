@@ -187,6 +187,26 @@ fn without_a_device_the_process_is_asked_if_the_database_is_in_it() {
     assert!(verdict(&record).sentence.contains("switched off"));
 }
 
+#[rstest]
+#[case(3_000, Answer::Doubt, "took the database 3 us on average by its own clock, which is memory's time")]
+#[case(216_000, Answer::Unknown, "device was not counted")]
+fn without_a_witness_the_databases_own_clock_can_only_contradict(
+    #[case] each_ns: u64,
+    #[case] answer: Answer,
+    #[case] words: &str,
+) {
+    let mut record = buffered(1.0);
+    record.host = None;
+    record.latencies.set(LatencyKind::PhysicalRead, fixture::spread(100_000, each_ns));
+    let found = verdict(&record);
+    assert_eq!(found.answer, answer);
+    assert!(found.sentence.contains(words), "{found:?}");
+    assert!(
+        found.details.iter().any(|detail| detail.contains("216 us")) == (each_ns == 216_000),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_cached_test_is_a_good_one() {
     let mut record = buffered(0.1);

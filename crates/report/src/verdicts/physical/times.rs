@@ -3,7 +3,7 @@
 use slob_measure::Counter;
 use slob_record::Record;
 
-use super::{Answer, Finding, MOSTLY_CACHED};
+use super::{Answer, Finding, MOSTLY_CACHED, Verdict};
 use crate::counters::{counter, physical_read_bytes, ratio};
 use crate::figure::{self, Figures};
 use crate::format::{duration_us, percent};
@@ -25,6 +25,20 @@ pub(super) fn behind_the_total(record: &Record, figures: &Figures<'_>) -> Option
         ));
     };
     (times.share < MOSTLY_CACHED).then(|| times.contradiction())
+}
+
+/// What the database's own clock adds where nobody else saw the reads, whose verdict is `unseen`. That they took as long as a
+/// device takes proves nothing; that they took no longer than memory shows that most were not physical.
+pub(super) fn without_witness(figures: &Figures<'_>, unseen: Verdict) -> Verdict {
+    let Some(mean_us) = figure::PHYSICAL_READ_MEAN_US.of(figures) else { return unseen };
+    let took = format!("a read took the database {} on average by its own clock", duration_us(mean_us));
+    if mean_us >= MEMORY_US {
+        return unseen.with_detail(format!("No proof, but no contradiction: {took}."));
+    }
+    let cached = format!(
+        "Not certain: {took}, which is memory's time: a cache below the database served most of them."
+    );
+    unseen.qualified_by(vec![Finding::new(Answer::Doubt, cached)])
 }
 
 struct Times {
