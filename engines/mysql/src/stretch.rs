@@ -8,8 +8,8 @@ use slob_server::names::INDEX;
 use crate::names::table;
 use crate::product::Product;
 
-/// As many SELECTs as it takes for one statement of all to be worth its start.
-pub(crate) const SHORTEST: usize = 3;
+/// As many SELECTs as it takes for one statement of all to be worth its way to the server.
+pub(crate) const SHORTEST: usize = 8;
 
 /// The clock, in microseconds after the statement began.
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";

@@ -22,17 +22,35 @@ pub(super) enum Form {
     Open,
 }
 
-/// Tells the form of operations of a closed loop; SELECTs of up to `joined` keys may be one statement.
-pub(super) fn form(ops: &[Op], plan: &SessionPlan, joined: u16) -> Form {
-    let width = |op: &Op| match op.action {
+/// The first operations of a closed loop that are executed at once, `most` at most: their form, and how many they are. SELECTs of
+/// up to `joined` keys that follow each other are one statement.
+pub(super) fn first_piece(ops: &[Op], plan: &SessionPlan, joined: u16, most: usize) -> (Form, usize) {
+    let of_one_width = |ops: &[Op]| {
+        let first = width(ops.first()?, plan)?;
+        Some((first, ops.iter().take_while(|op| width(op, plan) == Some(first)).count()))
+    };
+    let stretch =
+        |ops: &[Op]| of_one_width(ops).filter(|(width, count)| *width <= joined && *count >= SHORTEST);
+    if let Some((width, count)) = stretch(ops) {
+        return (Form::Stretch(width), count.min(most));
+    }
+    let most = most.min(ops.len());
+    let mut count = 0;
+    while count < most && stretch(&ops[count..]).is_none() {
+        count += of_one_width(&ops[count..]).map_or(1, |(_, count)| count);
+    }
+    let count = count.min(most);
+    match of_one_width(&ops[..count]) {
+        Some((width, all)) if all == count => (Form::Selects(width), count),
+        _ => (Form::Any, count),
+    }
+}
+
+/// The keys of a SELECT in the home schema that no pause follows.
+fn width(op: &Op, plan: &SessionPlan) -> Option<u16> {
+    match op.action {
         Action::Select(range) if op.schema == plan.home && op.pause_us == 0 => Some(range.blocks),
         _ => None,
-    };
-    match ops.first().and_then(width) {
-        Some(first) if ops.iter().all(|op| width(op) == Some(first)) => {
-            if first <= joined && ops.len() >= SHORTEST { Form::Stretch(first) } else { Form::Selects(first) }
-        }
-        _ => Form::Any,
     }
 }
 
@@ -113,19 +131,51 @@ mod tests {
     #[test]
     fn selects_of_one_width_are_keys() {
         let ops = [select(7, 64), select(1 << 40, 64)];
-        assert_eq!(form(&ops, &plan(), 63), Form::Selects(64));
+        assert_eq!(first_piece(&ops, &plan(), 63, 9), (Form::Selects(64), 2));
+        assert_eq!(first_piece(&ops, &plan(), 63, 1), (Form::Selects(64), 1));
         let text = pack(&ops, Form::Selects(64), &plan(), |_| 0).unwrap();
         assert_eq!(text, b"00000000000000070001099511627776");
     }
 
     #[test]
-    fn three_narrow_selects_are_a_list_that_begins_with_nothing() {
+    fn a_stretch_is_a_list_that_begins_with_nothing() {
         let ops = [select(7, 8), select(9, 8), select(1 << 40, 8)];
-        assert_eq!(form(&ops, &plan(), 8), Form::Stretch(8));
-        assert_eq!(form(&ops[1..], &plan(), 8), Form::Selects(8));
-        assert_eq!(form(&ops, &plan(), 7), Form::Selects(8));
         let text = pack(&ops, Form::Stretch(8), &plan(), |_| 0).unwrap();
         assert_eq!(text, b"[null,7,9,1099511627776]");
+    }
+
+    /// `s` a narrow SELECT, `w` a wide one, `p` a narrow one that pauses.
+    fn pieces(letters: &str, most: usize) -> Vec<(Form, usize)> {
+        let op = |letter| Op {
+            pause_us: u32::from(letter == 'p'),
+            ..select(1, if letter == 'w' { 64 } else { 3 })
+        };
+        let ops: Vec<_> = letters.chars().map(op).collect();
+        let mut rest = &ops[..];
+        let mut pieces = Vec::new();
+        while !rest.is_empty() {
+            let (form, count) = first_piece(rest, &plan(), 8, most);
+            assert!((1..=most).contains(&count), "{count}");
+            rest = &rest[count..];
+            pieces.push((form, count));
+        }
+        pieces
+    }
+
+    #[test]
+    fn a_batch_is_stretches_and_what_lies_between() {
+        use Form::{Any, Selects, Stretch};
+        let (stretch, short) = ("s".repeat(SHORTEST), "s".repeat(SHORTEST - 1));
+        assert_eq!(pieces(&stretch, 100), [(Stretch(3), 8)]);
+        assert_eq!(pieces(&stretch, 5), [(Stretch(3), 5), (Selects(3), 3)]);
+        assert_eq!(pieces(&short, 100), [(Selects(3), 7)]);
+        assert_eq!(pieces(&format!("{short}p{short}"), 100), [(Any, 15)]);
+        assert_eq!(
+            pieces(&format!("{short}p{stretch}ww"), 100),
+            [(Any, 8), (Stretch(3), 8), (Selects(64), 2)]
+        );
+        assert_eq!(pieces(&"w".repeat(20), 8), [(Selects(64), 8), (Selects(64), 8), (Selects(64), 4)]);
+        assert_eq!(pieces("p", 8), [(Any, 1)]);
     }
 
     #[test]
@@ -137,7 +187,7 @@ mod tests {
             pause_us: u32::MAX,
         };
         for ops in [[select(7, 64), select(8, 3)], [select(7, 64), update]] {
-            assert_eq!(form(&ops, &plan(), 64), Form::Any);
+            assert_eq!(first_piece(&ops, &plan(), 64, 9), (Form::Any, 2));
         }
         let text = pack(&[select(7, 64), update], Form::Any, &plan(), |_| 0).unwrap();
         assert_eq!(text.len(), 2 * OP_BYTES);

@@ -12,7 +12,7 @@ use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{Work, nanoseconds, time_left, whole_microseconds};
 
 use super::answers::{decode, decode_stretch};
-use super::packed::{Form, form, pack};
+use super::packed::{Form, first_piece, pack};
 use crate::error::failed;
 use crate::procedure::{self, BATCH, SELECTS};
 use crate::stretch;
@@ -132,13 +132,19 @@ impl Work for ServerLoop {
     ) -> Result<(), EngineError> {
         let begun = Instant::now();
         let is_open = batch.dues_ns().is_some();
-        for (number, ops) in batch.ops().chunks(CALL_OPS).enumerate() {
-            let form = if is_open { Form::Open } else { form(ops, &self.plan, self.joined) };
+        let mut done = 0;
+        while done < batch.ops().len() {
+            let rest = &batch.ops()[done..];
+            let (form, count) = match is_open {
+                true => (Form::Open, rest.len().min(CALL_OPS)),
+                false => first_piece(rest, &self.plan, self.joined, CALL_OPS),
+            };
+            let ops = &rest[..count];
             self.ready(form)?;
             let start = Instant::now();
             let Some(left) = time_left(deadline, start) else { return Ok(()) };
             let run_us = left.map(|left| u64::try_from(left.as_micros()).unwrap_or(i64::MAX.cast_unsigned()));
-            let due_us = |index| due_us(batch, number * CALL_OPS + index, start - begun);
+            let due_us = |index| due_us(batch, done + index, start - begun);
             let (answer, error) = self.call(ops, form, run_us, due_us)?;
             let before = outcome.ops().len();
             let (begun_ns, took) = (nanoseconds(start - begun), start.elapsed());
@@ -158,6 +164,7 @@ impl Work for ServerLoop {
             if outcome.ops().len() - before < ops.len() {
                 return Ok(());
             }
+            done += count;
         }
         Ok(())
     }

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use slob_engine::{ErrorKind, Outcome, Session};
+use slob_engine::{ErrorKind, OpOutcome, Outcome, Session};
 use slob_method::{Action, Batch, KeyRange, Op};
 use slob_spec::RedoStress;
 use slob_testing::mariadb::{MariaDb, Product};
 use slob_testing::tries::{ensure, shown_within};
-use slob_testing::work::{FIRST, batch, session};
+use slob_testing::work::{FIRST, LOAD, batch, session};
 
 use crate::loaded::{Loaded, loaded_on, open};
 
@@ -41,8 +41,7 @@ fn each_operation_of_a_stretch_has_its_own_duration(#[case] product: Product) {
     for width in [1, widest - 1, widest] {
         let outcome = executed(session.as_mut(), &batch(0, width, 7, 3000), None);
         assert_eq!(outcome.ops().len(), 3000);
-        let in_order =
-            |pair: &[slob_engine::OpOutcome]| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns;
+        let in_order = |pair: &[OpOutcome]| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns;
         assert!(outcome.ops().windows(2).all(in_order), "one begins when the one before it has ended");
         let timed = outcome.ops().iter().filter(|op| op.duration_ns > 0).count();
         assert!(timed > 2900, "{timed} of 3000 operations of {width} blocks took time");
@@ -59,9 +58,25 @@ fn a_row_that_is_missing_is_missed_by_those_who_look_for_it_alone(#[case] produc
     let select =
         |first| Op { action: Action::Select(KeyRange { first, blocks: 3 }), schema: FIRST, pause_us: 0 };
     let mut outcome = Outcome::new();
-    let ops: Vec<_> = [8, 9, 10, 11, 12].map(select).into();
+    let ops: Vec<_> = (6..16).map(select).collect();
     session.execute(&Batch::from(ops), None, &mut outcome).expect("it runs");
-    assert_eq!(outcome.ops().iter().map(|op| op.rows).collect::<Vec<_>>(), [3, 2, 2, 2, 3]);
+    assert_eq!(outcome.ops().iter().map(|op| op.rows).collect::<Vec<_>>(), [3, 3, 3, 2, 2, 2, 3, 3, 3, 3]);
+}
+
+#[rstest]
+#[case(Product::asked())]
+#[case(Product::MySql9)]
+fn stretches_between_anything_else_are_exact(#[case] product: Product) {
+    let Some(loaded) = on(product) else { return };
+    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut ops = batch(5, 3, 5, 3000).ops().to_vec();
+    ops[40].pause_us = 1000;
+    ops.insert(100, Op { action: Action::Scan, ..ops[100] });
+    let outcome = executed(session.as_mut(), &Batch::from(ops.clone()), None);
+    assert_eq!(outcome.ops().len(), ops.len());
+    assert_eq!(outcome.ops()[100].rows, LOAD.scan_blocks);
+    let in_order = |pair: &[OpOutcome]| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns;
+    assert!(outcome.ops().windows(2).all(in_order));
 }
 
 #[rstest]
