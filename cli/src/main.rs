@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod as_loaded;
 mod commands;
 mod conf_file;
 mod failure;

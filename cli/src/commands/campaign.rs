@@ -20,7 +20,7 @@ use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::live::RunTalk;
 use crate::progress::duration;
-use crate::{interrupt, output, registry, settings};
+use crate::{as_loaded, interrupt, output, registry, settings};
 
 pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
@@ -118,9 +118,9 @@ struct Runs {
 
 impl Conductor for Runs {
     fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
-        let kept = RunSpec::from_settings(settings).map_err(Failure::from).and_then(|checked| {
-            let mut talk = Quiet::new();
-            run::measure_spec(settings, &checked.spec, None, &self.stop, &mut talk)
+        let kept = as_loaded::of_run(settings).and_then(|settings| {
+            let spec = RunSpec::from_settings(&settings)?.spec;
+            run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())
         });
         let kept = kept.map_err(|failure| match failure.is_interruption() {
             true => RunFailure::Interrupted,

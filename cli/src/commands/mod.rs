@@ -27,12 +27,13 @@ mod saturate;
 mod selftest;
 mod setup;
 mod show;
+mod start;
 mod verify;
 mod verify_run;
 
 use clap::ArgMatches;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 /// Does what the command line asks for.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
@@ -59,6 +60,6 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("completions", matches)) => completions::completions(matches),
         Some(("man", matches)) => man::man(matches),
         Some((engine, matches)) => print_sql::init(engine, matches),
-        None => Err(Failure::usage("no such command")),
+        None => start::start(matches),
     }
 }

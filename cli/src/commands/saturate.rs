@@ -16,14 +16,16 @@ use slob_spec::{RunSpec, Settings};
 use super::campaign::Quiet;
 use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
-use crate::{interrupt, output, registry, settings};
+use crate::{as_loaded, interrupt, output, registry, settings};
 
 /// A step of the rate is this part of what a closed loop does, and twice of that is the most that is tried.
 const STEPS_OF_CAPACITY: u32 = 16;
 const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
 
 pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
-    let settings = settings::resolve(matches, &[])?;
+    let asked = settings::resolve(matches, &[])?;
+    let settings = as_loaded::of_run(&asked)?;
+    as_loaded::say(&asked, &settings);
     let checked = RunSpec::from_settings(&settings)?;
     settings::warn(&checked.warnings);
     let limit = matches.get_one::<String>("limit").map(|text| text.parse::<Limit>()).transpose();
@@ -183,6 +185,7 @@ impl Work {
             parameters.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         pairs.push(("RUN_NAME".to_owned(), format!("{}-{part}", self.name)));
         let settings = self.settings.overridden(&registry::table(), &pairs, "saturate")?.settings;
+        // What was taken from the load stays taken: it does not change while the search goes on.
         let spec = RunSpec::from_settings(&settings)?.spec;
         let kept = run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
         kept.end()?;

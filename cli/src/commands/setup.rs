@@ -12,7 +12,7 @@ use crate::commands::print_sql;
 use crate::failure::{Failure, Outcome};
 use crate::live::LoadDisplay;
 use crate::progress::LoadTalk;
-use crate::{interrupt, next_step, output, registry, settings};
+use crate::{as_loaded, interrupt, next_step, output, registry, settings};
 
 pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &in_place(matches)?)?;
@@ -66,6 +66,9 @@ pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool)
             "warning: TABLESPACE={name} has no effect here: this target has no tablespaces, data go where TARGET says"
         ));
     }
+    let taken = as_loaded::of_load(settings, engine.as_ref())?;
+    as_loaded::say(settings, &taken);
+    let spec = LoadSpec::from_settings(&taken)?.spec;
     let plan = plan_load(engine.as_ref(), &spec)?;
     for schema in plan.replaced() {
         output::say(&format!(

@@ -9,15 +9,20 @@ use crate::counters::ratio;
 use crate::format::{ABSENT, count, every, fixed, or_absent, plural, seconds, size};
 use crate::page::{Page, WIDTH};
 
-pub(super) fn write(page: &mut Page, record: &Record) {
+/// The head of the text: which run, and how it ended.
+pub(super) fn title(page: &mut Page, record: &Record) {
     let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
     page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
     page.rule('=');
-    status(page, record);
     page.fact("Run", &record.id);
+    status(page, record);
+    page.fact("Target", &record.target);
+}
+
+pub(super) fn write(page: &mut Page, record: &Record) {
+    page.section("Test");
     page.fact("Started", &utc(record.started));
     page.fact("Ended", &utc(record.ended));
-    page.fact("Target", &record.target);
     page.fact("Server", &server(&record.server));
     host(page, record.host.as_ref());
     workload(page, record);

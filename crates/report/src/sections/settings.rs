@@ -78,25 +78,28 @@ fn uneven(page: &mut Page, load: &LoadRecord) {
     page.paragraph(&format!("Rows per block range from {} to {}.", show(least), show(most)));
 }
 
+/// What was set, by whatever means; the defaults are in the record.
 pub(super) fn configuration(page: &mut Page, record: &Record) {
     if record.configuration.is_empty() {
         return;
     }
     page.section("Configuration");
     let mut table = Table::new([
-        Column::left(""),
         Column::left("Parameter").at_most(30),
         Column::left("Value").at_most(36),
-        Column::left("From").at_most(26),
+        Column::left("Set by").at_most(26),
     ]);
     let (set, default): (Vec<_>, Vec<_>) = record.configuration.iter().partition(|entry| is_set(entry));
-    for (mark, entries) in [("*", set), ("", default)] {
-        for entry in entries {
-            table.row([mark.to_owned(), entry.key.clone(), entry.value.clone(), entry.origin.clone()]);
-        }
+    set.iter().for_each(|entry| table.row([entry.key.clone(), entry.value.clone(), entry.origin.clone()]));
+    if !set.is_empty() {
+        page.table(&table);
     }
-    page.table(&table);
-    page.paragraph("* set, by whatever means; the others have their defaults.");
+    let others = if set.is_empty() { "All" } else { "The other" };
+    page.paragraph(&format!(
+        "{others} {} have their defaults: `slob show {} --field configuration` lists them.",
+        plural(default.len() as u64, "parameter"),
+        record.id
+    ));
 }
 
 /// Whether somebody set the value: the origin of a default says that it is one.
@@ -168,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_comes_first() {
+    fn the_configuration_is_what_was_set() {
         let mut page = Page::new();
         configuration(&mut page, &fixture::direct_read_run());
         let text = page.into_text();
-        let at = |word: &str| text.find(word).unwrap();
-        assert!(at("* ") < at("UPDATE_PCT") && at("RUN_TIME") < at("SCAN_PCT"), "{text}");
+        assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
+        assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
     }
 }
