@@ -3,6 +3,7 @@
 
 mod args;
 mod as_loaded;
+mod checks;
 mod commands;
 mod conf_file;
 mod failure;

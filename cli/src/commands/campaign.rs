@@ -80,10 +80,10 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
         let _ = writeln!(text, "{:>4}  {:<40}  {switch}", index + 1, step.key());
     }
     let time = campaign.planned_time(steps).map_or_else(
-        || "their time is not known, because WORK_LOOP ends them".to_owned(),
+        || "duration not known, because WORK_LOOP ends the runs".to_owned(),
         |time| {
             let time = duration(time.as_secs_f64());
-            format!("at least {time} (hooks, connecting and reading back come on top)")
+            format!("at least {time} (plus hooks, connecting and reading back)")
         },
     );
     let runs = output::plural(steps.len() as u64, "run");
@@ -96,7 +96,7 @@ fn switching(campaign: &Campaign, variant: &str) -> String {
     let bounce =
         hooks.and_then(|hooks| hooks.bounce.as_ref()).map(|hook| format!("bounce: {}", hook.command));
     let warm_ups = campaign.plan.warmup_runs;
-    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to throw away");
+    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to discard");
     bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
 }
 
@@ -136,7 +136,7 @@ impl Conductor for Runs {
         match event {
             Event::Hook { variant, moment } => output::say(&format!("{variant}: {moment}")),
             Event::WarmUp { step, number, of } => {
-                output::say(&format!("{}: run to throw away, {number} of {of}", step.variant));
+                output::say(&format!("{}: run to discard, {number} of {of}", step.variant));
             }
             Event::Begins { step, progress } => output::say(&begins(&step.key(), *progress)),
             Event::Ended { step, attempt } => match &attempt.ended {
@@ -145,7 +145,7 @@ impl Conductor for Runs {
                 Ended::Completed | Ended::Killed => {}
             },
             Event::VariantStopped { variant, error } => {
-                output::say(&format!("slob: variant {variant} is left out from here on: {error}"));
+                output::say(&format!("slob: variant {variant} is skipped from here on: {error}"));
             }
         }
     }
@@ -178,10 +178,10 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     let (done, of) = (end.done, campaign.schedule.steps.len());
     let place = directory.display();
     if end.is_complete(campaign) {
-        output::say(&format!("all {of} runs are done; `slob analyze {place}` shows what came of them"));
+        output::say(&format!("all {of} runs are done; `slob analyze {place}` shows the results"));
         return Ok(ExitCode::SUCCESS);
     }
-    let again = "the same command goes on with what is left";
+    let again = "run the same command to continue";
     if end.interrupted {
         output::say(&format!("stopped with {done} of {of} runs done; {again}"));
         return Ok(ExitCode::from(INTERRUPTED));
@@ -193,7 +193,7 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
         .collect();
     reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
     Err(Failure::failed(format!(
-        "{done} of {of} runs are done; {}; {again}, --retry-failed tries those again that failed",
+        "{done} of {of} runs are done; {}; {again}, --retry-failed retries those that failed",
         reasons.join("; ")
     )))
 }

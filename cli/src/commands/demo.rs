@@ -21,7 +21,7 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let folder = Path::new(FOLDER);
     fs::create_dir_all(folder).map_err(|error| {
-        Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to"))
+        Failure::usage(format!("creating ./{FOLDER}: {error}; change to a folder you can write to"))
     })?;
     let result = measure(&settings, folder, matches.get_flag("plain"), &stop);
     let cleaned = if matches.get_flag("keep") {

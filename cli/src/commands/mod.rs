@@ -13,6 +13,7 @@ mod completions;
 mod conf;
 mod demo;
 mod diff;
+mod doctor;
 mod drop;
 mod export;
 mod info;
@@ -56,6 +57,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),
         Some(("selftest", matches)) => selftest::selftest(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
         Some(("man", matches)) => man::man(matches),

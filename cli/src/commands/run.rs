@@ -16,7 +16,7 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
-use crate::{as_loaded, interrupt, next_step, output, registry, server_report, settings};
+use crate::{as_loaded, checks, interrupt, next_step, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
@@ -72,6 +72,7 @@ pub(crate) fn measure(settings: &Settings, watch: Watch<'_>, stop: &AtomicBool) 
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
     as_loaded::say(asked, settings);
+    checks::warn(&checks::machine());
     let mut display = RunDisplay::new(&checked.spec, watch.plain, watch.figures);
     measure_spec(settings, &checked.spec, watch.journal, stop, &mut display)
 }
@@ -112,7 +113,7 @@ fn write_view(folder: &Path, name: &str, text: &str, otherwise: &str) -> bool {
     let written = output::write_whole(&folder.join(name), text);
     if let Err(error) = &written {
         output::say(&format!(
-            "warning: writing {name} of the run: {error}; `{otherwise}` has it from the record"
+            "warning: writing {name} of the run: {error}; `{otherwise}` recreates it from the record"
         ));
     }
     written.is_ok()
@@ -122,8 +123,8 @@ fn write_view(folder: &Path, name: &str, text: &str, otherwise: &str) -> bool {
 fn not_kept(error: &RecordError, record: &Record) -> Failure {
     output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
     Failure::failed(format!(
-        "the record of this run can't be kept: {error}; make room for RESULTS_DIR, or name another one: all there is of it \
-         is above"
+        "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
+         everything that was measured is printed above"
     ))
 }
 
@@ -166,7 +167,7 @@ impl Kept {
 pub(crate) fn conclude(record: &Record, strict: bool) -> Outcome {
     match &record.status {
         Status::Failed { error } => {
-            Err(Failure::failed(format!("the run failed: {error}; what was measured until then is kept")))
+            Err(Failure::failed(format!("the run failed: {error}; the results up to then are kept")))
         }
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         Status::Completed => {

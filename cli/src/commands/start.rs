@@ -59,6 +59,11 @@ impl Place {
         let target = settings.entry("TARGET").and_then(Entry::displayed).unwrap_or_default();
         let ask = || -> Result<Option<Loaded>, Failure> {
             let spec = LoadSpec::from_settings(settings)?.spec;
+            let is_folder = spec.target.host().is_none() && spec.target.user().is_none();
+            if is_folder && !Path::new(spec.target.path()).exists() {
+                // Nothing can be loaded where nothing is.
+                return Ok(None);
+            }
             let engine = registry::open(&spec.target, &spec.options, Purpose::Use)?;
             Ok(Loaded::at(engine.as_ref())?)
         };

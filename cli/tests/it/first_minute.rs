@@ -49,6 +49,24 @@ fn a_run_covers_what_is_loaded_unless_told_otherwise() {
 }
 
 #[test]
+fn the_doctor_tells_what_is_missing_and_what_is_there() {
+    let folder = Folder::new();
+    let before = folder.slob(["doctor"]).success().stdout;
+    assert!(
+        before.contains("Before a test of sqlite:./slob-data") && before.contains("nothing is loaded"),
+        "{before}"
+    );
+    assert!(before.contains("slob probe") && !folder.path().join("slob-data").exists(), "{before}");
+    folder.slob(["setup", "--scale", "4M", "2"]).success();
+    let after = folder.slob(["doctor"]).success().stdout;
+    assert!(after.contains("2 schemas of 4M: a run can start"), "{after}");
+    let too_much = folder.slob(["doctor", "-s", "3"]);
+    assert!(too_much.code == 1 && too_much.stdout.contains("schema 3 is not loaded"), "{}", too_much.stdout);
+    let lost = folder.slob(["doctor", "--target", "postgres://nobody@127.0.0.1:1/slob"]);
+    assert!(lost.code == 1 && lost.stdout.contains("PROBLEM  Target"), "{}", lost.stdout);
+}
+
+#[test]
 fn more_schemas_are_loaded_like_the_first() {
     let folder = Folder::new();
     folder.slob(["setup", "--scale", "4M", "--obfuscate-columns", "1"]).success();

@@ -39,7 +39,7 @@ fn status(page: &mut Page, record: &Record) {
             );
         }
         Status::Interrupted => {
-            page.fact("Status", "*** INTERRUPTED *** by the user; what was measured until then is valid");
+            page.fact("Status", "*** INTERRUPTED *** by the user; the results up to then are valid");
         }
         Status::Failed { error } => page.fact("Status", &format!("*** FAILED *** {error}")),
     }
@@ -55,8 +55,8 @@ fn utc(moment: impl std::fmt::Display) -> String {
 fn server(server: &ServerRecord) -> String {
     let place = if server.embedded { "embedded in this program" } else { "a server" };
     let batches = match (server.batches_in_server, server.joined_selects) {
-        (true, true) => "batches run in it, SELECTs that follow each other as one statement",
-        (true, false) => "batches run in it",
+        (true, true) => "batches run inside it, consecutive SELECTs as one statement",
+        (true, false) => "batches run inside it",
         (false, _) => "operations are sent one by one",
     };
     let io = match server.direct_io {

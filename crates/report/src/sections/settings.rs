@@ -94,12 +94,10 @@ pub(super) fn configuration(page: &mut Page, record: &Record) {
     if !set.is_empty() {
         page.table(&table);
     }
-    let others = if set.is_empty() { "All" } else { "The other" };
-    page.paragraph(&format!(
-        "{others} {} have their defaults: `slob show {} --field configuration` lists them.",
-        plural(default.len() as u64, "parameter"),
-        record.id
-    ));
+    if !default.is_empty() {
+        let (count, id) = (plural(default.len() as u64, "default"), &record.id);
+        page.paragraph(&format!("{count} not shown: slob show {id} --field configuration"));
+    }
 }
 
 /// Whether somebody set the value: the origin of a default says that it is one.
@@ -130,13 +128,13 @@ pub(crate) fn source_words(record: &Record) -> String {
     let coarse = if record.latencies.iter().all(|(_, latency)| latency.exact.is_none()) {
         ""
     } else {
-        ", but those marked '<=' are upper bounds: the database sorts these latencies into buckets, each twice as wide as the one before, \
-         and tells their mean exactly"
+        ", but those marked '<=' are upper bounds: the database counts these latencies in buckets, each twice as \
+         wide as the one before; their mean is exact"
     };
     format!(
         "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
          snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
-         0.8 % of the exact value{coarse}; '-' is not known. MB = 10^6 bytes, MiB = 2^20. {}.",
+         0.8 % of the exact value{coarse}; '-' means not known. MB = 10^6 bytes, MiB = 2^20. {}.",
         crate::digest::words(record)
     )
 }
