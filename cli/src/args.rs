@@ -2,6 +2,7 @@
 
 mod awr;
 mod campaigns;
+mod groups;
 mod records;
 mod scripts;
 
@@ -24,17 +25,15 @@ pub(crate) const ASK_PASSWORD: &str = "ask-password";
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
-    Command::new("slob")
+    let command = Command::new("slob")
         .version(env!("CARGO_PKG_VERSION"))
         .long_version(version::long())
         .about("OpenSLOB: what can this platform do for a database?")
         .long_about(
-            "OpenSLOB tests whether a platform can carry a database's I/O: real SQL, the most random single-block \
-             I/O, through the database's own buffer cache, for the least CPU.",
+            "OpenSLOB measures what a platform can do for a database: real SQL, random single-block I/O through the \
+             database's own buffer cache, for as little CPU as possible.",
         )
         .after_help(examples())
-        .subcommand_required(true)
-        .arg_required_else_help(true)
         .subcommand(demo())
         .subcommand(setup())
         .subcommand(run())
@@ -47,10 +46,12 @@ pub(crate) fn command() -> Command {
         .subcommand(conf())
         .subcommand(verify())
         .subcommand(drop_command())
+        .subcommand(doctor())
         .subcommand(selftest())
         .subcommands(scripts::commands())
         .subcommand(completions())
-        .subcommand(man())
+        .subcommand(man());
+    groups::grouped(command)
 }
 
 fn examples() -> String {
@@ -58,26 +59,25 @@ fn examples() -> String {
     format!(
         "\
 Examples:
-  slob demo                                  see what it does, in about a minute
-  slob setup --target {target} 4           load four schemas
-  slob run --target {target} -s 4 -t 2     run two sessions on each of them
-  slob report                                print the latest run's report again
-  slob info                                  one line for each run, for a spreadsheet
-  slob diff latest~1 latest                  what differs between two runs
-  slob campaign plan.toml                    variants, models, sessions and repeats by a plan
-Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags: see `slob conf`.
-Exit codes: 0 good; 1 a verdict failed with --strict, data are damaged, or some records could not be read;
-2 bad usage, nothing was touched;
-3 the load or run failed, what was done is kept; 130 interrupted."
+  slob demo                                see what it does, in about a minute
+  slob setup --target {target} 4         load four schemas
+  slob run --target {target} -t 2        run two sessions on each of them
+  slob report                              the latest run's full report
+  slob diff latest~1 latest                what changed between two runs
+Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob conf` lists them.
+`slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
+
+Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or some records were unreadable;
+2 bad usage, nothing was changed; 3 the load or run failed, results so far are kept; 130 interrupted."
     )
 }
 
 fn setup() -> Command {
     with_params(
         Command::new("setup")
-            .about("Load the schemas of a test; goes on where an earlier load was stopped")
-            .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas")
-            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, with a tablespace before it where the database has them"))
+            .about("Load the schemas of a test; resumes an interrupted load")
+            .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas\nA schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")
+            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, preceded by a tablespace where the database has them"))
             .arg(scripts::print_sql())
             .arg(plain()),
         |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
@@ -87,15 +87,16 @@ fn setup() -> Command {
 fn run() -> Command {
     with_params(
         Command::new("run")
-            .about("Run the test and print its report")
-            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   end as soon as the rate is steady, after half an hour at most\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
+            .about("Run a test and print its summary")
+            .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
-            .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
-            .arg(switch("json").help("Print the record as JSON instead of the report"))
+            .arg(switch("strict").help("Exit with code 1 unless every verdict is good"))
+            .arg(switch("full").help("Print the full report instead of its summary").conflicts_with("json"))
+            .arg(switch("json").help("Print the record as JSON instead of the summary"))
             .arg(scripts::print_sql())
             .arg(plain())
-            .arg(durability().help("Note in FILE each update that the database acknowledges, for `slob verify --durability FILE` after a crash"))
-            .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve the figures for Prometheus at /metrics while the run lasts; a port alone is one of 127.0.0.1, 0 is a free one")),
+            .arg(durability().help("Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash"))
+            .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one")),
         is_of_run,
     )
 }
@@ -103,10 +104,10 @@ fn run() -> Command {
 fn mark() -> Command {
     with_params(
         Command::new("mark")
-            .about("Mark this moment in the run that is under way")
-            .after_help("The mark is in the record, the series and the reports, and a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   where several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and what it starts, may call it as it is.")
-            .arg(Arg::new("text").required(true).num_args(1..).value_name("TEXT").help("What happens, in a line"))
-            .arg(Arg::new("run").long("run").value_name("ID").help("The run that is meant, by its id or name [default: the only one that is under way]")),
+            .about("Note an event in a run that is under way")
+            .after_help("The mark appears in the record, the series and the reports, and as a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   if several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and anything it starts, can call `slob mark TEXT` without naming the run.")
+            .arg(Arg::new("text").required(true).num_args(1..).value_name("TEXT").help("What is happening, in one line"))
+            .arg(Arg::new("run").long("run").value_name("ID").help("The run, by its id or name [default: the only one under way]")),
         is_results_dir,
     )
 }
@@ -114,54 +115,55 @@ fn mark() -> Command {
 fn demo() -> Command {
     with_params(
         Command::new("demo")
-            .about("Probe the device, load four small schemas here, run for 20 s, print the report, clean up")
-            .after_help("The data go to ./slob-demo and are removed at the end; the report stays.")
+            .about("See the whole method here: probe the device, load, run for 20 s, report, clean up")
+            .after_help("The data go to ./slob-demo and are removed at the end; the report stays in ./runs.")
             .arg(switch("keep").help("Keep the data"))
+            .arg(switch("full").help("Print the full report instead of its summary"))
             .arg(plain()),
         |param| {
             ["RUN_TIME", "RESULTS_DIR"].contains(&param.key)
                 || param.group == Group::Engine(registry::DEMO_SCHEME)
         },
     )
-    .mut_arg("RUN_TIME", |arg| arg.help("how long to measure, in seconds [RUN_TIME=20]"))
+    .mut_arg("RUN_TIME", |arg| arg.help("seconds to measure [RUN_TIME=20]"))
 }
 
 fn report() -> Command {
     with_params(
         Command::new("report")
-            .about("Print the report of a run again, from its record")
+            .about("Print the report of a run, or write it as a page with charts")
             .arg(records::run_arg().default_value("latest"))
-            .arg(switch("summary").help("Only the verdicts and the key figures").conflicts_with_all(["html", "compare-probe"]))
-            .arg(switch("html").help("Write the report with its charts as one HTML file, beside the record").conflicts_with("compare-probe"))
-            .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` is stdout"))
-            .arg(switch("compare-probe").help("Only how the run compares with the device without a database: what the buffer cache costs"))
-            .after_help("Examples:\n  slob report                                the last run, as text\n  slob report 20261120T231840Z-demo --html   write its report.html again\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
+            .arg(switch("summary").help("Print only the verdicts and key figures").conflicts_with_all(["html", "compare-probe"]))
+            .arg(switch("html").help("Write the report with charts as one HTML file, next to the record").conflicts_with("compare-probe"))
+            .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` means stdout"))
+            .arg(switch("compare-probe").help("Print only the comparison with the device by itself: what the database costs"))
+            .after_help("Examples:\n  slob report                                the latest run, as text\n  slob report 20261120T231840Z-demo --html   rewrite its report.html\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
         is_results_dir,
     )
 }
 
 fn probe() -> Command {
     let command = Command::new("probe")
-        .about("Measure what the device behind a folder can do by itself, without a database")
-        .after_help("Reads blocks at random from a scratch file in that folder, which leaves nothing behind.\nThe result is kept in the results folder: later runs on the same device are compared with it.")
+        .about("Measure the device behind a folder by itself, without a database")
+        .after_help("Reads random blocks of a scratch file in that folder, then removes the file.\nThe result is kept in the results folder; later runs on the same device are compared with it.")
         .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
-        .arg(switch("write").help("Measure random writes too"))
-        .arg(switch("buffered").help("Go through the operating system's page cache"))
-        .arg(number("seconds", "2", "Seconds of each step").value_parser(value_parser!(f64)))
+        .arg(switch("write").help("Measure random writes as well"))
+        .arg(switch("buffered").help("Read through the operating system's page cache"))
+        .arg(number("seconds", "2", "Seconds per step").value_parser(value_parser!(f64)))
         .arg(number("size-mb", "1024", "Size of the scratch file in MiB").value_parser(value_parser!(u64).range(16..=1_048_576)))
-        .arg(number("block-bytes", "8192", "Bytes of a block").value_parser(value_parser!(u32).range(512..=1_048_576)))
-        .arg(list("sessions", "1,2,4,8,16", "Sessions that read synchronously"))
+        .arg(number("block-bytes", "8192", "Block size in bytes").value_parser(value_parser!(u32).range(512..=1_048_576)))
+        .arg(list("sessions", "1,2,4,8,16", "Numbers of sessions reading synchronously"))
         .arg(list("depths", "16,64", "Queue depths of asynchronous reads"))
         .arg(switch("json").help("Print the result as JSON"))
-        .arg(switch("no-save").help("Do not keep the result"));
+        .arg(switch("no-save").help("Do not save the result"));
     with_params(command, is_results_dir)
 }
 
 fn conf() -> Command {
     with_params(
         Command::new("conf")
-            .about("Print the effective configuration: every parameter, its value, where it came from, what it means")
-            .arg(switch("init").help("Write a commented slob.conf here"))
+            .about("Show every parameter: its value, where it came from, what it means")
+            .arg(switch("init").help("Write a commented slob.conf to the current folder"))
             .arg(switch("json").help("Print as JSON"))
             .arg(switch("markdown").hide(true).help("Print docs/parameters.md")),
         |_| true,
@@ -171,10 +173,10 @@ fn conf() -> Command {
 fn verify() -> Command {
     with_params(
         Command::new("verify")
-            .about("Read every row back and check every byte of it; or check a run's record")
-            .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check what can be repeated of a run from its record, instead of the data"))
-            .arg(durability().help("Check too that every update is there which the database had acknowledged, by the journal of `slob run --durability FILE`"))
-            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     the run's sums, its counters against each other, and its plan once more: nothing is connected to\nExit codes: 0 all is what it must be; 1 some is not; 2 bad usage; 3 it could not be read to its end; 130 interrupted."),
+            .about("Check every byte of the loaded data, or a run's record")
+            .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check a run's record instead of the data"))
+            .arg(durability().help("Check as well that no acknowledged update is missing, using the journal of `slob run --durability FILE`"))
+            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and replays its plan; makes no connection\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted."),
         |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
     )
 }
@@ -190,21 +192,30 @@ fn durability() -> Arg {
 fn drop_command() -> Command {
     with_params(
         Command::new("drop")
-            .about("Remove the schemas that this program loaded, and nothing else")
+            .about("Remove the schemas that slob loaded, and nothing else")
             .arg(switch("yes").short('y').help("Do not ask")),
         is_common,
+    )
+}
+
+fn doctor() -> Command {
+    with_params(
+        Command::new("doctor")
+            .about("Check this machine and the target for anything that would spoil a test")
+            .after_help("Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.\nExamples:\n  slob doctor\n  slob doctor --target postgres://slob@db1/slob --scale 4G -s 8\nExit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage."),
+        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param),
     )
 }
 
 fn selftest() -> Command {
     with_params(
         Command::new("selftest")
-            .about("Check that the engine does on this target what the method asks of it")
-            .after_help("Loads two small schemas, works on them, reads every row back, and removes them; then a small test from its load to its\nremoval. The target must hold no schemas. The report is Markdown on stdout, made to be attached to an issue: it names\nhosts and accounts, and no password.\nExample: slob selftest --target ... --output selftest.md\nExit codes: 0 all passed; 1 something failed; 2 nothing was touched; 130 interrupted.")
-            .arg(Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help("Write the report to this file too"))
-            .arg(file("capture", "Save what the server said in this file too, FILE.tar.gz: its version, settings, counters and plans word for word, the time of each call, and errors; no password and no rows"))
-            .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Leave the names of hosts in the capture, which are else replaced by host-1, host-2, ..."))
-            .arg(file("replay", "Make figures of what a server said in a capture, without a server, and compare them with those that were made then").conflicts_with_all(["capture", "output"])),
+            .about("Check that an engine behaves on this target as the method requires")
+            .after_help("Loads two small schemas, works on them, reads every row back and removes them; then does the same for a small test from\nload to removal. The target must hold no schemas. The report is Markdown on stdout, meant to be attached to an issue: it\nnames hosts and accounts, but no passwords.\nExample: slob selftest --target ... --output selftest.md\nExit codes: 0 all checks passed; 1 a check failed; 2 nothing was changed; 130 interrupted.")
+            .arg(Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help("Write the report to this file as well"))
+            .arg(file("capture", "Save the server's answers to FILE.tar.gz: version, settings, counters and plans verbatim, the time of each call, and errors; no passwords, no rows"))
+            .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Keep host names in the capture instead of replacing them by host-1, host-2, ..."))
+            .arg(file("replay", "Recompute the figures from a capture, without a server, and compare them with the original ones").conflicts_with_all(["capture", "output"])),
         |param| is_common(param) || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key),
     )
 }
@@ -221,13 +232,13 @@ fn completions() -> Command {
 
 fn man() -> Command {
     Command::new("man")
-        .about("Print the manual page, or write those of all commands into a folder")
+        .about("Print the manual page, or write all of them to a folder")
         .after_help("Examples:\n  slob man | man -l -\n  slob man /usr/local/share/man/man1")
         .arg(
             Arg::new("folder")
                 .value_parser(value_parser!(std::path::PathBuf))
                 .value_name("FOLDER")
-                .help("Where slob.1, slob-run.1 and so on are written; it must exist"),
+                .help("An existing folder for slob.1, slob-run.1 and so on"),
         )
 }
 
@@ -247,7 +258,7 @@ fn switch(name: &'static str) -> Arg {
 
 /// Of the commands that have a dashboard.
 fn plain() -> Arg {
-    switch("plain").help("Lines instead of the dashboard, even on a terminal")
+    switch("plain").help("Print lines instead of the dashboard, even on a terminal")
 }
 
 fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
@@ -268,13 +279,13 @@ fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
     let file = Arg::new("conf-file")
         .long("conf")
         .value_name("FILE")
-        .help("The configuration file, or /dev/stdin [default: ./slob.conf if there is one]");
+        .help("The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]");
     let table = registry::table();
     let params: Vec<&Param> = table.params().iter().filter(|param| wanted(param)).collect();
     let connects = params.iter().any(|param| param.key == "TARGET");
     let ask = switch(ASK_PASSWORD)
         .help_heading(Group::Target.to_string())
-        .help("Ask for the password of TARGET's user on the terminal");
+        .help("Prompt for the password of TARGET's user");
     command.arg(file).args(params.into_iter().filter_map(param_arg)).args(connects.then_some(ask))
 }
 

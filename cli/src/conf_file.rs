@@ -35,7 +35,7 @@ fn text(name: &str) -> io::Result<String> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !about.is_file() && !PASSED.iter().any(|passed| name.starts_with(passed)) {
-        return Err(io::Error::other("that is no file, but a device or a pipe"));
+        return Err(io::Error::other("not a file, but a device or a pipe"));
     }
     let mut text = String::new();
     let read = File::open(Path::new(name))?.take(MOST + 1).read_to_string(&mut text)?;

@@ -53,7 +53,7 @@ fn finish(signals: &mut Signals) {
     if wait_for_unfinished(Duration::ZERO) {
         return;
     }
-    output::say("slob: putting back the settings of the server; Ctrl-C again leaves them changed");
+    output::say("slob: restoring the server's settings; Ctrl-C again leaves them changed");
     let end = Instant::now() + LAST_CHANCE;
     let asked = Instant::now();
     while !wait_for_unfinished(Duration::from_millis(100)) && Instant::now() < end {

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod as_loaded;
+mod checks;
 mod commands;
 mod conf_file;
 mod failure;

@@ -114,7 +114,7 @@ pub(crate) fn is_interactive() -> bool {
 /// Asks a question that only `y` or `yes` answers with yes.
 pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(format!("{question} There is no terminal to ask on: say --yes")));
+        return Err(Failure::usage(format!("{question} There is no terminal to ask on: use --yes")));
     }
     let _ = write!(io::stderr().lock(), "{question} [y/N] ");
     let mut answer = String::new();

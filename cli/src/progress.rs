@@ -120,13 +120,13 @@ pub(crate) fn load_sentence(event: &LoadEvent) -> Option<String> {
         | LoadEvent::Progress { .. }
         | LoadEvent::Finishing(_) => None,
         LoadEvent::Began { bytes, resumed, streams, slice_bytes, .. } => {
-            let going_on = if *resumed > 0 { ", going on where an earlier load was stopped" } else { "" };
+            let going_on = if *resumed > 0 { ", resuming an earlier load" } else { "" };
             let streams = output::plural(*streams as u64, "stream");
             let gb = *bytes as f64 / 1e9;
             let lost = *slice_bytes as f64 / 1e6;
             Some(format!(
-                "loading {gb:.2} GB with {streams}{going_on}; what is cut off goes on from there, at most {lost:.0} MB \
-                 of each stream are loaded again"
+                "loading {gb:.2} GB with {streams}{going_on}; if interrupted, it resumes with at most {lost:.0} MB \
+                 per stream to load again"
             ))
         }
         LoadEvent::Finished(schema, layout) => Some(format!(

@@ -21,7 +21,7 @@ pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
 ///
 /// `extra` are parameters that were given in another form than their flags; the flags go before them.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
-    let asked = matches.get_one::<String>("conf-file");
+    let asked = matches.try_get_one::<String>("conf-file").ok().flatten();
     let file = conf_file::read(asked.map(String::as_str))?;
     resolve_with(file.as_ref(), matches, extra)
 }

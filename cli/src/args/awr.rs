@@ -6,11 +6,12 @@ use clap::{Arg, ArgGroup, Command, value_parser};
 
 use super::switch;
 
-const EXIT_CODES: &str = "Exit codes: 0 every file was read; 1 some were, or one was cut short; 2 none was.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";
 
 pub(super) fn command() -> Command {
     Command::new("awr")
-        .about("Read AWR and Statspack reports, all of them, and doubt them")
+        .about("Read AWR and Statspack reports, and check them for contradictions")
         .long_about(
             "Reads AWR reports (of an instance, a cluster, a PDB, or comparing two periods) and Statspack reports of \
              releases 10g to 23ai, as text or HTML. No database is needed.",
@@ -35,7 +36,7 @@ fn files() -> Arg {
 
 fn info() -> Command {
     Command::new("info")
-        .about("Print one line for each report, in the columns of awr_info or awr-parser")
+        .about("Print one line per report, in the columns of awr_info or awr-parser")
         .after_help(format!(
             "Examples:\n  slob awr info awr.txt.*                 for SLOB's spreadsheets; SESSIONS from the name\n  \
              slob awr info --csv reports/ > all.csv  for awr-parser's, with more columns\n  \
@@ -45,7 +46,7 @@ fn info() -> Command {
         .arg(files())
         .arg(switch("awr-info").help("Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"))
         .arg(switch("csv").help("Comma-separated, with the columns of awr-parser and those it lacks"))
-        .arg(switch("json").help("All that was read of each report, as a JSON array"))
+        .arg(switch("json").help("Everything read from each report, as a JSON array"))
         .arg(
             Arg::new("of")
                 .long("of")
@@ -60,7 +61,7 @@ fn info() -> Command {
 
 fn histogram() -> Command {
     Command::new("histogram")
-        .about("Show how long waits took, over consecutive reports: averages hide what a histogram shows")
+        .about("Show how long waits took, report by report: averages hide what a histogram shows")
         .after_help(format!(
             "Examples:\n  slob awr histogram awr_*.txt\n  \
              slob awr histogram --event 'log file sync' --over 10ms awr_*.txt\n  \
@@ -89,20 +90,20 @@ fn histogram() -> Command {
 
 fn check() -> Command {
     Command::new("check")
-        .about("Compare what a report says in two places, and say what can't be true")
+        .about("Compare the figures that a report states twice, and point out the impossible")
         .after_help(format!(
             "Examples:\n  slob awr check awrrpt_1_2_3.txt\n  slob awr check --json reports/\n{EXIT_CODES}\n\
-             With --strict also 1 if a pair of figures that should agree does not."
+             With --strict, also 1 if figures that should agree do not."
         ))
         .arg(files())
         .arg(switch("json").help("Print as JSON"))
-        .arg(switch("verbose").short('v').help("Show the pairs that agree, too"))
-        .arg(switch("strict").help("End with exit code 1 if two figures of a report contradict each other"))
+        .arg(switch("verbose").short('v').help("Show the pairs that agree, as well"))
+        .arg(switch("strict").help("Exit with code 1 if two figures of a report contradict each other"))
 }
 
 fn page() -> Command {
     Command::new("page")
-        .about("Write a page of reports over time: DB time by class, top events and SQL, throughput, heat maps")
+        .about("Write a page of reports over time: DB time, top events and SQL, throughput, heat maps")
         .after_help(format!(
             "Examples:\n  slob awr page reports/ -o week.html\n  slob awr page -o - awr_*.html > week.html\n{EXIT_CODES}"
         ))
@@ -113,7 +114,7 @@ fn page() -> Command {
                 .long("output")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("The file to write, or - for stdout [default: awr.html]"),
+                .help("The file to write; `-` means stdout [default: awr.html]"),
         )
 }
 

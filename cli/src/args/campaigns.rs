@@ -16,73 +16,73 @@ fn campaign() -> Command {
     let examples = "\
 Examples:
   slob campaign fs.toml --dry-run        every run in order, and the time they take
-  slob campaign fs.toml                  make them; the same command goes on where it was stopped
-  slob campaign fs.toml --amend          go on with a plan that was changed
-  slob analyze campaigns/fs              what came of it
+  slob campaign fs.toml                  run them; the same command resumes an interrupted campaign
+  slob campaign fs.toml --amend          continue with a changed plan
+  slob analyze campaigns/fs              the results
 
 A plan:
   name = \"fs\"
-  sessions = [8, 16, \"2x16\"]             8 and 16 schemas with a session each; two schemas with 16 each
+  sessions = [8, 16, \"2x16\"]             8 and 16 schemas with one session each; two schemas with 16 each
   models = [\"read\", \"redo\", \"read-write\"]
   repeats = 10
-  warmup_runs = 1                        to throw away, after each switch to a variant
-  noise = true                           the first variant twice: the machine's own noise
+  warmup_runs = 1                        runs to discard after each switch to another variant
+  noise = true                           runs the first variant twice, to measure the noise
   settings = { SCALE = \"1G\", RUN_TIME = 60 }
   [[variant]]
   name = \"xfs\"
   target = \"...\"
-  bounce = \"restart-database xfs\"        also prepare, before_run, after_run: commands for the shell
+  bounce = \"restart-database xfs\"        also prepare, before_run, after_run: shell commands
   [[variant]]
   name = \"ext4\"
   target = \"...\"
-What a plan can say is in docs/campaigns.md.";
+docs/campaigns.md describes everything a plan can hold.";
     let command = Command::new("campaign")
-        .about("Make the runs of a plan: variants, models, sessions, repeats; goes on where it was stopped")
+        .about("Run a plan of variants, models, session counts and repeats; resumes if interrupted")
         .after_help(examples)
         .arg(
             Arg::new("plan")
                 .required(true)
                 .value_name("PLAN.toml")
                 .value_parser(value_parser!(PathBuf))
-                .help("The plan"),
+                .help("The plan file"),
         )
         .arg(
             Arg::new("directory")
                 .long("directory")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("Where the campaign is kept [default: what the plan says, or campaigns/NAME]"),
+                .help("The campaign's folder [default: as the plan says, or campaigns/NAME]"),
         )
         .arg(
             Arg::new("order")
                 .long("order")
                 .value_name("ORDER")
                 .value_parser(["interleaved", "blocked"])
-                .help("interleaved: in rounds, so that drift hits all variants alike; blocked: variant by variant"),
+                .help("interleaved: in rounds, so that drift affects all variants alike; blocked: variant by variant"),
         )
-        .arg(switch("dry-run").help("Print every run in order and the time they take, and do nothing"))
-        .arg(switch("amend").help("Accept a changed plan; runs that are still in it are kept"))
-        .arg(switch("retry-failed").help("Try runs again that failed as often as the plan allows"));
+        .arg(switch("dry-run").help("Print every run in order and the time they will take; run nothing"))
+        .arg(switch("amend").help("Accept a changed plan; finished runs that are still part of it are kept"))
+        .arg(switch("retry-failed").help("Retry runs that have used up the attempts the plan allows"));
     with_params(command, is_results_dir)
 }
 
 fn saturate() -> Command {
     let examples = "\
 Examples:
-  slob saturate -s 4 --run-time 20                      how many sessions on four schemas get the most
-  slob saturate -s 1 --run-time 20 --limit p99=2ms      and stay within a latency
+  slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
+  slob saturate -s 1 --run-time 20 --limit p99=2ms      the most that keep a latency limit
   slob saturate --max-sessions 64 --json
-  slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that is kept within a response time
+  slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
-schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, each of which is an ordinary record.";
+schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.";
     let command = Command::new("saturate")
-        .about("Find the number of sessions from where on throughput grows no more, or a latency limit is passed")
+        .about("Find the number of sessions beyond which throughput stops growing")
         .after_help(examples)
         .arg(
             Arg::new("limit")
                 .long("limit")
                 .value_name("WHAT=TIME")
-                .help("A latency not to be passed: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50 or read-p99, such as p99=2ms"),
+                .help("A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50 or read-p99, such as p99=2ms"),
         )
         .arg(
             Arg::new("by")
@@ -90,7 +90,7 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
                 .value_name("WHAT")
                 .value_parser(["sessions", "rate"])
                 .default_value("sessions")
-                .help("What is raised: the sessions, or the rate (RATE) of an open loop of the sessions that are configured"),
+                .help("What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions"),
         )
         .arg(
             Arg::new("max-sessions")
@@ -106,7 +106,7 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
                 .value_name("PERCENT")
                 .default_value("5")
                 .value_parser(value_parser!(f64))
-                .help("The share of throughput that is not worth more sessions"),
+                .help("The gain in throughput, in percent, that is not worth more sessions"),
         )
         .arg(
             Arg::new("repeats")
@@ -114,7 +114,7 @@ schema, then halves the gap; it takes about 10 to 15 runs of WARMUP + RUN_TIME, 
                 .value_name("N")
                 .default_value("3")
                 .value_parser(value_parser!(u32).range(1..=20))
-                .help("How often the point found is measured, in all"),
+                .help("How often to measure the point found, in total"),
         )
         .arg(switch("json").help("Print the curve as JSON"));
     with_params(command, |param| !LOAD_ONLY.contains(&param.key))
@@ -124,14 +124,14 @@ fn analyze() -> Command {
     let examples = "\
 Examples:
   slob analyze campaigns/fs                         a campaign
-  slob analyze campaigns/fs --relative-to raw       figures relative to a variant's
-  slob analyze awr_info.txt --variants XFS,EXT3     what awr_info printed; variants are parts of FILE
+  slob analyze campaigns/fs --relative-to raw       figures relative to one variant
+  slob analyze awr_info.txt --variants XFS,EXT3     the output of awr_info; variants are parts of FILE
   slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
 Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
     let command = Command::new("analyze")
-        .about("Tables, intervals and verdicts of repeated runs: which variant is better, by how much, is it noise?")
+        .about("Compare variants over repeated runs: which is better, by how much, is it noise?")
         .after_help(examples)
         .arg(
             Arg::new("inputs")
@@ -145,7 +145,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .long("variants")
                 .value_name("LIST")
                 .value_delimiter(',')
-                .help("Variants, each a part of a run's name [default: the campaign's, or what names have in common]"),
+                .help("Variants, each part of a run's name [default: the campaign's, or found from the names]"),
         )
         .arg(
             Arg::new("by")
@@ -167,9 +167,9 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .value_name("PERCENT")
                 .default_value("95")
                 .value_parser(value_parser!(f64))
-                .help("How sure statements must be, in percent"),
+                .help("The confidence level in percent"),
         )
-        .arg(switch("csv").help("Comma-separated: one line for each variant and number of sessions"))
+        .arg(switch("csv").help("Comma-separated: one line per variant and number of sessions"))
         .arg(switch("json").help("Everything as JSON"))
         .arg(switch("html").help("Write a page with charts, to -o or analysis.html"))
         .group(ArgGroup::new("form").args(["csv", "json", "html"]))
@@ -187,6 +187,6 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
 /// What `--relative-to` was called once; everywhere else this is the size of the data.
 fn no_scale(variant: &str) -> Result<String, String> {
     Err(format!(
-        "--scale is the size of the data, here as everywhere; for figures relative to a variant's say --relative-to {variant}"
+        "--scale is the size of the data, here as everywhere; for figures relative to a variant, use --relative-to {variant}"
     ))
 }

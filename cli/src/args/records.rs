@@ -8,8 +8,7 @@ use super::{is_results_dir, switch, with_params};
 
 /// How runs are named, for the end of help texts.
 const NAMING: &str = "\
-A RUN is its folder, its id, `latest`, `latest~1` for the one before, its RUN_NAME, or as much of the id as no other
-run has.";
+A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
 /// All of them.
 pub(super) fn commands() -> [Command; 5] {
@@ -20,7 +19,7 @@ pub(super) fn commands() -> [Command; 5] {
 pub(super) fn run_arg() -> Arg {
     Arg::new("run")
         .value_name("RUN")
-        .help("The run: its folder, id, name, part of it, or `latest`, `latest~1`")
+        .help("The run: a folder, an id or name or part of it, `latest` or `latest~1`")
 }
 
 /// The file that is written.
@@ -35,10 +34,10 @@ Examples:
   slob info runs-a runs-b > all.txt             two folders of runs, for a spreadsheet
   slob info --csv latest~2 latest~1 latest
   slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
-  slob info --columns help                      every column, its unit and its source
-Exit codes: 0 every record was read; 1 some were; 2 none was.";
+  slob info --columns help                      all columns, with unit and source
+Exit codes: 0 all records were read; 1 only some were; 2 none was.";
     let command = Command::new("info")
-        .about("Print one line for each run, in the columns of awr_info or in those you choose")
+        .about("Print one line per run, in the columns of awr_info or your own choice")
         .after_help(format!("{examples}\n{NAMING}"))
         .arg(
             Arg::new("runs")
@@ -51,7 +50,7 @@ Exit codes: 0 every record was read; 1 some were; 2 none was.";
                 .long("columns")
                 .value_name("LIST")
                 .value_delimiter(',')
-                .help("Columns by name instead of those of awr_info; `help` lists them all"),
+                .help("Columns to print instead of those of awr_info; `help` lists them all"),
         )
         .arg(
             switch("awr-info")
@@ -70,11 +69,11 @@ Examples:
   slob list --name raw --status completed --since 2026-11-01
   slob list --target db1 --json";
     let command = Command::new("list")
-        .about("List the runs of the results folder, the newest last")
+        .about("List the runs in the results folder, newest last")
         .after_help(examples)
-        .arg(text("name", "TEXT", "Only runs with this in their name"))
-        .arg(text("target", "TEXT", "Only runs with this in their target"))
-        .arg(text("status", "STATUS", "Only runs that ended like this").value_parser([
+        .arg(text("name", "TEXT", "Only runs whose name contains TEXT"))
+        .arg(text("target", "TEXT", "Only runs whose target contains TEXT"))
+        .arg(text("status", "STATUS", "Only runs that ended this way").value_parser([
             "completed",
             "interrupted",
             "failed",
@@ -82,7 +81,7 @@ Examples:
         .arg(text(
             "since",
             "WHEN",
-            "Only runs that were started then or later: a date or a time, UTC unless it says otherwise",
+            "Only runs started at or after this date or time (UTC unless it has an offset)",
         ))
         .arg(switch("csv").help("Comma-separated"))
         .arg(switch("json").help("A JSON array with an object for each run"))
@@ -96,15 +95,15 @@ Examples:
   slob diff latest~1 latest
   slob diff runs-ext4 runs-xfs                  two folders of repeated runs
   slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
-  slob diff latest~1 latest --html              the charts of both over each other, in diff.html";
+  slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html";
     let command = Command::new("diff")
-        .about("Compare two runs, or two groups of repeated runs, as AWR's compare-period report does")
+        .about("Compare two runs, or two groups of repeated runs, side by side")
         .after_help(format!("{examples}\n{NAMING}"))
         .arg(
             Arg::new("pair")
                 .num_args(2)
                 .value_names(["FIRST", "SECOND"])
-                .help("A run or a folder of runs on either side"),
+                .help("A run or a folder of runs for each side"),
         )
         .arg(many("first").help("The runs of the first group").requires("second"))
         .arg(many("second").help("The runs of the second group").requires("first"))
@@ -114,18 +113,18 @@ Examples:
                 .value_name("PERCENT")
                 .default_value("95")
                 .value_parser(value_parser!(f64))
-                .help("How sure a statement about groups must be, in percent"),
+                .help("The confidence level for groups, in percent"),
         )
         .arg(switch("json").help("Print as JSON"))
         .arg(
             switch("html")
-                .help("Write a page with the charts of both runs over each other, to -o or diff.html"),
+                .help("Write a page with the charts of both on top of each other, to -o or diff.html"),
         )
         .group(ArgGroup::new("form").args(["json", "html"]))
         .arg(
             output_arg()
                 .requires("html")
-                .help("Write the page to this file, `-` for stdout [default: diff.html]"),
+                .help("Write the page to this file; `-` means stdout [default: diff.html]"),
         )
         .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
     with_params(command, is_results_dir)
@@ -139,13 +138,13 @@ Examples:
   slob show latest --field operations.select.latency.p99_us
   slob show latest --field figures.physical_reads_per_s
   slob show latest --field configuration.UPDATE_PCT.value
-A histogram also has count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
+Histograms have count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
 column of `slob info --columns help`.";
     let command = Command::new("show")
         .about("Print a run's record as JSON, or one field of it")
         .after_help(format!("{examples}\n{NAMING}"))
         .arg(run_arg().default_value("latest"))
-        .arg(text("field", "PATH", "Only this field: names with dots between them"));
+        .arg(text("field", "PATH", "Only this field: names joined by dots"));
     with_params(command, is_results_dir)
 }
 
@@ -156,11 +155,11 @@ Examples:
   slob export latest --hlog -o run.hlog         for HdrHistogram's tools; values are nanoseconds
   slob export latest --prometheus";
     let command = Command::new("export")
-        .about("Print a run in another tool's format: series as CSV, histograms as .hlog, figures for Prometheus")
+        .about("Export a run for other tools: CSV series, HdrHistogram log, Prometheus")
         .after_help(format!("{examples}\n{NAMING}"))
         .arg(run_arg().default_value("latest"))
-        .arg(switch("series").help("The run second by second, comma-separated"))
-        .arg(switch("hlog").help("A histogram of operation latency for each interval: HdrHistogram log 1.3"))
+        .arg(switch("series").help("The run second by second, as CSV"))
+        .arg(switch("hlog").help("A histogram of operation latency per interval, as HdrHistogram log 1.3"))
         .arg(switch("prometheus").help("The run's figures in Prometheus' text format"))
         .arg(output_arg().help("Write to this file instead of stdout"))
         .group(ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true));

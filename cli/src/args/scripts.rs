@@ -9,7 +9,7 @@ use crate::registry;
 /// Of the commands whose statements can be printed.
 pub(super) fn print_sql() -> Arg {
     switch("print-sql")
-        .help("Print the statements that would be executed, where the engine can, and connect to nothing")
+        .help("Print the statements that would be executed, if the engine supports it; makes no connection")
 }
 
 /// What its summary begins with: the product and its releases.
@@ -23,8 +23,8 @@ pub(super) fn commands() -> Vec<Command> {
     engines
         .map(|engine| {
             let init = Command::new("init")
-                .about("Print a parameter file, a tablespace for the planned load, and a calibration for a test database")
-                .after_help("Nothing is connected to. Read it before you use it: it is for databases that are there for tests alone.");
+                .about("Print a parameter file, a tablespace for the planned load and an I/O calibration")
+                .after_help("Makes no connection. Read the output before you use it: it is meant for dedicated test databases only.");
             Command::new(engine.scheme)
                 .about(format!("Prepare a server: {}", product(engine)))
                 .subcommand_required(true)

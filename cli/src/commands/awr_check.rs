@@ -66,7 +66,7 @@ fn indented(table: &str) -> String {
 fn summary(check: &Doubts) -> String {
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
-        (None, false) => "nothing in it is said twice, so nothing could be compared".to_owned(),
+        (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),
         (_, true) => format!(
             "doubtful: {} of {} pairs contradict each other by more than {CONTRADICT_PERCENT:.0} %, or something can't be true",
             count(Verdict::Contradict),

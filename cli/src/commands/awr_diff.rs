@@ -25,10 +25,7 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
     let [first, second] = &read.kept[..] else {
         let error = match (asked, read.kept.len()) {
             (_, 0) => "no report could be read".to_owned(),
-            (1, _) => {
-                "one report has nothing to be compared with: name a second one, or a compare-period report"
-                    .to_owned()
-            }
+            (1, _) => "there is only one report: name a second one, or a compare-period report".to_owned(),
             (_, found) => format!(
                 "{found} periods were read, and two can be compared: name two reports of one period, or one compare-period report"
             ),

@@ -26,7 +26,7 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         .filter(|us| *us > 0.0 && *us <= LONGEST_US)
         .ok_or_else(|| {
             Failure::usage(format!(
-                "--over {limit}: that is no duration of up to a day; say a number with us, ms or s, such as 8ms"
+                "--over {limit}: not a duration of up to a day; use a number with us, ms or s, such as 8ms"
             ))
         })?;
     let of_report = |named: slob_awr::info::Named| {

@@ -189,18 +189,19 @@ fn time_lines(trends: &[&Trend]) -> Vec<LineChart> {
     };
     let mut classes = chart(
         "DB time by class of wait",
-        "Sessions on CPU and in each class of waits, on average, one on the other; the dashed line is the host's CPUs.",
+        "Average sessions on CPU and in each wait class, stacked; the dashed line is the host's CPUs.",
         true,
         largest(|trend| &trend.classes),
     );
     let cpus: Vec<Option<f64>> = trends.iter().map(|trend| trend.cpus).collect();
     if cpus.iter().any(Option::is_some) && classes.is_far_below(&cpus) {
-        classes.about += " It lies far above, and is shown by a click on its name.";
+        classes.about += " It is far above; click its name to show it.";
     }
     classes.lines.push(("CPUs of the host".into(), cpus));
-    let events = "Sessions in the events that took most time over all reports, on average. 0 may be too little to be listed.";
-    let statements = "Sessions in the statements that took most time over all reports, on average. 0 may be too little to be \
-                      listed.";
+    let events = "Average sessions in the events that took most time over all reports. 0 may mean too little to be \
+                  listed.";
+    let statements = "Average sessions in the statements that took most time over all reports. 0 may mean too little \
+                      to be listed.";
     let mut charts = vec![
         classes,
         chart("Top events", events, false, largest(|trend| &trend.events)),
@@ -292,7 +293,7 @@ fn heat_map<'a>(event: &str, points: impl Iterator<Item = Option<&'a Point>>) ->
         columns.push(point.map(column));
     }
     if peaks > 0 {
-        about.push(format!("In {peaks} of {} intervals two peaks stand behind one mean.", columns.len()));
+        about.push(format!("In {peaks} of {} intervals one mean hides two peaks.", columns.len()));
     }
     HeatMap { title: event.to_owned(), about: about.join(" "), columns }
 }

@@ -20,7 +20,7 @@ use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::live::RunTalk;
 use crate::progress::duration;
-use crate::{interrupt, output, registry, settings};
+use crate::{as_loaded, interrupt, output, registry, settings};
 
 pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
@@ -80,10 +80,10 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
         let _ = writeln!(text, "{:>4}  {:<40}  {switch}", index + 1, step.key());
     }
     let time = campaign.planned_time(steps).map_or_else(
-        || "their time is not known, because WORK_LOOP ends them".to_owned(),
+        || "duration not known, because WORK_LOOP ends the runs".to_owned(),
         |time| {
             let time = duration(time.as_secs_f64());
-            format!("at least {time} (hooks, connecting and reading back come on top)")
+            format!("at least {time} (plus hooks, connecting and reading back)")
         },
     );
     let runs = output::plural(steps.len() as u64, "run");
@@ -96,7 +96,7 @@ fn switching(campaign: &Campaign, variant: &str) -> String {
     let bounce =
         hooks.and_then(|hooks| hooks.bounce.as_ref()).map(|hook| format!("bounce: {}", hook.command));
     let warm_ups = campaign.plan.warmup_runs;
-    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to throw away");
+    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to discard");
     bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
 }
 
@@ -118,9 +118,9 @@ struct Runs {
 
 impl Conductor for Runs {
     fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
-        let kept = RunSpec::from_settings(settings).map_err(Failure::from).and_then(|checked| {
-            let mut talk = Quiet::new();
-            run::measure_spec(settings, &checked.spec, None, &self.stop, &mut talk)
+        let kept = as_loaded::of_run(settings).and_then(|settings| {
+            let spec = RunSpec::from_settings(&settings)?.spec;
+            run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())
         });
         let kept = kept.map_err(|failure| match failure.is_interruption() {
             true => RunFailure::Interrupted,
@@ -136,7 +136,7 @@ impl Conductor for Runs {
         match event {
             Event::Hook { variant, moment } => output::say(&format!("{variant}: {moment}")),
             Event::WarmUp { step, number, of } => {
-                output::say(&format!("{}: run to throw away, {number} of {of}", step.variant));
+                output::say(&format!("{}: run to discard, {number} of {of}", step.variant));
             }
             Event::Begins { step, progress } => output::say(&begins(&step.key(), *progress)),
             Event::Ended { step, attempt } => match &attempt.ended {
@@ -145,7 +145,7 @@ impl Conductor for Runs {
                 Ended::Completed | Ended::Killed => {}
             },
             Event::VariantStopped { variant, error } => {
-                output::say(&format!("slob: variant {variant} is left out from here on: {error}"));
+                output::say(&format!("slob: variant {variant} is skipped from here on: {error}"));
             }
         }
     }
@@ -178,10 +178,10 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     let (done, of) = (end.done, campaign.schedule.steps.len());
     let place = directory.display();
     if end.is_complete(campaign) {
-        output::say(&format!("all {of} runs are done; `slob analyze {place}` shows what came of them"));
+        output::say(&format!("all {of} runs are done; `slob analyze {place}` shows the results"));
         return Ok(ExitCode::SUCCESS);
     }
-    let again = "the same command goes on with what is left";
+    let again = "run the same command to continue";
     if end.interrupted {
         output::say(&format!("stopped with {done} of {of} runs done; {again}"));
         return Ok(ExitCode::from(INTERRUPTED));
@@ -193,7 +193,7 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
         .collect();
     reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
     Err(Failure::failed(format!(
-        "{done} of {of} runs are done; {}; {again}, --retry-failed tries those again that failed",
+        "{done} of {of} runs are done; {}; {again}, --retry-failed retries those that failed",
         reasons.join("; ")
     )))
 }

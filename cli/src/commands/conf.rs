@@ -32,14 +32,14 @@ pub(crate) fn conf(matches: &ArgMatches) -> Outcome {
 fn init(name: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{name} is already here; move it away first, it will not be overwritten"))
+            Failure::usage(format!("{name} already exists; move it away first, it will not be overwritten"))
         }
         _ => Failure::usage(format!("writing {name}: {error}")),
     };
     // People put passwords into it.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).map_err(fail)?;
     file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
-    output::say(&format!("{name} is written; `slob conf` shows what it means"));
+    output::say(&format!("wrote {name}; `slob conf` shows the resulting configuration"));
     Ok(())
 }
 

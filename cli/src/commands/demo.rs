@@ -8,12 +8,11 @@ use clap::ArgMatches;
 use slob_engine::{Engine, Purpose};
 use slob_host::ProbePlan;
 use slob_record::save_probe;
-use slob_report::{compact_summary, text_report};
 use slob_spec::{LoadSpec, Settings};
 
 use super::{probe, run, setup};
 use crate::failure::{Failure, Outcome};
-use crate::{interrupt, next_step, output, registry, settings};
+use crate::{interrupt, output, registry, settings};
 
 const FOLDER: &str = "slob-demo";
 
@@ -22,34 +21,27 @@ pub(crate) fn demo(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let folder = Path::new(FOLDER);
     fs::create_dir_all(folder).map_err(|error| {
-        Failure::usage(format!("creating ./{FOLDER}: {error}; go to a folder that you may write to"))
+        Failure::usage(format!("creating ./{FOLDER}: {error}; change to a folder you can write to"))
     })?;
     let result = measure(&settings, folder, matches.get_flag("plain"), &stop);
     let cleaned = if matches.get_flag("keep") {
-        output::say(&format!("the data stay in ./{FOLDER}"));
+        output::say(&format!("The data stay in ./{FOLDER}"));
         Ok(())
     } else {
         clean_up(&settings, folder)
     };
     let kept = result?;
-    let record = &kept.record;
-    let printed = output::print(&text_report(record));
-    output::say(&format!(
-        "\n{}\n{}; `{}` prints the text again",
-        compact_summary(record).trim_end(),
-        kept.place(),
-        next_step::report(&kept.folder)
-    ));
+    let printed = kept.print(matches.get_flag("full"));
     cleaned?;
     printed?;
-    run::conclude(record, false)
+    run::conclude(&kept.record, false)
 }
 
 fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -> Result<run::Kept, Failure> {
-    output::say("1. Loading four small schemas, one row in each block");
+    output::say("1. Loading four small schemas, one row per block");
     let display = if plain { setup::Display::Lines } else { setup::Display::Bar };
     output::say(&setup::load_all(settings, display, stop)?);
-    output::say("2. What can the device do by itself?");
+    output::say("2. Probing the device by itself");
     let plan = ProbePlan {
         file_bytes: 512 << 20,
         seconds_per_step: 1.0,
@@ -62,7 +54,7 @@ fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -
     if !probe.result.interrupted {
         save_probe(&results, &probe).map_err(Failure::failed)?;
     }
-    output::say("3. Eight sessions, 10 % updates");
+    output::say("3. Running eight sessions with 10 % updates");
     run::measure(settings, run::Watch { plain, ..run::Watch::default() }, stop)
 }
 

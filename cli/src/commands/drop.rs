@@ -15,7 +15,7 @@ pub(crate) fn drop(matches: &ArgMatches) -> Outcome {
     let engine = registry::open(&spec.target, &spec.options, Purpose::Use)?;
     let schemas = engine.schemas()?;
     if schemas.is_empty() {
-        output::say(&format!("{}: no schemas of ours, nothing to remove", spec.target));
+        output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));
         return Ok(ExitCode::SUCCESS);
     }
     let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);

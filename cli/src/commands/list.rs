@@ -81,7 +81,7 @@ fn moment(text: &str) -> Result<Timestamp, Failure> {
         .or_else(|| civil()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp()));
     parsed.ok_or_else(|| {
         Failure::usage(format!(
-            "--since is '{text}'; say a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z"
+            "--since is '{text}'; use a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z"
         ))
     })
 }

@@ -13,6 +13,7 @@ mod completions;
 mod conf;
 mod demo;
 mod diff;
+mod doctor;
 mod drop;
 mod export;
 mod info;
@@ -27,12 +28,13 @@ mod saturate;
 mod selftest;
 mod setup;
 mod show;
+mod start;
 mod verify;
 mod verify_run;
 
 use clap::ArgMatches;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 /// Does what the command line asks for.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
@@ -55,10 +57,11 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),
         Some(("selftest", matches)) => selftest::selftest(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("drop", matches)) => drop::drop(matches),
         Some(("completions", matches)) => completions::completions(matches),
         Some(("man", matches)) => man::man(matches),
         Some((engine, matches)) => print_sql::init(engine, matches),
-        None => Err(Failure::usage("no such command")),
+        None => start::start(matches),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
     }
     if !matches.get_flag("no-save") {
         let path = save_probe(&results, &probe).map_err(Failure::failed)?;
-        output::say(&format!("kept in {}: later runs on this device are compared with it", path.display()));
+        output::say(&format!("saved in {}; later runs on this device are compared with it", path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

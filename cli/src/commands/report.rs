@@ -40,7 +40,7 @@ fn awr_html(path: &Path, matches: &ArgMatches) -> Outcome {
     if !matches.get_flag("html") {
         let path = path.display();
         return Err(Failure::usage(format!(
-            "{path}: these are reports already; say --html for a page of them over time, or use `slob awr info {path}`"
+            "{path}: these are reports already; use --html for a page of them over time, or use `slob awr info {path}`"
         )));
     }
     let (page, code) = awr_page::page_of([&path.to_owned()])?;

@@ -16,7 +16,7 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
-use crate::{interrupt, next_step, output, registry, server_report, settings};
+use crate::{as_loaded, checks, interrupt, next_step, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
@@ -39,15 +39,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
     let record = &kept.record;
-    let text = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(record);
-        json.map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))? + "\n"
-    } else {
-        text_report(record)
-    };
     // What can't be printed is kept nevertheless: where, must be said.
-    let printed = output::print(&text);
-    output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
+    let printed = if matches.get_flag("json") {
+        let json = serde_json::to_string_pretty(record);
+        let json = json.map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))?;
+        let printed = output::print(&(json + "\n"));
+        output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
+        printed
+    } else {
+        kept.print(matches.get_flag("full"))
+    };
     kept.end()?;
     printed?;
     conclude(record, matches.get_flag("strict"))
@@ -66,8 +67,12 @@ pub(crate) struct Watch<'a> {
 
 /// Runs and keeps the record. A run that failed is a record too.
 pub(crate) fn measure(settings: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<Kept, Failure> {
+    let asked = settings;
+    let settings = &as_loaded::of_run(asked)?;
     let checked = RunSpec::from_settings(settings)?;
     settings::warn(&checked.warnings);
+    as_loaded::say(asked, settings);
+    checks::warn(&checks::machine());
     let mut display = RunDisplay::new(&checked.spec, watch.plain, watch.figures);
     measure_spec(settings, &checked.spec, watch.journal, stop, &mut display)
 }
@@ -108,7 +113,7 @@ fn write_view(folder: &Path, name: &str, text: &str, otherwise: &str) -> bool {
     let written = output::write_whole(&folder.join(name), text);
     if let Err(error) = &written {
         output::say(&format!(
-            "warning: writing {name} of the run: {error}; `{otherwise}` has it from the record"
+            "warning: writing {name} of the run: {error}; `{otherwise}` recreates it from the record"
         ));
     }
     written.is_ok()
@@ -118,8 +123,8 @@ fn write_view(folder: &Path, name: &str, text: &str, otherwise: &str) -> bool {
 fn not_kept(error: &RecordError, record: &Record) -> Failure {
     output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
     Failure::failed(format!(
-        "the record of this run can't be kept: {error}; make room for RESULTS_DIR, or name another one: all there is of it \
-         is above"
+        "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
+         everything that was measured is printed above"
     ))
 }
 
@@ -132,15 +137,22 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Where it is, and where its charts are.
-    pub(crate) fn place(&self) -> String {
-        let folder = self.folder.display();
+    /// Prints one screen, or all there is to say, and says where the record is.
+    pub(crate) fn print(&self, full: bool) -> Result<(), Failure> {
+        let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
+        let printed = output::print(&text);
+        output::say(&format!("\n{}", self.place()));
+        printed
+    }
+
+    /// Where it is, where its charts are, and the command that prints the full report.
+    fn place(&self) -> String {
+        let (folder, report) = (self.folder.display(), next_step::report(&self.folder));
         if self.has_charts {
-            format!("The record is in {folder}; open {HTML_REPORT} there in a browser for the charts")
+            format!("Full report: `{report}`\nCharts:      {folder}/{HTML_REPORT}\nRecord:      {folder}")
         } else {
-            let report = next_step::report(&self.folder);
             format!(
-                "The record is in {folder}; `{report} --html` makes the page with its charts when there is room"
+                "Full report: `{report}`\nCharts:      `{report} --html`, once there is room for them\nRecord:      {folder}"
             )
         }
     }
@@ -155,7 +167,7 @@ impl Kept {
 pub(crate) fn conclude(record: &Record, strict: bool) -> Outcome {
     match &record.status {
         Status::Failed { error } => {
-            Err(Failure::failed(format!("the run failed: {error}; what was measured until then is kept")))
+            Err(Failure::failed(format!("the run failed: {error}; the results up to then are kept")))
         }
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         Status::Completed => {

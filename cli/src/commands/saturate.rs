@@ -16,14 +16,16 @@ use slob_spec::{RunSpec, Settings};
 use super::campaign::Quiet;
 use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
-use crate::{interrupt, output, registry, settings};
+use crate::{as_loaded, interrupt, output, registry, settings};
 
 /// A step of the rate is this part of what a closed loop does, and twice of that is the most that is tried.
 const STEPS_OF_CAPACITY: u32 = 16;
 const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
 
 pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
-    let settings = settings::resolve(matches, &[])?;
+    let asked = settings::resolve(matches, &[])?;
+    let settings = as_loaded::of_run(&asked)?;
+    as_loaded::say(&asked, &settings);
     let checked = RunSpec::from_settings(&settings)?;
     settings::warn(&checked.warnings);
     let limit = matches.get_one::<String>("limit").map(|text| text.parse::<Limit>()).transpose();
@@ -32,7 +34,7 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     let most = matches.get_one::<u32>("max-sessions").copied().unwrap_or(256);
     let tolerance = matches.get_one::<f64>("tolerance").copied().unwrap_or(5.0) / 100.0;
     if !(0.001..0.5).contains(&tolerance) {
-        return Err(Failure::usage("--tolerance must be 0.1 to 49 percent, such as 5"));
+        return Err(Failure::usage("--tolerance must be from 0.1 to 49 percent, such as 5"));
     }
     let Some(most) = NonZeroU32::new(most / schemas.get()) else {
         return Err(Failure::usage(format!(
@@ -43,9 +45,7 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
         matches.get_one::<u32>("repeats").copied().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let by_rate = matches.get_one::<String>("by").is_some_and(|by| by == "rate");
     if !by_rate && matches.get_one::<String>("THREADS_PER_SCHEMA").is_some() {
-        return Err(Failure::usage(
-            "the threads are what the search raises: leave them out, or say --by rate",
-        ));
+        return Err(Failure::usage("the search raises the threads itself: leave them out, or use --by rate"));
     }
     let most = if by_rate { MOST_STEPS } else { most };
     let mut work = Work {
@@ -183,6 +183,7 @@ impl Work {
             parameters.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         pairs.push(("RUN_NAME".to_owned(), format!("{}-{part}", self.name)));
         let settings = self.settings.overridden(&registry::table(), &pairs, "saturate")?.settings;
+        // What was taken from the load stays taken: it does not change while the search goes on.
         let spec = RunSpec::from_settings(&settings)?.spec;
         let kept = run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
         kept.end()?;
@@ -200,7 +201,7 @@ impl Work {
         let value = figure::named(limit.column).and_then(|figure| figure.of(&Figures::of(record)));
         let value = value.ok_or_else(|| {
             Failure::usage(format!(
-                "--limit {limit}: this target does not know {}; choose another",
+                "--limit {limit}: this target does not measure {}; choose another",
                 limit.column
             ))
         })?;
@@ -211,30 +212,28 @@ impl Work {
         let percent = 100.0 * tolerance;
         let by_rate = matches!(self.raised, Raised::Rate { .. });
         let count = found.and_then(|found| found.threads).map(|level| self.raised.count(level));
-        let higher = || format!("Higher rates are not kept within {percent} %, or pass the latency limit.");
+        let higher = || format!("Higher rates are not kept within {percent} %, or exceed the latency limit.");
         let why = match found.map(|found| (found.why, found.threads)) {
-            None => {
-                "The search was ended before it found anything; the curve is what was measured.".to_owned()
-            }
+            None => "The search ended before it found an answer; this is the curve so far.".to_owned(),
             Some((Why::Saturated, _)) if !by_rate => {
                 format!("More sessions gain less than {percent} %: that is the knee.")
             }
             Some((Why::Limit, None)) if by_rate => {
-                "Even the lowest rate is not kept, or passes the latency limit.".to_owned()
+                "Even the lowest rate is not kept, or exceeds the latency limit.".to_owned()
             }
             Some((Why::Saturated, _)) => higher(),
             Some((Why::Limit, _)) if by_rate => higher(),
             Some((Why::Most, _)) if by_rate => {
-                "Twice of what a closed loop does was kept: give it more sessions to begin with.".to_owned()
+                "Twice the rate of a closed loop was kept: start with more sessions.".to_owned()
             }
-            Some((Why::Limit, None)) => "Even the fewest sessions pass the latency limit.".to_owned(),
-            Some((Why::Limit, _)) => "More sessions pass the latency limit.".to_owned(),
+            Some((Why::Limit, None)) => "Even the fewest sessions exceed the latency limit.".to_owned(),
+            Some((Why::Limit, _)) => "More sessions exceed the latency limit.".to_owned(),
             Some((Why::Most, _)) => match &self.cut {
                 Some(error) => format!("Throughput was still growing; more sessions failed: {error}"),
                 None => "Throughput was still growing: allow more with --max-sessions.".to_owned(),
             },
             Some((Why::Unsettled, _)) => {
-                "The runs differ too much to settle on a point: make them longer with --run-time.".to_owned()
+                "The runs differ too much to settle on a point: lengthen them with --run-time.".to_owned()
             }
         };
         Curve {
@@ -250,5 +249,5 @@ impl Work {
 
 fn judged(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {
     CurvePoint::of(record, over_limit)
-        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to judge by", record.id)))
+        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to compare", record.id)))
 }

@@ -12,7 +12,7 @@ use crate::commands::print_sql;
 use crate::failure::{Failure, Outcome};
 use crate::live::LoadDisplay;
 use crate::progress::LoadTalk;
-use crate::{interrupt, next_step, output, registry, settings};
+use crate::{as_loaded, checks, interrupt, next_step, output, registry, settings};
 
 pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &in_place(matches)?)?;
@@ -35,7 +35,7 @@ fn in_place(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
         [schemas] if schemas.bytes().all(|byte| byte.is_ascii_digit()) => Ok(vec![pair("SCHEMAS", schemas)]),
         [tablespace, schemas] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", schemas)]),
         _ => Err(Failure::usage(format!(
-            "'{}' is not a number of schemas; say `slob setup 4`, or `slob setup TABLESPACE 4`",
+            "'{}' is not a number of schemas; use `slob setup 4`, or `slob setup TABLESPACE 4`",
             words[0]
         ))),
     }
@@ -66,11 +66,15 @@ pub(crate) fn load_all(settings: &Settings, display: Display, stop: &AtomicBool)
             "warning: TABLESPACE={name} has no effect here: this target has no tablespaces, data go where TARGET says"
         ));
     }
+    let taken = as_loaded::of_load(settings, engine.as_ref())?;
+    as_loaded::say(settings, &taken);
+    let spec = LoadSpec::from_settings(&taken)?.spec;
+    checks::warn(&checks::machine());
     let plan = plan_load(engine.as_ref(), &spec)?;
     for schema in plan.replaced() {
         output::say(&format!(
-            "schema {schema}: its load was stopped, and this machine was started anew since; what was written then may \
-             never have reached the disk, so it is loaded again from its start"
+            "schema {schema}: its load was interrupted and this machine has been restarted since; those data may \
+             never have reached the disk, so it is loaded again from the start"
         ));
     }
     let summary = match display {
@@ -92,11 +96,11 @@ fn sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     };
     if summary.rows == 0 && summary.layouts.is_empty() {
         let schemas = output::plural(u64::from(spec.schemas.get()), "schema");
-        return format!("{}: {schemas} there already, nothing to load", spec.target);
+        return format!("{}: {schemas} already loaded, nothing to do", spec.target);
     }
     let seconds = summary.took.as_secs_f64();
     format!(
-        "{}: {} rows, one in each block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{there}",
+        "{}: {} rows, one per block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{there}",
         spec.target,
         summary.rows,
         summary.bytes as f64 / 1e9,

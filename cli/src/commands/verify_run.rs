@@ -32,7 +32,7 @@ pub(crate) fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     lines.extend(report_beside(&record, run_folder(&path)));
     lines.extend(plan(&record));
     let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
-    let all = if agrees { "all that it holds agrees" } else { "it contradicts itself" };
+    let all = if agrees { "everything in it agrees" } else { "it contradicts itself" };
     let text: String = lines.iter().map(text).collect();
     output::print(&format!("{text}{}: {all}\n", record.id))?;
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
@@ -72,16 +72,19 @@ fn plan(record: &Record) -> Vec<Line> {
     let spec = match spec_of(record) {
         Ok(spec) => spec,
         Err(error) => {
-            return vec![differs(format!("the record's configuration is none of a run: {}", error.text()))];
+            return vec![differs(format!(
+                "the record's configuration is not that of a run: {}",
+                error.text()
+            ))];
         }
     };
-    let progress = Progress::new("repeating the plan");
-    let on_operations = |done, of| progress.at(done, of, "operations planned again");
+    let progress = Progress::new("replaying the plan");
+    let on_operations = |done, of| progress.at(done, of, "operations replayed");
     let replay = replay(record, &spec, &on_operations);
     progress.finish();
     let replay = match replay {
         Ok(replay) => replay,
-        Err(why) => return vec![Line::Unknown(format!("the plan can't be repeated: {why}"))],
+        Err(why) => return vec![Line::Unknown(format!("the plan can't be replayed: {why}"))],
     };
     if replay.faulty == 0 {
         let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));

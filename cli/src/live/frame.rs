@@ -101,7 +101,7 @@ fn draw_head(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let name = name.map(|name| format!("  {name}")).unwrap_or_default();
     let head =
         Line::from(vec![Span::styled("slob run", bold), Span::raw(format!("  {}{name}", state.target))]);
-    let keys = if area.width >= 60 { "q: end the run, keep what was measured" } else { "q: end" };
+    let keys = if area.width >= 60 { "q: end the run, keep the results" } else { "q: end" };
     let [left, right] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(keys.len() as u16 + 1)]).areas(area);
     frame.render_widget(head, left);
@@ -145,7 +145,7 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
 const HINT_HEAD: usize = 21;
 
 fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
-    let block = look.block().title_top(" What the verdicts would say now ");
+    let block = look.block().title_top(" Verdicts so far ");
     let line = |hint: &Hint| {
         Line::from(vec![
             Span::raw(format!("{:<10} ", hint.question.title())),

@@ -116,7 +116,7 @@ pub(super) fn draw(state: &LoadState, look: Look, frame: &mut Frame<'_>) {
 fn draw_head(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let head = Line::from(vec![Span::styled("slob setup", bold), Span::raw(format!("  {}", state.target))]);
-    let keys = if area.width >= 60 { "q: end, go on later" } else { "q: end" };
+    let keys = if area.width >= 60 { "q: stop, resume later" } else { "q: end" };
     let [left, right] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(keys.len() as u16 + 1)]).areas(area);
     frame.render_widget(head, left);

@@ -36,7 +36,7 @@ impl MetricsServer {
         };
         let listener = TcpListener::bind(address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        output::say(&format!("metrics are at http://{address}/metrics while the run lasts"));
+        output::say(&format!("serving metrics at http://{address}/metrics during the run"));
         if !address.ip().is_loopback() {
             output::say(
                 "warning: whoever can reach that address can read them: the run's name, target and figures",
@@ -83,7 +83,7 @@ fn parse(text: &str) -> Result<SocketAddr, Failure> {
     }
     text.parse().map_err(|_| {
         Failure::usage(format!(
-            "--metrics {text}: not an address and a port; say 127.0.0.1:9187, or 9187 for the same, or 0 for a free port"
+            "--metrics {text}: not an address and a port; use 127.0.0.1:9187, 9187 for the same, or 0 for a free port"
         ))
     })
 }
@@ -131,7 +131,7 @@ fn respond(head: &str, figures: &Figures) -> (&'static str, &'static str, String
         (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0"), None) => {
             ("405 Method Not Allowed", "Allow: GET\r\n", "Only GET is understood.\n".to_owned())
         }
-        _ => ("400 Bad Request", "", "This is no HTTP/1.1 request.\n".to_owned()),
+        _ => ("400 Bad Request", "", "This is not an HTTP/1.1 request.\n".to_owned()),
     }
 }
 

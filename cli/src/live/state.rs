@@ -197,7 +197,7 @@ pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
             Some(format!("{sessions} connected in {:.1} s", took.as_secs_f64()))
         }
         RunEvent::Script(moment) => Some(format!("calling EXTERNAL_SCRIPT {moment}")),
-        RunEvent::Interrupted => Some("interrupted: what was measured until now is kept".into()),
+        RunEvent::Interrupted => Some("interrupted: the results so far are kept".into()),
         _ => None,
     }
 }

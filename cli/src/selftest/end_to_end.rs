@@ -119,7 +119,7 @@ impl<'a> EndToEnd<'a> {
         let engine = self.open(Purpose::Load)?;
         let plan = plan_load(engine.as_ref(), &self.load).map_err(|error| error.to_string())?;
         let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(|error| error.to_string())?;
-        Ok(((), format!("{} rows, one in each block", summary.rows)))
+        Ok(((), format!("{} rows, one per block", summary.rows)))
     }
 
     /// What the run writes down of its updates as they are acknowledged.

@@ -40,7 +40,7 @@ pub(crate) fn replay(file: &Path) -> Outcome {
         differing += usize::from(!tell(&mut page, kind, moment));
     }
     if moments.is_empty() {
-        page.push_str("\nIt holds no moment: the test ended before the server was asked.\n");
+        page.push_str("\nIt holds no answers: the test ended before the server was asked.\n");
     }
     output::print(&page)?;
     Ok(ExitCode::from(if differing == 0 { 0 } else { JUDGED }))
@@ -50,10 +50,10 @@ fn read(file: &Path) -> Result<Json, String> {
     let file = File::open(file).map_err(|error| error.to_string())?;
     let mut archive = tar::Archive::new(GzDecoder::new(file).take(LARGEST));
     for entry in archive.entries().map_err(|error| error.to_string())? {
-        let mut entry = entry.map_err(|error| format!("it is no capture: {error}"))?;
+        let mut entry = entry.map_err(|error| format!("it is not a capture: {error}"))?;
         if entry.path().is_ok_and(|path| path == Path::new(DATA)) {
             let mut text = String::new();
-            entry.read_to_string(&mut text).map_err(|error| format!("it is no capture: {error}"))?;
+            entry.read_to_string(&mut text).map_err(|error| format!("it is not a capture: {error}"))?;
             let data: Json = serde_json::from_str(&text).map_err(|error| format!("{DATA}: {error}"))?;
             return match data["format"].as_u64() {
                 Some(FORMAT) => Ok(data),
@@ -61,7 +61,7 @@ fn read(file: &Path) -> Result<Json, String> {
             };
         }
     }
-    Err(format!("it is no capture: there is no {DATA} in it"))
+    Err(format!("it is not a capture: there is no {DATA} in it"))
 }
 
 /// Writes down a moment; whether its figures are what they were.

@@ -13,6 +13,7 @@ mod common;
 mod counting;
 mod drills;
 mod exports;
+mod first_minute;
 mod fuzz;
 mod galera_job;
 mod html_report;

@@ -68,6 +68,7 @@ fn a_kits_own_file_loads_and_runs() {
             "1",
             "--scale",
             "8M",
+            "--full",
         ])
         .success()
         .stdout;

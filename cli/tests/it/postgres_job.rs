@@ -259,7 +259,8 @@ fn a_server_that_is_killed_under_each_policy(#[case] policy: &str) {
     }
     if policy != "fail" {
         assert_eq!(record["status"]["state"], "completed");
-        assert!(called.stdout.contains("Lost sessions"), "{}", called.stdout);
+        let report = first.folder.slob(["report"]).success().stdout;
+        assert!(report.contains("Lost sessions"), "{report}");
         assert!(record["notes"].to_string().contains("counters of localhost"), "{}", record["notes"]);
         let at_the_end = if policy == "drop" { 2 } else { 4 };
         assert_eq!(record["endpoints"][0]["sessions"], at_the_end);

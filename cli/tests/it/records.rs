@@ -111,7 +111,7 @@ fn diff_of_two_runs() {
 #[test]
 fn diff_of_groups_says_whether_it_is_more_than_noise() {
     let text = on_saved(&["diff", "--first", "ten", "thirty", "--second", "ten", "thirty"]).success().stdout;
-    assert!(text.contains("Operations/s: no difference shown: the noise is"), "{text}");
+    assert!(text.contains("Operations/s: no difference found: the noise is"), "{text}");
     assert!(text.contains("From 2 runs and 2 runs"), "{text}");
     let wider = json(&["diff", SAVED, SAVED, "--json", "--confidence", "99"]);
     assert_eq!(

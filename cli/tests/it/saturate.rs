@@ -17,7 +17,7 @@ fn a_latency_limit_that_nothing_keeps_is_said() {
     let curve = saturate(&folder, &["--limit", "p50=1us"]);
     assert_eq!((&curve["knee_sessions"], curve["points"].as_array().unwrap().len()), (&Value::Null, 1));
     let text = folder.slob(["saturate", "--limit", "p50=1us"]).success().stdout;
-    assert!(text.contains("Even the fewest sessions pass the latency limit."), "{text}");
+    assert!(text.contains("Even the fewest sessions exceed the latency limit."), "{text}");
     let wrong = folder.slob(["saturate", "--limit", "p98=1ms"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("say WHAT=TIME such as p99=2ms"), "{}", wrong.stderr);

@@ -31,7 +31,7 @@ fn a_sound_target_passes_and_is_left_as_it_was() {
     folder.write("slob.conf", "SCALE=1000000\nRUN_TIME=3600\nEXTERNAL_SCRIPT=/no/such/script\n");
     let called = folder.slob(["selftest", "--target", "sqlite:./d", "--output", "report.md"]);
     assert_passed(&called, "sqlite:./d");
-    assert!(called.stdout.contains("- ok: setup: 2176 rows, one in each block"), "{}", called.stdout);
+    assert!(called.stdout.contains("- ok: setup: 2176 rows, one per block"), "{}", called.stdout);
     assert!(called.stdout.contains("- ok: verify: 2176 rows read back, "), "{}", called.stdout);
     assert!(called.stdout.contains("acknowledged UPDATEs lost"), "{}", called.stdout);
     assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);

@@ -179,15 +179,15 @@ pub enum CampaignError {
         known: u32,
     },
     /// Another process works in the directory.
-    #[error("another campaign is at work in {}; wait for its end, or say another directory", path.display())]
+    #[error("another campaign is at work in {}; wait until it ends, or name another directory", path.display())]
     Locked {
         /// The directory.
         path: PathBuf,
     },
     /// The plan is not the one that the directory was made for.
     #[error(
-        "the plan is not the one that {} was begun with: {}; say --amend to go on with the new plan (runs that are \
-         still in it are kept), or say another directory",
+        "the plan is not the one that {} was begun with: {}; use --amend to continue with the new plan (runs that \
+         are still part of it are kept), or name another directory",
         path.display(),
         changes.join("; ")
     )]
@@ -198,7 +198,7 @@ pub enum CampaignError {
         changes: Vec<String>,
     },
     /// The directory holds something else.
-    #[error("{} holds files, but no campaign; say an empty directory, or one that does not exist", path.display())]
+    #[error("{} holds files, but no campaign; use an empty directory, or one that does not exist", path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,

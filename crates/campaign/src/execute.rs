@@ -267,7 +267,7 @@ impl Work<'_> {
         let settings = settings.map_err(|error| Cut::Variant(error.to_string()))?;
         match outcome(self.conductor.measure(&settings)).1 {
             Ended::Completed => self.hook(step, Moment::AfterRun),
-            Ended::Failed { error } => Err(Cut::Variant(format!("a run to throw away failed: {error}"))),
+            Ended::Failed { error } => Err(Cut::Variant(format!("a run to discard failed: {error}"))),
             Ended::Interrupted | Ended::Killed => Err(Cut::Stopped),
         }
     }

@@ -155,7 +155,7 @@ impl Schedule {
         };
         differ("the name", self.name != new.name);
         differ("the baseline", self.baseline != new.baseline);
-        differ("the number of runs to throw away", self.warmup_runs != new.warmup_runs);
+        differ("the number of runs to discard", self.warmup_runs != new.warmup_runs);
         differ("a hook or a variant's place", self.variants != new.variants);
         differ("a model's metric or place", self.models != new.models);
         differ("the number of repeats", self.steps.len() != new.steps.len());

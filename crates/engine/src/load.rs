@@ -125,8 +125,9 @@ impl SchemaState {
 /// statements.
 #[must_use]
 pub fn only_damaged(step: &str, what: &str) -> EngineError {
-    let message = "every schema there carries our marker but is damaged: what it was loaded as can't be read";
-    EngineError::new(ErrorKind::Data, step, message).with_advice(format!("to load anew, remove {what}"))
+    let message =
+        "every schema there carries slob's marker but is damaged: its load parameters can't be read";
+    EngineError::new(ErrorKind::Data, step, message).with_advice(format!("to load again, remove {what}"))
 }
 
 /// The error of a schema of that name that carries our marker and can't be read.
@@ -179,11 +180,11 @@ impl LoadState {
                 advice: "`slob setup` with the same parameters resumes it",
             }),
             Self::Unsynced(_) => Some(Lack {
-                message: format!("the load of {name} was not finished when this machine was started anew"),
+                message: format!("the load of {name} was not finished before this machine was restarted"),
                 advice: "`slob setup` with the same parameters loads it again",
             }),
             Self::Damaged => Some(Lack {
-                message: format!("{name} carries our marker but can't be read"),
+                message: format!("{name} carries slob's marker but can't be read"),
                 advice: "remove it with `slob drop` and load it again",
             }),
         }

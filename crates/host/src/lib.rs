@@ -19,6 +19,7 @@ mod device;
 mod error;
 mod everybody;
 mod info;
+mod machine;
 mod probe;
 mod process;
 mod room;
@@ -31,6 +32,7 @@ pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;
 pub use everybody::EverybodysCpu;
 pub use info::HostInfo;
+pub use machine::MachineSettings;
 pub use probe::{
     IoInterface, Probe, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan,
 };

@@ -48,7 +48,7 @@ pub enum RecordError {
         known: u32,
     },
     /// Several runs fit.
-    #[error("'{name}' fits {} runs: {}; say more of the one that is meant", ids.len(), few(ids))]
+    #[error("'{name}' fits {} runs: {}; give more of its name", ids.len(), few(ids))]
     Ambiguous {
         /// What was asked for.
         name: String,
@@ -56,7 +56,7 @@ pub enum RecordError {
         ids: Vec<String>,
     },
     /// There are fewer runs than that.
-    #[error("'{name}' goes too far back: {} holds {count} runs", path.display())]
+    #[error("'{name}' goes too far back: {} holds only {count} runs", path.display())]
     TooFarBack {
         /// What was asked for.
         name: String,
@@ -66,13 +66,13 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// A folder without runs.
-    #[error("{} holds no runs: neither it nor a folder in it has a {}", path.display(), crate::RUN_FILE)]
+    #[error("{} holds no runs: neither it nor any folder in it has a {}", path.display(), crate::RUN_FILE)]
     NoRuns {
         /// Which folder.
         path: PathBuf,
     },
     /// Nothing to mark.
-    #[error("no run{} is under way in {}{}; --results-dir says where another one keeps its records",
+    #[error("no run{} is under way in {}{}; --results-dir names the folder of another one",
         run.as_ref().map(|run| format!(" '{run}'")).unwrap_or_default(), path.display(),
         if ids.is_empty() { String::new() } else { format!(" (but {})", few(ids)) })]
     NotUnderWay {
@@ -84,7 +84,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// Several runs could be meant.
-    #[error("{} runs are under way: {}; say --run of the one that is meant", ids.len(), few(ids))]
+    #[error("{} runs are under way: {}; name one with --run", ids.len(), few(ids))]
     SeveralUnderWay {
         /// Which.
         ids: Vec<String>,
@@ -96,7 +96,7 @@ pub enum RecordError {
         longest: usize,
     },
     /// No run of that name.
-    #[error("there is no run '{name}' in {}; `slob list` shows those there are", path.display())]
+    #[error("there is no run '{name}' in {}; `slob list` shows all runs", path.display())]
     NoRun {
         /// What was asked for.
         name: String,

@@ -126,7 +126,7 @@ where
         Some(Saved::Values(values)) => Ok(Some(values)),
         Some(Saved::Words(words)) => match T::of_words(&words) {
             Some(values) => Ok(Some(values)),
-            None => Err(D::Error::custom(format!("'{words}' is no sentence of a release"))),
+            None => Err(D::Error::custom(format!("'{words}' is not a sentence of any release"))),
         },
     }
 }

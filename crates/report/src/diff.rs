@@ -55,7 +55,7 @@ pub enum DiffError {
     #[error("the {0} side has no run: name one or more")]
     Empty(&'static str),
     /// A confidence that is none.
-    #[error("a confidence of {0} % makes no statement: say more than 50 and less than 100, such as 95")]
+    #[error("a confidence of {0} % is not possible: use more than 50 and less than 100, such as 95")]
     Confidence(f64),
 }
 

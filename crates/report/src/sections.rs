@@ -43,6 +43,8 @@ pub(crate) struct Section {
 /// What sections belong together, in views that do not just list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
+    /// Which run it is, and how it ended.
+    Title,
     /// What the figures are worth.
     Verdicts,
     /// The few figures that the field compares.
@@ -82,9 +84,10 @@ impl Section {
 
 /// Every section, in the order of the text.
 pub(crate) const SECTIONS: &[Section] = &[
-    Section::new(Group::Configuration, |page, figures| facts::write(page, figures.record)),
+    Section::new(Group::Title, |page, figures| facts::title(page, figures.record)),
     Section::new(Group::Verdicts, |page, figures| top::verdicts(page, &verdicts_by(figures))),
     Section::of_window(Group::KeyFigures, top::key_figures),
+    Section::new(Group::Configuration, |page, figures| facts::write(page, figures.record)),
     Section::new(Group::Configuration, |page, figures| settings::server(page, figures.record)),
     Section::of_window(Group::Figures, load_profile::write),
     Section::of_window(Group::Figures, cpu::write),

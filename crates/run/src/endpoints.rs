@@ -44,7 +44,8 @@ pub(crate) fn uncounted(
     missing
         .map(|endpoint| {
             format!(
-                "The counters of {} are missing, in the sums too: it was not to be reached at an edge of the window, or was restarted within it.",
+                "The counters of {} are missing, also from the sums: it could not be reached at an edge of the \
+                 window, or was restarted within it.",
                 endpoint.endpoint
             )
         })

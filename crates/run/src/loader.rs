@@ -254,7 +254,7 @@ impl<'a> Loader<'a> {
 fn cut_off(error: &EngineError, plan: &LoadPlan, missing_bytes: u64) -> RunError {
     let room = room_left(error, plan.data_path.as_deref(), missing_bytes);
     let room = room.map_or_else(String::new, |room| format!("; {room}"));
-    RunError::failed(format!("{error}{room}; what is loaded stays, `slob setup` goes on from there"))
+    RunError::failed(format!("{error}{room}; what is loaded is kept, and `slob setup` resumes from there"))
 }
 
 impl State {

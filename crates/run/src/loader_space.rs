@@ -44,7 +44,7 @@ pub(crate) fn room_left(error: &EngineError, path: Option<&Path>, missing_bytes:
     let remedy = if needed > free || full {
         "make room there"
     } else {
-        "so it is another one that is full, such as the log's"
+        "so another file system is full, such as the log's"
     };
     let (needed, free) = (mb(needed), mb(free));
     Some(format!(

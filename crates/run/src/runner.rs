@@ -230,7 +230,7 @@ impl Timeline<'_> {
         let engine = Arc::clone(&self.context.engine);
         match within(PUT_BACK_PATIENCE, move || engine.after_run()) {
             Ok(notes) => parts.notes.extend(notes),
-            Err(silence) => parts.notes.push(format!("putting the server's settings back: {silence}.")),
+            Err(silence) => parts.notes.push(format!("restoring the server's settings: {silence}.")),
         }
         if let Err(error) = self.call_script(ScriptMoment::Post) {
             parts.fail(&error);

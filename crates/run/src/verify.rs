@@ -108,7 +108,9 @@ pub fn verify(
 fn complete(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
     if states.is_empty() {
-        return Err(RunError::usage("there is nothing to verify: the target holds no schemas of ours"));
+        return Err(RunError::usage(
+            "there is nothing to verify: the target holds no schemas loaded by slob",
+        ));
     }
     match states.iter().find_map(|state| state.state.lack(format_args!("schema {}", state.schema))) {
         Some(lack) => Err(RunError::usage(lack.to_string())),
@@ -275,7 +277,8 @@ impl<'a> Reader<'a> {
             }
         }
         for _ in missing..strays {
-            found.fault(format!("a row that nobody loaded is among those from {}", piece.place(first)));
+            found
+                .fault(format!("a row that nobody loaded was found among those from {}", piece.place(first)));
         }
         Ok(found)
     }

@@ -15,7 +15,7 @@ pub const READ_ONLY: &str = "this server or database is read-only: name the prim
 /// A procedure can't be called.
 pub const NO_PROCEDURE: &str = "drop the schema and load it again, or set LOOP=client";
 /// A procedure answers what ours does not.
-pub const FOREIGN_PROCEDURE: &str = "the procedure is not ours: drop the schema and load it again";
+pub const FOREIGN_PROCEDURE: &str = "the procedure is not slob's: drop the schema and load it again";
 
 /// An error with the advice that there is for it, if there is any.
 #[must_use]

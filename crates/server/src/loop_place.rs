@@ -22,9 +22,10 @@ impl LoopPlace {
     pub const PARAM: Param = Param::new(
         "LOOP",
         Kind::Choice(&[
-            (SERVER, "a procedure in the server executes whole batches; SELECTs that follow each other are one statement where that costs less"),
+            (SERVER, "a procedure in the server executes whole batches; consecutive SELECTs are one statement where \
+                      that is cheaper"),
             (STATEMENT, "the same with one statement for each operation"),
-            (CLIENT, "this program sends operation by operation, for servers without procedures"),
+            (CLIENT, "this program sends each operation by itself, for servers without procedures"),
         ]),
         Group::Servers,
         "where the loop over the operations of a batch runs",

@@ -36,7 +36,8 @@ pub fn host_and_port(host: &str, port: u16) -> String {
 #[must_use]
 pub fn unanswered(step: String, silence: &Unanswered) -> EngineError {
     EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(
-        "the connection was taken, and nothing came after it: see whether the server is stopped or overloaded, and the network",
+        "the connection was accepted, then nothing came: check whether the server is stopped or overloaded, and the \
+         network",
     )
 }
 

@@ -148,7 +148,8 @@ pub enum SpecError {
     },
     /// Two ways to space operations out.
     #[error(
-        "RATE={rate} and think time are both set, but the one starts operations at their time and the other pauses after them. Set RATE=0 or THINK_TM_FREQUENCY=0."
+        "RATE={rate} and think time are both set, but one starts operations on schedule and the other pauses after \
+         them. Set RATE=0 or THINK_TM_FREQUENCY=0."
     )]
     RateWithThinkTime {
         /// Operations per second.

@@ -12,6 +12,8 @@ pub enum Origin {
     ShippedDefault,
     /// The default for a file that lacks the key, where the original kit has one of its own for that.
     DeletedDefault,
+    /// What a load decided, which is there.
+    Loaded,
     /// A line of a file.
     File {
         /// The file's name.
@@ -37,7 +39,7 @@ impl Origin {
     /// Whether somebody set the value.
     #[must_use]
     pub const fn is_set(&self) -> bool {
-        !matches!(self, Self::ShippedDefault | Self::DeletedDefault)
+        !matches!(self, Self::ShippedDefault | Self::DeletedDefault | Self::Loaded)
     }
 }
 
@@ -46,6 +48,7 @@ impl fmt::Display for Origin {
         match self {
             Self::ShippedDefault => f.write_str("default"),
             Self::DeletedDefault => f.write_str("default for a file without the key"),
+            Self::Loaded => f.write_str("as loaded"),
             Self::File { name, line } => write!(f, "{name} line {line}"),
             Self::Environment { variable } => write!(f, "environment variable {variable}"),
             Self::Flag => f.write_str("command line"),

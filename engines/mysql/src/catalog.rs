@@ -97,7 +97,7 @@ pub(crate) fn is_blank(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<
 }
 
 fn none(schema: SchemaNo, step: &str) -> EngineError {
-    let message = format!("there is no schema {} of ours on this server", plain(schema));
+    let message = format!("slob has no schema {} on this server", plain(schema));
     EngineError::new(ErrorKind::Usage, step, message)
         .with_advice("load it with `slob setup`, or name another server with TARGET")
 }

@@ -81,7 +81,8 @@ fn wait(conn: &mut Conn, run: &RunPlan<'_>) -> Result<Option<String>, mysql::Err
 fn denied(conn: &mut Conn) -> Result<Option<String>, mysql::Error> {
     let left = dirty(conn)?;
     Ok(Some(format!(
-        "The role may not have dirty pages written, so {left} that earlier work left may be written during the run: grant it SUPER (MySQL: SYSTEM_VARIABLES_ADMIN)."
+        "The role may not flush dirty pages, so {left} left by earlier work may be written during the run: grant it \
+         SUPER (MySQL: SYSTEM_VARIABLES_ADMIN)."
     )))
 }
 

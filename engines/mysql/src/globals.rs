@@ -57,7 +57,7 @@ impl Globals {
         left.iter()
             .map(|(name, value)| {
                 let remedy = statement(name, value);
-                format!("{name} was changed for a moment and could not be put back{error}: say {remedy}.")
+                format!("{name} was changed temporarily and could not be restored{error}: run {remedy}.")
             })
             .collect()
     }

@@ -46,7 +46,8 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
         let remedy = if catalog::marked(conn, &step)?.contains(&schema) {
             "remove the schema with `slob drop`, or name another server with TARGET"
         } else {
-            "it does not carry our mark, so nothing here touches it: drop it yourself, or name another server with TARGET"
+            "it does not carry slob's marker, so slob does not touch it: drop it yourself, or name another server \
+             with TARGET"
         };
         return Err(fail(error).with_advice(remedy));
     }

@@ -7,8 +7,9 @@ use slob_engine::{EngineError, ErrorKind};
 use crate::error::failed;
 
 /// Why TiDB is refused: it takes the protocol and the tables, and has nothing of InnoDB.
-const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what was read: \
-                        nothing that this method says of blocks would be true; docs/distributed.md tells what was tried";
+const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what \
+                        was read: nothing the method says about blocks would hold there; docs/distributed.md \
+                        describes what was tried";
 
 /// The makers and the version of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

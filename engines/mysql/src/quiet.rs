@@ -12,8 +12,8 @@ use crate::globals::Globals;
 
 /// Switches, with what each costs an operation of ours.
 const SWITCHES: &[(&str, &str)] = &[
-    ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps a range"),
-    ("innodb_random_read_ahead", "it reads pages that nobody asked for"),
+    ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps range reads"),
+    ("innodb_random_read_ahead", "it reads pages that nobody requested"),
 ];
 
 /// Switches off what is on. Returns what was switched, to be switched on again when it is dropped, and in sentences what

@@ -55,7 +55,7 @@ pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) 
     if marked(client, step)?.contains(&schema) {
         return Ok(());
     }
-    let message = format!("there is no schema {} of ours on this database", namespace(schema));
+    let message = format!("slob has no schema {} in this database", namespace(schema));
     Err(EngineError::new(ErrorKind::Usage, step, message)
         .with_advice("load it with `slob setup`, or name another database with TARGET"))
 }

@@ -14,11 +14,11 @@ const PREWARM_CACHE: &str = "cache";
 const PREWARM: Param = Param::new(
     "PREWARM",
     Kind::Choice(&[
-        (PREWARM_NONE, "the buffer cache is left as it is"),
-        (PREWARM_CACHE, "every block of the main tables is read through the buffer cache"),
+        (PREWARM_NONE, "leave the buffer cache as it is"),
+        (PREWARM_CACHE, "read every block of the main tables through the buffer cache"),
     ]),
     GROUP,
-    "what is brought into the server's buffer cache before a run",
+    "what to read into the server's buffer cache before a run",
 )
 .shipped(PREWARM_NONE)
 .flag("prewarm");

@@ -27,7 +27,7 @@ pub(crate) fn check(client: &mut Client, schema: SchemaNo, joined: bool) -> Resu
     }
     if joined {
         let plan = explain_stretch(client, schema).map_err(fail)?;
-        require(&plan, "SELECTs that follow each other", &expected_of_stretch(), &step)?;
+        require(&plan, "consecutive SELECTs", &expected_of_stretch(), &step)?;
     }
     Ok(())
 }

@@ -63,10 +63,10 @@ fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> Engine
     let ours = matches!(claim(&place.file(schema), Duration::ZERO, || Ok(())), Ok(Claim::Done(())));
     let (what, advice) = if ours {
         let target = format!("{SCHEME}:{}", place.folder.display());
-        ("a schema of ours", format!("`slob drop --target '{target}'` removes what is loaded there"))
+        ("a schema of slob's", format!("`slob drop --target '{target}'` removes what is loaded there"))
     } else {
         let advice = "move it away, or name another folder with TARGET (--target sqlite:FOLDER)";
-        ("not known to be ours and is left untouched", advice.to_owned())
+        ("not known to be slob's and is left untouched", advice.to_owned())
     };
     let message = format!("{} exists and is {what}", found.display());
     EngineError::new(ErrorKind::Usage, step, message).with_advice(advice)

@@ -83,7 +83,7 @@ fn a_password_is_asked_for_on_the_terminal_which_does_not_show_it() {
     let (mut child, shown) = asked.shown_until_the_end();
     let text = String::from_utf8_lossy(&shown);
     assert!(child.wait().unwrap().success(), "{text}");
-    assert!(text.contains("Password for postgres://plain@") && text.contains("one in each block"), "{text}");
+    assert!(text.contains("Password for postgres://plain@") && text.contains("one per block"), "{text}");
     assert!(!contains(&shown) && holders(locked.folder.path()).is_empty(), "{text}");
 }
 

@@ -32,7 +32,7 @@ pub struct Limit {
 
 /// A text that is no limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no limit; say WHAT=TIME such as p99=2ms or mean=500us, with WHAT one of {names}", names = names())]
+#[error("'{0}' is not a limit; use WHAT=TIME such as p99=2ms or mean=500us, with WHAT one of {names}", names = names())]
 pub struct BadLimit(String);
 
 fn names() -> String {

@@ -160,7 +160,7 @@ impl Curve {
             let words = last.bottleneck.words();
             let most = last.rate_per_s.map(|rate| format!(" and {rate} operations/s")).unwrap_or_default();
             sentences.push(format!(
-                "What held it back at {} sessions{most}: {words}. {}",
+                "What limited it at {} sessions{most}: {words}. {}",
                 last.sessions, last.reason
             ));
         }
@@ -176,7 +176,7 @@ impl Curve {
             Column::right("Mean"),
             Column::right("p99"),
             Column::right(if open { "p99 response" } else { "Little %" }),
-            Column::left("Held back by"),
+            Column::left("Limited by"),
             Column::left(""),
         ]);
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();

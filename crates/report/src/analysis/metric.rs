@@ -32,7 +32,8 @@ pub enum Metric {
 /// There is no metric of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no metric '{name}'{near}; say reads, redo, writes, read-write or a column that `slob info --columns help` lists"
+    "there is no metric '{name}'{near}; use reads, redo, writes, read-write or a column that `slob info --columns \
+     help` lists"
 )]
 pub struct UnknownMetric {
     name: String,

@@ -97,7 +97,7 @@ fn about(first: &str, second: &str, comparison: &Comparison, [more, less]: [&str
             format!("{second} is {} {} than {first}.", range(&interval), word(interval.low > 0.0))
         }
         Some(interval) => {
-            format!("{second} and {first}: no difference shown: the noise is {} %.", noise(&interval))
+            format!("{second} and {first}: no difference found: the noise is {} %.", noise(&interval))
         }
     }
 }
@@ -106,12 +106,12 @@ fn about_noise(name: &str, comparison: &Comparison) -> String {
     match comparison.interval {
         None => format!("A/A: {name} against itself needs two runs or more on each side to show noise."),
         Some(interval) if interval.excludes_zero() => format!(
-            "A/A: {name} differs from itself by {}: something changed between the runs that is no variant. Do not take \
-             differences of that size for real.",
+            "A/A: {name} differs from itself by {}: something other than the variant changed between the runs. Do \
+             not trust differences of that size.",
             range(&interval)
         ),
         Some(interval) => {
-            format!("A/A: {name} against itself: no difference shown: the noise is {} %.", noise(&interval))
+            format!("A/A: {name} against itself: no difference found: the noise is {} %.", noise(&interval))
         }
     }
 }

@@ -175,21 +175,21 @@ fn difference(comparison: Option<&Comparison>) -> String {
 fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = vec![format!(
         "Differences: Welch's interval on logarithms. All verdicts of a table hold together with {} % confidence \
-         (Bonferroni), and so do all its marks. * marks a difference that is more than noise. 'Overall' of a difference counts each number of \
-         sessions the same.",
+         (Bonferroni), and so do all its marks. * marks a difference that is more than noise. 'Overall' gives each \
+         number of sessions the same weight.",
         fixed(100.0 * analysis.confidence, if analysis.confidence > 0.99 { 1 } else { 0 })
     )];
     let cells = || analysis.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     let fewest = cells().filter(|cell| cell.runs > 0).map(|cell| cell.runs).min().unwrap_or(0);
     match fewest {
-        0 | 1 => notes.push("Cells with a single run say nothing of noise: repeat, three times or more.".to_owned()),
+        0 | 1 => notes.push("Cells with a single run say nothing about noise: repeat three times or more.".to_owned()),
         2 => notes.push(
-            "Cells with two runs have wide intervals, and nothing is left of them for SLOB.R's mean: repeat more.".to_owned(),
+            "Cells with two runs have wide intervals, and SLOB.R's mean has nothing left of them: repeat more often.".to_owned(),
         ),
         _ => {}
     }
     if cells().any(|cell| cell.runs_without > 0) {
-        notes.push("Some runs do not know the figure of their table and are left out of it.".to_owned());
+        notes.push("Some runs lack the figure of a table and are left out of it.".to_owned());
     }
     notes.extend(analysis.notes.iter().cloned());
     notes

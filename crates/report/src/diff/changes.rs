@@ -22,15 +22,15 @@ pub struct Change {
 const NAMES: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];
 
 /// How SELECTs were executed that followed each other.
-const SELECTS: &str = "SELECTs that follow each other";
+const SELECTS: &str = "consecutive SELECTs";
 
 /// A warning if the two sides did not execute the same statements for the same operations.
 pub(super) fn other_statements(changes: &[Change]) -> Option<String> {
     let change = changes.iter().find(|change| change.name == SELECTS)?;
     let (first, second) = (change.first.as_ref()?, change.second.as_ref()?);
     Some(format!(
-        "The two sides did not execute their SELECTs alike ({first}; {second}), so that CPU and rates of cached reads are those of \
-         different statements: repeat one of them with the other's LOOP, or LOOP=statement for both."
+        "The two sides executed their SELECTs differently ({first}; {second}), so CPU and rates of cached reads \
+         can't be compared: repeat one side with the other's LOOP, or both with LOOP=statement."
     ))
 }
 
@@ -80,7 +80,7 @@ fn server(record: &Record) -> Vec<(String, String)> {
         ("version".into(), server.version.clone()),
         ("block bytes".into(), server.block_bytes.to_string()),
     ]);
-    let joined = if server.joined_selects { "one statement" } else { "a statement each" };
+    let joined = if server.joined_selects { "one statement" } else { "one statement each" };
     settings.push((SELECTS.into(), joined.into()));
     settings.extend(server.direct_io.map(|direct| ("direct I/O".into(), yes_no(direct))));
     settings

@@ -45,7 +45,7 @@ fn about(comparison: &Comparison, [more, less]: &[&str; 2], better: Better) -> S
         };
     };
     if !interval.excludes_zero() {
-        return format!("no difference shown: the noise is {} %.", shown_percent(interval.noise_percent()));
+        return format!("no difference found: the noise is {} %.", shown_percent(interval.noise_percent()));
     }
     let up = interval.low > 0.0;
     let good = match (better, up) {
@@ -80,7 +80,7 @@ mod tests {
     #[rstest]
     #[case(&[100.0, 101.0, 99.5], &[104.4, 105.0, 104.0], Better::Higher, "second is 2.7 % to 5.9 % faster (better).")]
     #[case(&[104.4, 105.0, 104.0], &[100.0, 101.0, 99.5], Better::Higher, "second is 2.6 % to 5.6 % slower (worse).")]
-    #[case(&[100.0, 104.0, 97.0], &[101.0, 98.0, 104.0], Better::Higher, "no difference shown: the noise is ")]
+    #[case(&[100.0, 104.0, 97.0], &[101.0, 98.0, 104.0], Better::Higher, "no difference found: the noise is ")]
     #[case(&[100.0], &[110.0], Better::Higher, "second is 10.0 % faster.")]
     #[case(&[100.0], &[100.0], Better::Higher, "the same on both sides.")]
     fn in_plain_words(

@@ -48,7 +48,7 @@ fn other_statements_for_the_same_operations_are_a_warning() {
     let warned = |first: &[Record], second: &[Record]| {
         let diff = Diff::of(first, second, 0.95).unwrap();
         (
-            diff.statements.iter().any(|words| words.contains("did not execute their SELECTs alike")),
+            diff.statements.iter().any(|words| words.contains("executed their SELECTs differently")),
             diff.changes.len(),
         )
     };
@@ -69,7 +69,7 @@ fn other_statements_for_the_same_operations_are_a_warning() {
 fn groups_within_noise() {
     let diff = Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), 0.95).unwrap();
     assert!(
-        diff.statements[0].starts_with("Operations/s: no difference shown: the noise is"),
+        diff.statements[0].starts_with("Operations/s: no difference found: the noise is"),
         "{:?}",
         diff.statements
     );
@@ -99,7 +99,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
     let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], 0.95).unwrap();
     let text = diff.text();
-    assert!(text.contains("Mind that 20261120T120000Z-direct failed"), "{text}");
+    assert!(text.contains("Caution: 20261120T120000Z-direct failed"), "{text}");
     let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
     assert_eq!((reads.first, reads.difference_percent), (None, None));
     assert!(reads.second.is_some() && reads.comparison.is_none());

@@ -12,14 +12,14 @@ use crate::page::{Column, Page, Table};
 const MOST_NAMED: usize = 4;
 
 /// Heading of the section on what was set up differently.
-pub(super) const CHANGES: &str = "What differs about the test";
+pub(super) const CHANGES: &str = "What differs between the tests";
 
 pub(super) fn page(diff: &Diff) -> Page {
     let mut page = Page::new();
     page.section("Comparison");
     for (name, side) in [("First", &diff.first), ("Second", &diff.second)] {
         page.fact(name, &runs(side));
-        side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Mind that {wrong}.")));
+        side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
     }
     page.section("In short");
     diff.statements.iter().for_each(|statement| page.hanging("  -", statement));
@@ -50,7 +50,7 @@ fn runs(side: &Side) -> String {
 fn changes(page: &mut Page, diff: &Diff) {
     page.section(CHANGES);
     if diff.changes.is_empty() {
-        page.paragraph("Nothing that the records know of.");
+        page.paragraph("Nothing, as far as the records tell.");
         return;
     }
     let mut table = Table::new([
@@ -136,13 +136,14 @@ fn share(share: Option<&EventShare>) -> Vec<String> {
 }
 
 fn note(diff: &Diff) -> String {
-    let base = "second against first, in percent of the first; '-' is not known.";
+    let base = "second relative to first, in percent; '-' means not known.";
     if !(diff.first.is_group() && diff.second.is_group()) {
         return base.into();
     }
     format!(
-        "{base} First and Second are means of the runs. Interval: where the true difference lies with {} % confidence; \
-         * it leaves 0 out. Those of percentiles include that these are only within 0.8 % of the exact value. Of many figures one in {} is marked by chance.",
+        "{base} First and Second are means of the runs. Interval: contains the true difference with {} % confidence; \
+         * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. By chance alone, one \
+         figure in {} is marked.",
         significant(100.0 * diff.confidence).trim_end_matches('0').trim_end_matches('.'),
         significant((1.0 / (1.0 - diff.confidence)).round()).trim_end_matches('0').trim_end_matches('.'),
     )

@@ -23,7 +23,7 @@ figures! { LOAD:
         Number(|run| Some(run.per_s(of_kind(run, OpKind::Update))));
     SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS,
         Number(|run| Some(run.per_s(of_kind(run, OpKind::Scan))));
-    ROWS_PER_S = "rows_per_s", "Rows (one in each block)", "1/s", Higher,
+    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher,
         "rows of these operations; one lies in each block",
         Number(|run| Some(run.per_s(total(run.record.operations.values().map(|kind| kind.rows)))));
     COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED,

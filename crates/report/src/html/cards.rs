@@ -17,9 +17,7 @@ pub(super) fn banner(record: &Record) -> String {
         Status::Interrupted if record.window.is_none() => {
             ("doubt", "Interrupted", "By the user, before the measured window: nothing was measured.")
         }
-        Status::Interrupted => {
-            ("doubt", "Interrupted", "By the user. What was measured until then is valid.")
-        }
+        Status::Interrupted => ("doubt", "Interrupted", "By the user. The results up to then are valid."),
         Status::Failed { error } => ("bad", "Failed", error.as_str()),
     };
     format!(
@@ -94,7 +92,7 @@ fn read_p99(record: &Record, figures: &Figures<'_>) -> Card {
         let operation = operation.map(|p99| format!("; p99 of a whole operation {p99}")).unwrap_or_default();
         let (number, unit) = with_unit(p99_us);
         let (number, about, source) = if figure::PHYSICAL_READ_P99_US.is_bound(figures) {
-            let about = "Upper bound of the bucket that the database sorts such a read into";
+            let about = "Upper bound of the bucket in which the database counts such a read";
             (format!("\u{2264} {number}"), about, "the database's own histogram of its waits")
         } else {
             (number, "Each read by itself, from call to return", "the database's clock around each read")
@@ -115,7 +113,7 @@ fn read_p99(record: &Record, figures: &Figures<'_>) -> Card {
             .map(|p99_us| with_unit(p99_us / f64::from(blocks)))
             .ok_or_else(|| reason(figures, "No SELECT ended within the window.")),
         about: format!(
-            "p99 of whole SELECTs divided by their {}: this database does not measure single reads",
+            "p99 of whole SELECTs divided by their {}: this database does not time single reads",
             plural(u64::from(blocks), "block")
         ),
         source: "the clock around each operation",
@@ -159,7 +157,7 @@ fn cost(record: &Record, figures: &Figures<'_>) -> Card {
 fn redo(record: &Record, figures: &Figures<'_>) -> Card {
     let syncs = figure::REDO_SYNCS_PER_S
         .of(figures)
-        .map(|rate| format!("; forced to storage {} times/s", fixed(rate, 1)));
+        .map(|rate| format!("; flushed to storage {} times/s", fixed(rate, 1)));
     let none = if record.workload.update_pct == 0 {
         "This run had no updates, and no redo was counted."
     } else {

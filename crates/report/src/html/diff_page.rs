@@ -130,7 +130,7 @@ mod tests {
             "first: physical reads",
             "second: p99",
             "In short",
-            "What differs about the test",
+            "What differs between the tests",
             "Top timed events",
         ] {
             assert!(page.contains(text), "{text}");
@@ -156,6 +156,6 @@ mod tests {
     #[test]
     fn a_failed_run_can_be_compared() {
         let page = page(&[fixture::direct_read_run()], &[fixture::failed_run()]);
-        assert!(page.contains("Not shown: ") && page.contains("Mind that"));
+        assert!(page.contains("Not shown: ") && page.contains("Caution:"));
     }
 }

@@ -39,8 +39,8 @@ pub fn run_page(record: &Record) -> String {
         groups.iter().map(charts::Group::html).collect(),
         tables,
         format!(
-            "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers, of the window. The series \
-             is in series.csv, and everything in run.json, beside this file.</p>\n{}</section>\n",
+            "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers for the measured window. \
+             The series is in series.csv, and the whole record in run.json, next to this file.</p>\n{}</section>\n",
             raw::table(&figures)
         ),
     ];

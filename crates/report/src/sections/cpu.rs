@@ -74,8 +74,8 @@ fn costs(page: &mut Page, record: &Record, figures: &Figures<'_>) {
     let host_s = figure::HOST_BUSY_S.of(figures);
     if host_s.is_some_and(|host_s| figure::DB_CPU_S.of(figures) > Some(host_s)) {
         page.paragraph(
-            "The host's figures are too low: its kernel samples CPU time once a tick, and misses work that ends \
-             between two of them. The database's are exact.",
+            "The host's figures are too low: its kernel samples CPU time once per tick and misses shorter work. The \
+             database's are exact.",
         );
     }
     let memory = or_absent(record.client_peak_memory_bytes, size);

@@ -69,7 +69,7 @@ fn notes(page: &mut Page, record: &Record, figures: &Figures<'_>) {
             .of(figures)
             .map(|us| format!(", each in {} on average", duration_us(us)));
         page.paragraph(&format!(
-            "The log was forced to stable storage {} times/s{}.",
+            "The log was flushed to stable storage {} times/s{}.",
             fixed(syncs, 1),
             mean.unwrap_or_default()
         ));

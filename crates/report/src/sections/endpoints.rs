@@ -21,7 +21,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     for endpoint in &record.endpoints {
         if let Some(first) = &endpoint.shares_with {
             page.paragraph(&format!(
-                "{} leads to the server of {first}, which has the counters of both.",
+                "{} is the same server as {first}; its counters stand for both.",
                 endpoint.endpoint
             ));
         }
@@ -75,6 +75,6 @@ mod tests {
         };
         assert_eq!(line("a:1").split_whitespace().count(), 8, "{text}");
         assert_eq!(line("b:1").split_whitespace().rev().take(3).collect::<Vec<_>>(), ["-"; 3], "{text}");
-        assert!(text.contains("b:1 leads to the server of a:1"), "{text}");
+        assert!(text.contains("b:1 is the same server as a:1"), "{text}");
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn background(page: &mut Page, record: &Record) {
 /// What the times are, and how they add up.
 fn explanation(record: &Record, timed: &[Timed], db_time_s: Option<f64>) -> String {
     if !record.server.embedded {
-        return "As the database reports them; idle ones and those of its own processes may be among them."
+        return "As reported by the database; may include idle events and those of background processes."
             .into();
     }
     let sum_s: f64 = timed.iter().map(|event| event.time_s).sum();
@@ -47,7 +47,7 @@ fn explanation(record: &Record, timed: &[Timed], db_time_s: Option<f64>) -> Stri
              as checkpoints do.",
             percent(more)
         ),
-        _ => "Measured around each call; what is left of DB time is CPU and other.".into(),
+        _ => "Measured around each call; the rest of DB time is CPU and other.".into(),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
             explanation(record, &timed_events(&figures), figure::DB_TIME_S.of(&figures))
         };
         let mut record = fixture::update_run();
-        assert!(said(&record).contains("what is left of DB time is CPU"), "{}", said(&record));
+        assert!(said(&record).contains("the rest of DB time is CPU"), "{}", said(&record));
         let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
         record.latencies = Latencies::default();
         let one_read = fixture::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);

@@ -9,15 +9,20 @@ use crate::counters::ratio;
 use crate::format::{ABSENT, count, every, fixed, or_absent, plural, seconds, size};
 use crate::page::{Page, WIDTH};
 
-pub(super) fn write(page: &mut Page, record: &Record) {
+/// The head of the text: which run, and how it ended.
+pub(super) fn title(page: &mut Page, record: &Record) {
     let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
     page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
     page.rule('=');
-    status(page, record);
     page.fact("Run", &record.id);
+    status(page, record);
+    page.fact("Target", &record.target);
+}
+
+pub(super) fn write(page: &mut Page, record: &Record) {
+    page.section("Test");
     page.fact("Started", &utc(record.started));
     page.fact("Ended", &utc(record.ended));
-    page.fact("Target", &record.target);
     page.fact("Server", &server(&record.server));
     host(page, record.host.as_ref());
     workload(page, record);
@@ -34,7 +39,7 @@ fn status(page: &mut Page, record: &Record) {
             );
         }
         Status::Interrupted => {
-            page.fact("Status", "*** INTERRUPTED *** by the user; what was measured until then is valid");
+            page.fact("Status", "*** INTERRUPTED *** by the user; the results up to then are valid");
         }
         Status::Failed { error } => page.fact("Status", &format!("*** FAILED *** {error}")),
     }
@@ -50,8 +55,8 @@ fn utc(moment: impl std::fmt::Display) -> String {
 fn server(server: &ServerRecord) -> String {
     let place = if server.embedded { "embedded in this program" } else { "a server" };
     let batches = match (server.batches_in_server, server.joined_selects) {
-        (true, true) => "batches run in it, SELECTs that follow each other as one statement",
-        (true, false) => "batches run in it",
+        (true, true) => "batches run inside it, consecutive SELECTs as one statement",
+        (true, false) => "batches run inside it",
         (false, _) => "operations are sent one by one",
     };
     let io = match server.direct_io {

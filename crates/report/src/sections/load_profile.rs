@@ -44,8 +44,8 @@ fn blocks_per_request(record: &Record) -> Option<String> {
     let each = ratio(blocks, requests)?;
     let scans = record.operations.get(&OpKind::Scan).is_some_and(|scans| scans.operations > 0);
     let advice = if each > SINGLE_BLOCKS && !scans {
-        " That is not single-block I/O: the server read ahead, or gathered blocks and read them together. Look for settings of it in \
-         the section on the server, or compare blocks per second, not requests."
+        " That is not single-block I/O: the server read ahead, or combined blocks into larger reads. Check its \
+         read-ahead settings, or compare blocks per second, not requests."
     } else {
         ""
     };
@@ -61,7 +61,7 @@ fn amounts(record: &Record, figures: &Figures<'_>) -> Vec<(&'static str, Option<
         ("DB time (s)", figure::DB_TIME_S.of(figures)),
         ("DB CPU (s)", figure::DB_CPU_S.of(figures)),
         ("Operations", operations),
-        ("Rows (one in each block)", operations.map(|_| rows as f64)),
+        ("Rows (one per block)", operations.map(|_| rows as f64)),
         ("Logical reads (blocks)", counted(Counter::LogicalReads)),
         ("Physical reads (blocks)", counted(Counter::PhysicalReads)),
         ("Physical writes (blocks)", counted(Counter::PhysicalWrites)),

@@ -15,8 +15,8 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     let outages: Vec<f64> = back.map(|(at_s, back_s)| back_s - at_s).collect();
     let longest = outages.iter().copied().fold(0.0, f64::max);
     page.paragraph(&format!(
-        "{} {} of a session's database, the first {} s after the start; {} connected again, after {} s at most. What was \
-         under way when a database was lost failed, and was repeated by sessions that connected again.",
+        "{} {} of a session's database, the first {} s after the start; {} reconnected, after {} s at most. \
+         Operations under way at that moment failed; sessions that reconnected repeated them.",
         count(record.losses.len() as u64),
         if record.losses.len() == 1 { "loss" } else { "losses" },
         fixed(first.at_s, 1),
@@ -81,7 +81,7 @@ mod tests {
         let text = page.into_text().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(text.matches("went away").count(), 19, "{text}");
         assert_eq!(text.matches("not loaded").count(), 1, "{text}");
-        assert!(text.contains("25 losses") && text.contains("24 connected again, after 0.50 s"), "{text}");
+        assert!(text.contains("25 losses") && text.contains("24 reconnected, after 0.50 s"), "{text}");
         assert!(text.contains("never") && text.contains("5 more are in run.json"), "{text}");
     }
 }

@@ -80,8 +80,8 @@ fn shares(record: &Record, figures: &Figures<'_>) -> String {
         return match ceiling {
             Some(_) => "This run's reads from the device are not known: there is nothing to compare.".into(),
             None => {
-                "This probe is no ceiling for this run: that takes direct I/O, the run's block size, and a \
-                     completed step of random reads."
+                "This probe is not a ceiling for this run: that needs direct I/O, the run's block size and a \
+                 completed step of random reads."
                     .into()
             }
         };

@@ -78,25 +78,26 @@ fn uneven(page: &mut Page, load: &LoadRecord) {
     page.paragraph(&format!("Rows per block range from {} to {}.", show(least), show(most)));
 }
 
+/// What was set, by whatever means; the defaults are in the record.
 pub(super) fn configuration(page: &mut Page, record: &Record) {
     if record.configuration.is_empty() {
         return;
     }
     page.section("Configuration");
     let mut table = Table::new([
-        Column::left(""),
         Column::left("Parameter").at_most(30),
         Column::left("Value").at_most(36),
-        Column::left("From").at_most(26),
+        Column::left("Set by").at_most(26),
     ]);
     let (set, default): (Vec<_>, Vec<_>) = record.configuration.iter().partition(|entry| is_set(entry));
-    for (mark, entries) in [("*", set), ("", default)] {
-        for entry in entries {
-            table.row([mark.to_owned(), entry.key.clone(), entry.value.clone(), entry.origin.clone()]);
-        }
+    set.iter().for_each(|entry| table.row([entry.key.clone(), entry.value.clone(), entry.origin.clone()]));
+    if !set.is_empty() {
+        page.table(&table);
     }
-    page.table(&table);
-    page.paragraph("* set, by whatever means; the others have their defaults.");
+    if !default.is_empty() {
+        let (count, id) = (plural(default.len() as u64, "default"), &record.id);
+        page.paragraph(&format!("{count} not shown: slob show {id} --field configuration"));
+    }
 }
 
 /// Whether somebody set the value: the origin of a default says that it is one.
@@ -127,13 +128,13 @@ pub(crate) fn source_words(record: &Record) -> String {
     let coarse = if record.latencies.iter().all(|(_, latency)| latency.exact.is_none()) {
         ""
     } else {
-        ", but those marked '<=' are upper bounds: the database sorts these latencies into buckets, each twice as wide as the one before, \
-         and tells their mean exactly"
+        ", but those marked '<=' are upper bounds: the database counts these latencies in buckets, each twice as \
+         wide as the one before; their mean is exact"
     };
     format!(
         "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
          snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
-         0.8 % of the exact value{coarse}; '-' is not known. MB = 10^6 bytes, MiB = 2^20. {}.",
+         0.8 % of the exact value{coarse}; '-' means not known. MB = 10^6 bytes, MiB = 2^20. {}.",
         crate::digest::words(record)
     )
 }
@@ -168,11 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_comes_first() {
+    fn the_configuration_is_what_was_set() {
         let mut page = Page::new();
         configuration(&mut page, &fixture::direct_read_run());
         let text = page.into_text();
-        let at = |word: &str| text.find(word).unwrap();
-        assert!(at("* ") < at("UPDATE_PCT") && at("RUN_TIME") < at("SCAN_PCT"), "{text}");
+        assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
+        assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
     }
 }

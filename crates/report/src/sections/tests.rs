@@ -104,7 +104,7 @@ fn a_probe_that_does_not_fit_is_shown_and_not_compared() {
     let mut record = fixture::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.direct = false;
     let text = unwrapped(&record);
-    assert!(text.contains("This probe is no ceiling for this run"), "{text}");
+    assert!(text.contains("This probe is not a ceiling for this run"), "{text}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn syncs_are_not_shown_as_writes_of_the_log() {
     };
     let (cells, text) = redo(&record);
     assert_eq!(cells, ["Redo", "7,733", "63.4"]);
-    assert!(text.contains("forced to stable storage 125.7 times/s"), "{text}");
+    assert!(text.contains("flushed to stable storage 125.7 times/s"), "{text}");
     fixture::uncounted(&mut record, Counter::RedoWrites);
     assert_eq!(redo(&record).0, ["Redo", "-", "63.4"]);
 }

@@ -37,7 +37,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
     let mut good = match judged {
         0 => Verdict::unknown(
             Question::Accounted,
-            "Not known: the database has no counters to hold this program's own count against.",
+            "Not known: the database has no counters to compare this program's own with.",
         ),
         _ => Verdict::new(Question::Accounted, Answer::Good, agreement(&independent, judged)),
     };

@@ -52,8 +52,9 @@ fn complete(record: &Record) -> Verdict {
         None => verdict,
     };
     match record.load.as_ref().map(|load| load.schemas.len() as u64) {
-        Some(schemas) if schemas > 0 => verdict
-            .with_detail(format!("One row lies in each block ({} checked).", plural(schemas, "schema"))),
+        Some(schemas) if schemas > 0 => {
+            verdict.with_detail(format!("Each block holds one row ({} checked).", plural(schemas, "schema")))
+        }
         _ => verdict,
     }
 }
@@ -127,7 +128,7 @@ fn window(record: &Record) -> Option<Finding> {
         return Some(Finding::new(
             answer,
             format!(
-                "{says}: the window took {is} s instead of {planned}: {}. Rates are of the window as it was.",
+                "{says}: the window took {is} s instead of {planned}: {}. Rates use the actual length.",
                 why_late(record)
             ),
         ));
@@ -139,8 +140,8 @@ fn window(record: &Record) -> Option<Finding> {
 fn why_late(record: &Record) -> String {
     match record.edges.map(|edges| u64::from(edges.end.sessions_at_work)) {
         None => "the sampler was held up".into(),
-        Some(0) => "operations that began in time ended that late".into(),
-        Some(sessions) => format!("{} had not ended their operations by then", plural(sessions, "session")),
+        Some(0) => "operations that had begun in time took that long to end".into(),
+        Some(sessions) => format!("{} were still at work by then", plural(sessions, "session")),
     }
 }
 
@@ -204,7 +205,7 @@ fn layout(record: &Record) -> Option<Finding> {
     Some(Finding::new(
         Answer::Doubt,
         format!(
-            "Not quite: {} without one row in each block; schema {schema} has {} rows in a block.",
+            "Not quite: {} without one row per block; schema {schema} has {} rows per block.",
             plural(off.len() as u64, "schema"),
             fixed(*per_block, 2)
         ),
@@ -320,7 +321,9 @@ mod tests {
             Some(Edges { begin: EdgeRecord::default(), end })
         };
         record.window.as_mut().unwrap().seconds = 8.0;
-        for (sessions, why) in [(0, "operations that began in time"), (2, "2 sessions had not ended")] {
+        for (sessions, why) in
+            [(0, "operations that had begun in time"), (2, "2 sessions were still at work")]
+        {
             record.edges = at_work(sessions);
             let late = judge(&record);
             assert_eq!(late.answer, Answer::Doubt);
@@ -387,6 +390,6 @@ mod tests {
         record.load.as_mut().unwrap().schemas[1].row_blocks /= 2;
         let packed = judge(&record);
         assert_eq!(packed.answer, Answer::Doubt);
-        assert!(packed.sentence.contains("schema 2 has 2.00 rows in a block"), "{packed:?}");
+        assert!(packed.sentence.contains("schema 2 has 2.00 rows per block"), "{packed:?}");
     }
 }

@@ -56,9 +56,7 @@ fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verd
         ),
         Site::Elsewhere => Verdict::unknown(
             Question::CpuBound,
-            format!(
-                "Not known: the database runs on another host. This one, the client's, had its {busy_words}."
-            ),
+            format!("Not known: the database runs on another host. On this one, the client's: {busy_words}."),
         ),
         _ if busy >= CPU_FULL_PERCENT => Verdict::new(
             Question::CpuBound,
@@ -67,7 +65,7 @@ fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verd
         ),
         _ => Verdict::unknown(
             Question::CpuBound,
-            format!("Not known: nor is whether the database runs on this host, which had its {busy_words}."),
+            format!("Not known, nor is it known whether the database runs on this host: {busy_words} here."),
         ),
     };
     match servers_own_count(record, figures) {
@@ -101,19 +99,20 @@ fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
             Some(share) if cached => verdict(
                 Answer::Good,
                 format!(
-                    "Yes, as a test of cached reads should be, in each session: {}; the host's CPUs were {cpu} % busy.",
+                    "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {cpu} % \
+                     busy.",
                     of_db_time(share)
                 ),
             ),
             Some(share) => verdict(
                 Answer::Doubt,
                 format!(
-                    "Yes, in each session: {}, hardly any was waiting for the device; the host's CPUs were {cpu} % \
-                     busy{device}.",
+                    "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs \
+                     were {cpu} % busy{device}.",
                     of_db_time(share)
                 ),
             )
-            .with_detail("More sessions would ask more of the storage."),
+            .with_detail("More sessions would load the storage more."),
             None => verdict(Answer::Good, format!("No: CPUs {cpu} % busy{device}.")),
         };
     }
@@ -121,7 +120,7 @@ fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
     if cached && !matches!(cpu_user(figures), CpuUser::Others(_)) {
         return verdict(
             Answer::Good,
-            format!("Yes, as a test of cached reads should be: CPUs {cpu} % busy."),
+            format!("Yes, as expected of a test of cached reads: CPUs {cpu} % busy."),
         );
     }
     full(record, figures, &cpu, &device)
@@ -146,12 +145,12 @@ fn full(record: &Record, figures: &Figures<'_>, cpu: &str, device: &str) -> Verd
             doubt(format!("Probably: the host's CPUs were {cpu} % busy; what the device did is not known."))
         }
         (Limit::Free, CpuUser::Others(share)) => doubt(format!(
-            "Others used the CPUs: {} % of the host's CPU time was neither the database's nor this program's; all \
-             together {cpu} % busy{device}.",
+            "Others used the CPUs: {} % of the host's CPU time was neither the database's nor this program's; in \
+             total {cpu} % busy{device}.",
             percent(share)
         )),
         (Limit::Free, CpuUser::Unknown) => doubt(format!(
-            "Probably: the host's CPUs were {cpu} % busy{device}; how much of it was this run is not known."
+            "Probably: the host's CPUs were {cpu} % busy{device}; this run's share of that is not known."
         )),
         (Limit::Free, CpuUser::ThisRun(share)) => Verdict::new(
             Question::CpuBound,
@@ -217,7 +216,7 @@ fn device_words(figures: &Figures<'_>) -> String {
         figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| format!(", device {} % busy", percent(busy)));
     let ceiling = figure::PERCENT_OF_CEILING.of(figures);
     let ceiling = match figures.is_above_probe() {
-        true => Some(", reads above what the probe had".to_owned()),
+        true => Some(", more reads than the probe achieved".to_owned()),
         false => ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share))),
     };
     busy.unwrap_or_default() + &ceiling.unwrap_or_default()
@@ -249,7 +248,7 @@ fn details(record: &Record, figures: &Figures<'_>) -> Vec<String> {
         .of(figures)
         .filter(|share| record.server.embedded && *share > 100.0);
     let outside = outside.map(|_| {
-        "That is more than DB time: some of it was used outside of operations, as by checkpoints.".to_owned()
+        "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.".to_owned()
     });
     database.into_iter().chain(outside).chain(client).collect()
 }

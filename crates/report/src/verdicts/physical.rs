@@ -44,9 +44,9 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
 fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writes: &str) -> Verdict {
     let reads = match (counter(record, Counter::LogicalReads), figure::HIT_PERCENT.of(figures)) {
         (Some(visits), Some(hits)) => {
-            format!("of {} block visits {} % hit the buffer cache", count(visits), percent(hits))
+            format!("of {} block visits, {} % hit the buffer cache", count(visits), percent(hits))
         }
-        _ => "the buffer cache asked for no block physically".into(),
+        _ => "the buffer cache requested no physical reads".into(),
     };
     let sentence = format!("The load was writes ({writes}); {reads}.");
     let verdict = match blocks {
@@ -56,7 +56,7 @@ fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writ
             // Others' reads easily exceed so few; those that a cache served are still worth a look.
             let answer = if few.answer == Answer::Bad { Answer::Doubt } else { Answer::Good };
             Verdict::new(Question::Physical, answer, sentence)
-                .with_detail(format!("Of the reads: {}", few.sentence))
+                .with_detail(format!("As for the reads: {}", few.sentence))
         }
     };
     verdict.qualified_by(unwritten(record).into_iter().collect())
@@ -73,8 +73,8 @@ fn unwritten(record: &Record) -> Option<Finding> {
     Some(Finding::new(
         Answer::Doubt,
         format!(
-            "Not certain: the device wrote no more than {} % of the redo for the database: the log lies elsewhere, or \
-             its writes stay in memory.",
+            "Not certain: the device wrote at most {} % of the database's redo: the log is elsewhere, or its writes \
+             stayed in memory.",
             percent(100.0 * share)
         ),
     ))
@@ -90,10 +90,10 @@ fn cached(record: &Record, figures: &Figures<'_>, blocks: u64) -> Verdict {
             count(visits)
         ))
         .with_detail(format!(
-            "Only {} blocks were asked for physically: this is no test of the storage.",
+            "Only {} blocks were read physically: this is not a test of the storage.",
             count(blocks)
         )),
-        _ => good("These were cached reads: the buffer cache asked for no block physically.".into()),
+        _ => good("These were cached reads: the buffer cache requested no physical reads.".into()),
     }
 }
 
@@ -102,8 +102,8 @@ fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) ->
     let unknown = |why: String| Verdict::unknown(Question::Physical, why);
     let witnesses = Witness::all(record);
     if witnesses.is_empty() {
-        let verdict = unknown(format!("Not known: the device was not counted. {}", why_no_device(record)));
-        return times::without_witness(figures, verdict);
+        let why = why_no_device(record);
+        return times::without_witness(figures, unknown(format!("Not known: the device's counters are missing. {why}")));
     }
     let shares: Vec<(&Witness, f64)> =
         witnesses.iter().filter_map(|witness| Some((witness, witness.share(bytes)?))).collect();
@@ -133,7 +133,7 @@ fn all_there(blocks: u64, shares: &[(&Witness, f64)]) -> Verdict {
     match busy_device {
         // The first witness is then another one: the kernel's count for the database's processes.
         Some((_, all)) => good(format!(
-            "Yes: the kernel fetched {} % of what the buffer cache asked for from the storage.",
+            "Yes: the kernel fetched {} % of what the buffer cache asked for from storage.",
             percent(100.0 * share)
         ))
         .with_detail(format!(
@@ -158,12 +158,12 @@ fn excess(witness: &Witness, share: f64) -> Verdict {
     )
     .with_detail(match witness.place {
         Place::Process => {
-            "The system read ahead, or the server's processes read for others too: how much of the run's own reads a \
-             cache served can't be told."
+            "The system read ahead, or the server's processes read for others too: how many of the run's own reads a \
+             cache served is not known."
         }
         Place::Device | Place::Disks => {
-            "Other programs used it, or the system read ahead: how much of the database's own reads a cache served \
-             can't be told."
+            "Other programs used it, or the system read ahead: how many of the database's own reads a cache served \
+             is not known."
         }
     })
 }
@@ -174,7 +174,7 @@ fn short(record: &Record, figures: &Figures<'_>, blocks: u64, found: (&Witness, 
     let answer = if share < MOSTLY_CACHED { Answer::Bad } else { Answer::Doubt };
     let sentence = missing(record, figures, found, own);
     Verdict::new(Question::Physical, answer, sentence).with_detail(format!(
-        "Of {} blocks that were asked for, the {} delivered {} %.",
+        "Of {} blocks requested, the {} delivered {} %.",
         count(blocks),
         witness.name(),
         percent(100.0 * share)
@@ -194,12 +194,12 @@ fn missing(record: &Record, figures: &Figures<'_>, (witness, share): (&Witness, 
         }
         Place::Device if own => format!(
             "No: {cached} % of these reads never reached this device, although the kernel fetched them for {}: the \
-             data may lie on another one.",
+             data may be on another device.",
             processes(record)
         ),
         _ if direct => format!(
-            "No: {cached} % of these reads never reached the {name}, although they go around the page cache: the \
-             data may lie on another one, or a cache above it answers."
+            "No: {cached} % of these reads never reached the {name}, although they bypass the page cache: the data \
+             may be on another device, or a cache above it answers."
         ),
         Place::Device => format!(
             "No: your OS page cache served {cached} % of these reads; the device did only {} reads/s.",
@@ -223,7 +223,7 @@ fn cache_below(record: &Record) -> Option<Finding> {
     Some(Finding::new(
         Answer::Doubt,
         format!(
-            "Not certain: {top} reads the file behind it through the page cache, so that what it delivered need not \
+            "Not certain: {top} reads the file behind it through the page cache, so that what it delivered may not \
              have come from a disk. Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on)."
         ),
     ))

@@ -84,7 +84,7 @@ fn trend_words(steadiness: &Steadiness) -> String {
     let within = steadiness.trend.and_then(|trend| trend.within_percent);
     match steadiness.drift(0.0) {
         Some(change) => format!("trend {} % over the window", signed_percent(change)),
-        None => format!("no trend shown, within +-{} %", or_absent(within, percent)),
+        None => format!("no trend found, within +-{} %", or_absent(within, percent)),
     }
 }
 
@@ -98,7 +98,7 @@ fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<Finding>
 fn hidden_drift(steadiness: &Steadiness) -> Option<Finding> {
     let within = steadiness.trend?.within_percent.filter(|within| *within >= HIDDEN_TREND_PERCENT)?;
     let sentence = format!(
-        "Not certain: the rate varies so much that a change by {} % over the window can't be told from none.",
+        "Not certain: the rate varies so much that a change of {} % over the window would go unnoticed.",
         percent(within)
     );
     Some(Finding::new(Answer::Doubt, sentence))
@@ -108,7 +108,7 @@ fn drift(steadiness: &Steadiness) -> Option<Finding> {
     let change = steadiness.drift(TREND_PERCENT)?;
     let answer = if change.abs() >= STEEP_TREND_PERCENT { Answer::Bad } else { Answer::Doubt };
     let verb = if change < 0.0 { "fell" } else { "rose" };
-    let first = if change < 0.0 { "something wears off" } else { "the warm-up was too short" };
+    let first = if change < 0.0 { "something wore off" } else { "the warm-up was too short" };
     let change = percent(change.abs());
     let sentence = format!("No: operations/s {verb} by {change} % over the window; perhaps {first}.");
     Some(Finding::new(answer, sentence))
@@ -122,8 +122,8 @@ fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<Findi
     Some(Finding::new(
         answer,
         format!(
-            "No: {} of {} intervals of {width_s} s did less than half of the median's {} operations/s; the worst, \
-             {} operations/s, began at second {}.",
+            "No: {} of {} intervals of {width_s} s did less than half the median of {} operations/s; the worst, {} \
+             operations/s, began at second {}.",
             stalled.len(),
             rates.len(),
             fixed(steadiness.median, 0),
@@ -170,7 +170,7 @@ fn others_unknown(figures: &Figures<'_>) -> Option<String> {
     let cpu = figure::FOREIGN_CPU_PERCENT.of(figures).is_none().then_some("CPU use");
     let reads = figure::FOREIGN_READ_MB_PER_S.of(figures).is_none().then_some("device reads");
     let unknown: Vec<&str> = cpu.into_iter().chain(reads).collect();
-    (!unknown.is_empty()).then(|| format!("Other programs' {} could not be told.", unknown.join(" and ")))
+    (!unknown.is_empty()).then(|| format!("Other programs' {} could not be measured.", unknown.join(" and ")))
 }
 
 fn steadiness(rates: &[Rate]) -> Option<Steadiness> {

@@ -71,7 +71,7 @@ impl Acknowledged {
         }
         let load = lines.next().transpose()?.unwrap_or_default();
         let load_seed = load.strip_prefix("load ").and_then(|seed| seed.parse().ok());
-        let load_seed = load_seed.ok_or("its second line does not say of which load it is")?;
+        let load_seed = load_seed.ok_or("its second line does not say which load it belongs to")?;
         let mut found = Self { load_seed, updates: 0, rows: HashMap::new() };
         let mut sent: HashMap<u32, Sent> = HashMap::new();
         let mut writing = None;
@@ -153,9 +153,9 @@ impl Acknowledged {
         }
         let is_there = |schema: SchemaNo| states.iter().any(|state| state.schema == schema);
         match self.rows.keys().find(|(schema, _)| !is_there(*schema)) {
-            Some((schema, _)) => Err(RunError::usage(format!(
-                "schema {schema}, which the journal is of, is not on the target"
-            ))),
+            Some((schema, _)) => {
+                Err(RunError::usage(format!("schema {schema} of the journal is not on the target")))
+            }
             None => Ok(()),
         }
     }

@@ -103,6 +103,15 @@ impl Settings {
         resolve::overridden(self, table, pairs, place)
     }
 
+    /// These settings with what a load decided, for those of its parameters that nobody set: pairs of key and text. Their
+    /// origin is [`Origin::Loaded`].
+    ///
+    /// # Errors
+    /// Every key that is not known and every value that is not permitted, all at once.
+    pub fn as_loaded(&self, table: &Table, load: &[(&'static str, String)]) -> Result<Self, SpecErrors> {
+        resolve::as_loaded(self, table, load)
+    }
+
     /// These settings with a password for TARGET, as it was typed in. Nothing else shows that there is one.
     #[must_use]
     pub fn with_password(mut self, password: Secret) -> Self {

@@ -53,6 +53,30 @@ pub(super) fn overridden(
     pairs: &[(String, String)],
     place: &str,
 ) -> Result<Resolved, SpecErrors> {
+    replaced(settings, table, pairs, &Origin::Plan { place: place.to_owned() })
+}
+
+/// Replaces the values that nobody set by those of a load.
+pub(super) fn as_loaded(
+    settings: &Settings,
+    table: &Table,
+    load: &[(&'static str, String)],
+) -> Result<Settings, SpecErrors> {
+    let is_free = |key: &str| settings.entry(key).is_none_or(|entry| !entry.origin().is_set());
+    let pairs: Vec<(String, String)> = load
+        .iter()
+        .filter(|(key, _)| is_free(key))
+        .map(|(key, text)| ((*key).to_owned(), text.clone()))
+        .collect();
+    Ok(replaced(settings, table, &pairs, &Origin::Loaded)?.settings)
+}
+
+fn replaced(
+    settings: &Settings,
+    table: &Table,
+    pairs: &[(String, String)],
+    origin: &Origin,
+) -> Result<Resolved, SpecErrors> {
     let mut sources = Sources { table, given: HashMap::new(), warnings: Vec::new(), errors: Vec::new() };
     let mut entries = settings.entries.clone();
     let block_size =
@@ -65,9 +89,8 @@ pub(super) fn overridden(
             sources.errors.push(SpecError::UnknownParameter { key: key.clone(), nearest });
             continue;
         };
-        let origin = Origin::Plan { place: place.to_owned() };
         let unset = text.is_empty() && param.is_optional();
-        let entry = sources.made(param, (!unset).then_some(text), origin, block_bytes);
+        let entry = sources.made(param, (!unset).then_some(text), origin.clone(), block_bytes);
         if let Some(old) = entries.iter_mut().find(|entry| entry.param.key == param.key) {
             *old = entry;
         }
@@ -212,8 +235,8 @@ fn remedy(param: &Param, origin: &Origin) -> String {
             None => "Correct it on the command line.".to_owned(),
         },
         Origin::Plan { .. } => format!("Correct {} in the plan.", param.key),
-        Origin::ShippedDefault | Origin::DeletedDefault => {
-            format!("This default does not fit the other settings; set {}.", param.key)
+        Origin::ShippedDefault | Origin::DeletedDefault | Origin::Loaded => {
+            format!("This value does not fit the other settings; set {}.", param.key)
         }
     }
 }

@@ -9,14 +9,14 @@ pub(super) static PARAMS: &[Param] = &[
         "ADMIN_SQLNET_SERVICE",
         Kind::Text,
         Group::Access,
-        "net service for administration, where not TARGET's",
+        "net service for administration, if not TARGET's",
     )
     .flag("admin-sqlnet-service"),
     Param::new(
         "SQLNET_SERVICE_BASE",
         Kind::Text,
         Group::Access,
-        "net service of the sessions, where not TARGET's",
+        "net service of the sessions, if not TARGET's",
     )
     .flag("sqlnet-service-base"),
     Param::new(
@@ -26,10 +26,15 @@ pub(super) static PARAMS: &[Param] = &[
         "if n is above 0, sessions go round-robin to SQLNET_SERVICE_BASE with 1 to n appended",
     )
     .flag("sqlnet-service-max"),
-    Param::new("DBA_PRIV_USER", Kind::Text, Group::Access, "privileged account that makes and drops schemas")
-        .shipped("system")
-        .if_deleted("system")
-        .flag("dba-priv-user"),
+    Param::new(
+        "DBA_PRIV_USER",
+        Kind::Text,
+        Group::Access,
+        "privileged account that creates and drops schemas",
+    )
+    .shipped("system")
+    .if_deleted("system")
+    .flag("dba-priv-user"),
     Param::new(
         "SYSDBA_PASSWD",
         Kind::Secret,

@@ -14,7 +14,7 @@ pub(super) static PARAMS: &[Param] = &[
         "SCALE",
         Kind::Size { min: MIN_SCALE_BLOCKS, max: MAX_SCALE_BLOCKS },
         Group::Data,
-        "size of each schema's main table: setup loads it, a run covers it",
+        "size of each schema's main table; a run covers what is loaded unless this is set",
     )
     .shipped("80M")
     .if_deleted("10000")
@@ -32,11 +32,11 @@ pub(super) static PARAMS: &[Param] = &[
         "LOAD_PARALLEL_DEGREE",
         Kind::Count { min: 1, max: MAX_STREAMS },
         Group::Data,
-        "streams that load data at once; unset, twice the CPUs where a server waits for each block that it writes",
+        "parallel streams for loading; unset, twice the CPUs if the server waits for each block it writes",
     )
     .shipped("2")
     .flag("load-parallel-degree"),
-    Param::new("OBFUSCATE_COLUMNS", Kind::Flag, Group::Data, "fill rows with data that can't be compressed")
+    Param::new("OBFUSCATE_COLUMNS", Kind::Flag, Group::Data, "fill rows with incompressible data")
         .shipped("FALSE")
         .if_deleted("FALSE")
         .original("an environment variable only")
@@ -46,7 +46,7 @@ pub(super) static PARAMS: &[Param] = &[
         "BLOCK_SZ",
         Kind::Choice(BLOCK_SIZES),
         Group::Data,
-        "block size in bytes, which sizes are divided by; unset, the server's own (8192 where none is asked)",
+        "block size in bytes, to convert sizes to blocks; unset, the server's own (8192 where no server is asked)",
     )
     .original("an environment variable only")
     .flag("block-sz")
@@ -55,7 +55,7 @@ pub(super) static PARAMS: &[Param] = &[
         "TABLESPACE",
         Kind::Text,
         Group::Data,
-        "where the server puts the tables, if it has tablespaces",
+        "tablespace for the tables, on servers that have them",
     )
     .original("an argument of setup.sh")
     .flag("tablespace"),

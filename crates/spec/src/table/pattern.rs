@@ -14,7 +14,7 @@ pub(super) static PARAMS: &[Param] = &[
         "DO_HOTSPOT",
         Kind::Flag,
         Group::HotSpot,
-        "send some operations to a hot spot, as the next three parameters say",
+        "direct some operations at a hot spot, defined by the next three parameters",
     )
     .shipped("FALSE")
     .if_deleted("FALSE")
@@ -61,11 +61,11 @@ pub(super) static PARAMS: &[Param] = &[
     .if_deleted("0")
     .original("paused when a drawn key was a multiple of N")
     .flag("think-tm-frequency"),
-    Param::new("THINK_TM_MIN", PAUSE, Group::ThinkTime, "the shortest pause, in seconds")
+    Param::new("THINK_TM_MIN", PAUSE, Group::ThinkTime, "shortest pause, in seconds")
         .shipped(".1")
         .if_deleted(".1")
         .flag("think-tm-min"),
-    Param::new("THINK_TM_MAX", PAUSE, Group::ThinkTime, "the longest pause, in seconds")
+    Param::new("THINK_TM_MAX", PAUSE, Group::ThinkTime, "longest pause, in seconds")
         .shipped(".5")
         .if_deleted(".5")
         .flag("think-tm-max"),

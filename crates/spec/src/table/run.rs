@@ -25,7 +25,7 @@ pub(super) static PARAMS: &[Param] = &[
         "WORK_LOOP",
         Kind::Count { min: 0, max: 1 << 48 },
         Group::Run,
-        "if above 0, the run ends after so many operations of each session, and RUN_TIME does not count",
+        "if above 0, each session does exactly that many operations, and RUN_TIME is ignored",
     )
     .shipped("0")
     .if_deleted("0")
@@ -34,7 +34,7 @@ pub(super) static PARAMS: &[Param] = &[
         "WARMUP",
         Kind::Duration { min_s: 0, max_s: LONGEST_WARMUP_S },
         Group::Run,
-        "time at full load before the measured window; 0 is none",
+        "time at full load before the measured window; 0 means none",
     )
     .shipped("5")
     .flag("warmup"),
@@ -42,8 +42,8 @@ pub(super) static PARAMS: &[Param] = &[
         "UNTIL_STEADY",
         Kind::Flag,
         Group::Run,
-        "end the run as soon as the last three windows of STEADY_WINDOW agree within STEADY_TOLERANCE; RUN_TIME is then the \
-         longest that it may take",
+        "end the run as soon as the last three windows of STEADY_WINDOW agree within STEADY_TOLERANCE; RUN_TIME is \
+         then the upper limit",
     )
     .shipped("FALSE")
     .flag("until-steady"),
@@ -51,7 +51,7 @@ pub(super) static PARAMS: &[Param] = &[
         "STEADY_TOLERANCE",
         Kind::Count { min: 1, max: 50 },
         Group::Run,
-        "with UNTIL_STEADY, the most by which the operations/s of the last windows may differ or drift, in percent",
+        "with UNTIL_STEADY, the largest difference or drift allowed between the last windows' operations/s, in percent",
     )
     .shipped("3")
     .flag("steady-tolerance"),
@@ -67,7 +67,7 @@ pub(super) static PARAMS: &[Param] = &[
         "TOLERATE_SESSION_LOSS",
         Kind::Choice(SESSION_LOSS),
         Group::Run,
-        "what becomes of a run when a session loses its database",
+        "what happens when a session loses its database",
     )
     .shipped("fail")
     .flag("tolerate-session-loss"),
@@ -75,21 +75,21 @@ pub(super) static PARAMS: &[Param] = &[
         "SEED",
         Kind::Seed,
         Group::Run,
-        "the same seed gives the same keys and the same mix; 0 draws one",
+        "the same seed gives the same keys and the same mix; 0 draws a random one",
     )
     .shipped("0")
     .flag("seed"),
     Param::new("RUN_NAME", Kind::Name, Group::Run, "name of the run, the last part of its directory's name")
         .shipped("run")
         .flag("name"),
-    Param::new("RESULTS_DIR", Kind::Path, Group::Run, "directory that receives one directory for each run")
+    Param::new("RESULTS_DIR", Kind::Path, Group::Run, "folder that receives one folder per run")
         .shipped("runs")
         .flag("results-dir"),
     Param::new(
         "KEEP_OPERATIONS",
         Kind::Flag,
         Group::Run,
-        "keep every single operation in operations.csv beside the record; for short runs: a line of some 40 bytes each",
+        "list every operation in operations.csv next to the record; for short runs: about 40 bytes per operation",
     )
     .shipped("FALSE")
     .flag("keep-operations"),
@@ -99,9 +99,9 @@ pub(super) static PARAMS: &[Param] = &[
         Group::Run,
         "program called with 'pre', 'post' and 'end' around the run; it must exit with 0",
     )
-    .original("its exit status was not looked at")
+    .original("its exit status was ignored")
     .flag("external-script"),
-    Param::new("NO_OS_PERF_DATA", Kind::Flag, Group::Run, "leave out the counters of the host (CPU, disks)")
+    Param::new("NO_OS_PERF_DATA", Kind::Flag, Group::Run, "do not collect the host's counters (CPU, disks)")
         .shipped("FALSE")
         .original("an environment variable only")
         .flag("no-os-perf-data")
@@ -110,7 +110,7 @@ pub(super) static PARAMS: &[Param] = &[
         "DATABASE_STATISTICS_TYPE",
         Kind::Choice(STATISTICS),
         Group::Run,
-        "which of the server's own reports accompanies a run, on servers that have them; none is made unless this is set",
+        "the server's own report to take with a run, on servers that have one; none unless set",
     )
     .shipped("statspack")
     .if_deleted("statspack")
@@ -118,13 +118,13 @@ pub(super) static PARAMS: &[Param] = &[
 ];
 
 static STATISTICS: &[(&str, &str)] = &[
-    ("statspack", "free of licence: snapshots at both ends of the window"),
+    ("statspack", "needs no licence: snapshots at both ends of the window"),
     ("awr", "needs a licensed pack: snapshots, and the reports as text and HTML in the run's folder"),
     ("none", "not even if a file says so"),
 ];
 
 static SESSION_LOSS: &[(&str, &str)] = &[
     ("fail", "the run ends as failed"),
-    ("reconnect", "the session connects again, to an endpoint that answers"),
-    ("drop", "the session ends, the others go on"),
+    ("reconnect", "the session reconnects, to an endpoint that answers"),
+    ("drop", "the session ends, the others continue"),
 ];

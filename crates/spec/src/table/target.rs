@@ -14,14 +14,14 @@ pub(super) fn params(default_target: &'static str) -> [Param; 4] {
             "ENDPOINTS",
             Kind::Text,
             Group::Target,
-            "hosts that sessions are spread over, round-robin: HOST:PORT,HOST:PORT; unset means those of TARGET",
+            "hosts to spread sessions over, round-robin: HOST:PORT,HOST:PORT; unset, those of TARGET",
         )
         .flag("endpoints"),
         Param::new(
             "SCHEMAS",
             Kind::Count { min: 1, max: MAX_SESSIONS },
             Group::Target,
-            "schemas to load and to use",
+            "schemas to load, or to run on; a run uses all that are loaded unless this is set",
         )
         .aliases(&["NUM_SCHEMAS"])
         .shipped("1")

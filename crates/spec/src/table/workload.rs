@@ -49,18 +49,19 @@ pub(super) static PARAMS: &[Param] = &[
         "RATE",
         Kind::Count { min: 0, max: 100_000_000 },
         Group::Workload,
-        "operations per second of all sessions, started at their time whether or not those before are done; 0: as fast as they can",
+        "operations per second over all sessions, each started on schedule whether or not earlier ones are done; 0: \
+         as fast as possible",
     )
     .shipped("0")
     .if_deleted("0")
     .flag("rate"),
-    Param::new("ARRIVALS", Kind::Choice(ARRIVALS), Group::Workload, "the gaps between operations, with RATE")
+    Param::new("ARRIVALS", Kind::Choice(ARRIVALS), Group::Workload, "with RATE, the gaps between operations")
         .shipped("steady")
         .if_deleted("steady")
         .flag("arrivals"),
 ];
 
 static ARRIVALS: &[(&str, &str)] =
-    &[("steady", "all the same"), ("poisson", "exponential, as of many independent users")];
+    &[("steady", "all the same"), ("poisson", "exponential, as from many independent users")];
 
 static REDO: &[(&str, &str)] = &[("LITE", "2 columns"), ("HEAVY", "all 19 columns")];

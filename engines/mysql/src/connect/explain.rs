@@ -21,8 +21,8 @@ pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> Engine
         Error::DriverError(DriverError::TlsNotSupported) => (
             ErrorKind::Connection,
             "the server does not offer TLS".into(),
-            "switch TLS on in the server, or say ?ssl-mode=preferred in the target: then the connection is not encrypted, and \
-             everybody on the way can read it",
+            "switch TLS on in the server, or use ?ssl-mode=preferred in the target: then the connection is not \
+             encrypted, and anyone on the way can read it",
         ),
         Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => {
             (ErrorKind::Connection, why.clone(), network(*kind))
@@ -43,8 +43,9 @@ pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> Engine
     EngineError::new(kind, step, message).with_advice(advice)
 }
 
-const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the host \
-                   as a subject alternative name; ?ssl-mode=required in the target encrypts without asking who answers";
+const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the \
+                   host as a subject alternative name; ?ssl-mode=required in the target encrypts without verifying \
+                   the server";
 
 fn refused(code: u16) -> (ErrorKind, &'static str) {
     match code {

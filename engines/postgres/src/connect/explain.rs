@@ -55,9 +55,9 @@ fn of_client(step: String, error: &postgres::Error, hint: Option<&str>) -> Engin
 
 const TLS: &str = "the server's certificate must come from an authority in sslrootcert (or the system's store) and, \
                    for verify-full, have the host as a subject alternative name; ?sslmode=require in the target (or \
-                   PGSSLMODE) encrypts without asking who answers";
-const NO_TLS: &str = "switch ssl on in the server, or say ?sslmode=prefer in the target (or PGSSLMODE): then the connection \
-                      is not encrypted, and everybody on the way can read it";
+                   PGSSLMODE) encrypts without verifying the server";
+const NO_TLS: &str = "enable ssl in the server, or use ?sslmode=prefer in the target (or PGSSLMODE): then the \
+                      connection is not encrypted, and anyone on the way can read it";
 
 fn network(error: &postgres::Error) -> &'static str {
     let kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);

@@ -10,7 +10,7 @@ pub(super) fn chart(table: &Table, place: usize) -> Chart {
             " Dotted, on the right: mean latency. Where the solid lines go flat and the dotted ones turn up, more sessions \
              only wait."
         }
-        false => " These runs do not know their latency.",
+        false => " These runs have no latency figures.",
     };
     Chart {
         id: format!("sweep-{place}").into(),

@@ -59,7 +59,7 @@ pub(super) fn database(record: &Record, figures: &Figures<'_>) -> Chart {
     Chart {
         id: "database-cpu".into(),
         title: "CPU of the database".into(),
-        about: format!("CPUs{cpus} that the database kept busy: what it pays for its I/O."),
+        about: format!("CPUs{cpus} that the database kept busy: the price of its I/O."),
         source: match whose {
             Some(whose) => format!("/proc, of {whose}"),
             None => "/proc".into(),

@@ -10,8 +10,8 @@ pub(super) fn chart(record: &Record) -> Chart {
     Chart {
         id: "operations-over-time".into(),
         title: "Operations and redo over time".into(),
-        about: "Operations that ended in each interval, per second, one kind on top of the other; redo on the right \
-                where the database counts it."
+        about: "Operations that ended in each interval, per second, stacked by kind; redo on the right where the \
+                database counts it."
             .into(),
         source: "this program's count of operations; the database's counter of redo".into(),
         body: drawing(record),

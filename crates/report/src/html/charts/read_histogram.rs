@@ -16,7 +16,7 @@ use crate::latencies::is_coarse;
 pub(super) fn chart(record: &Record) -> Chart {
     let (about, source) = if is_coarse(record, LatencyKind::PhysicalRead) {
         (
-            "Physical reads of the window by the upper bound of the bucket that the database sorts each into.",
+            "Physical reads of the window by the upper bound of the bucket in which the database counts each.",
             "the database's own histogram of its waits",
         )
     } else {

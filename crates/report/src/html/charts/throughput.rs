@@ -13,8 +13,8 @@ pub(super) fn chart(record: &Record) -> Chart {
         id: "reads-over-time".into(),
         title: "Reads over time".into(),
         about: format!(
-            "Blocks read per second, {resolution}. Physical and device reads differ by what a cache below the database \
-             serves, and by merged requests. Shaded: outside of the measured window."
+            "Blocks read per second, {resolution}. Physical and device reads differ by what a cache below the \
+             database serves, and by merged requests. Shaded: outside the measured window."
         ),
         source: "the database's counters; the kernel's counters of the device".into(),
         body: drawing(record),

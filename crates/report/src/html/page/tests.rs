@@ -104,6 +104,8 @@ fn every_section_of_the_text_is_in_the_page() {
         });
         let shown = match section.group {
             Group::Figures | Group::Probe | Group::Configuration => blocks::html(&blocks),
+            // At the top.
+            Group::Title => escape::text(&record.id),
             // As cards.
             Group::Verdicts | Group::KeyFigures => format!("<h2>{}</h2>", heading.unwrap()),
             Group::Sources => escape::text(&source_words(&record)),

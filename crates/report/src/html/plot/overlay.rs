@@ -15,8 +15,7 @@ impl Chart {
     pub(crate) fn overlay(first: &Self, second: &Self) -> Vec<Self> {
         match (&first.body, &second.body) {
             (Ok(a), Ok(b)) if fit(a, b) => {
-                let unstacked =
-                    if is_stacked(a) { " Here each line is for itself, none stands on another." } else { "" };
+                let unstacked = if is_stacked(a) { " Here the lines are not stacked." } else { "" };
                 let about = format!("{}{unstacked}", first.about);
                 vec![Self { about, body: Ok(laid_over(a, b)), ..first.clone() }]
             }

@@ -128,7 +128,7 @@ fn cpus_that_others_used_are_not_this_runs() {
     record.db_cpu = None;
     let unknown = verdict(&record);
     assert_eq!(unknown.answer, Answer::Doubt);
-    assert!(unknown.sentence.contains("this run is not known"), "{unknown:?}");
+    assert!(unknown.sentence.contains("this run's share of that is not known"), "{unknown:?}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_run_above_its_probe_is_not_judged_by_it() {
     steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 1_775.0);
     let found = verdict(&record);
     assert_eq!(found.answer, Answer::Doubt);
-    assert!(found.sentence.contains("reads above what the probe had"), "{found:?}");
+    assert!(found.sentence.contains("more reads than the probe achieved"), "{found:?}");
     assert!(!found.sentence.contains("1,099"), "{found:?}");
 }
 
@@ -212,7 +212,7 @@ fn a_local_database_whose_processes_are_not_seen_is_not_said_to_be_on_another_ho
     record.target = "db:/".into();
     let free = verdict(&record);
     assert_eq!(free.answer, Answer::Unknown);
-    assert!(free.sentence.contains("nor is whether the database runs on this host"), "{free:?}");
+    assert!(free.sentence.contains("nor is it known whether the database runs on this host"), "{free:?}");
     let db_time_s = figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
     record.events.push(slob_measure::WaitEvent {
         name: "DB CPU".into(),
@@ -237,7 +237,7 @@ fn a_cached_session_that_its_one_cpu_limits_is_cpu_bound() {
     let found = verdict(&record);
     assert_eq!(found.answer, Answer::Good, "{found:?}");
     assert!(
-        found.sentence.starts_with("Yes, as a test of cached reads should be, in each session"),
+        found.sentence.starts_with("Yes, in each session, as expected of a test of cached reads"),
         "{found:?}"
     );
     record.db_cpu.as_mut().unwrap().cpu.user_s *= 1.9;

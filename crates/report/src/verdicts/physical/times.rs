@@ -20,8 +20,8 @@ pub(super) fn behind_the_total(record: &Record, figures: &Figures<'_>) -> Option
     let Some(times) = Times::of(record, figures) else {
         return Some(Finding::new(
             Answer::Doubt,
-            "Not certain: of these reads only the device's total is known, which has everybody's in it; this user may not \
-             look at the server's processes (/proc/PID/io), and the database does not time its reads.",
+            "Not certain: only the device's total is known, which includes everyone's reads; this user may not read \
+             the counters of the server's processes (/proc/PID/io), and the database does not time its reads.",
         ));
     };
     (times.share < MOSTLY_CACHED).then(|| times.contradiction())
@@ -70,16 +70,17 @@ impl Times {
             return Finding::new(
                 Answer::Bad,
                 format!(
-                    "No: a read took the database {mean}, which is memory's time; the device took {device}. Your OS page \
-                     cache served {others} % of these reads or more; what the device read was for others."
+                    "No: a read took the database {mean}, which is memory speed; the device took {device}. Your OS \
+                     page cache served {others} % of these reads or more; what the device read was for others."
                 ),
             );
         }
         Finding::new(
             Answer::Doubt,
             format!(
-                "Not certain: a read took the database {mean}, and the device {device}: {others} % of these reads were not \
-                 waited for. A cache served them and others' reads stand in the device's total, or they were read ahead."
+                "Not certain: a read took the database {mean}, and the device {device}: {others} % of these reads \
+                 were not waited for. Either a cache served them and the device's total includes others' reads, or \
+                 they were read ahead."
             ),
         )
     }

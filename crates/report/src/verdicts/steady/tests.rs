@@ -61,7 +61,7 @@ fn a_short_window_tells_nothing() {
 fn a_trend_that_may_be_chance_is_not_printed_as_one() {
     let even = verdict(&with_rates(|s| 3000 + 90 * (s * 7 % 5)));
     assert_eq!(even.answer, Answer::Good, "{even:?}");
-    assert!(even.sentence.contains("no trend shown, within +-"), "{even:?}");
+    assert!(even.sentence.contains("no trend found, within +-"), "{even:?}");
     assert!(!even.sentence.contains("over the window"), "{even:?}");
 }
 
@@ -71,8 +71,8 @@ fn a_window_too_noisy_to_show_a_trend_is_not_called_steady() {
     record.window.as_mut().unwrap().seconds = 10.0;
     let noisy = verdict(&record);
     assert_eq!(noisy.answer, Answer::Doubt, "{noisy:?}");
-    let said = noisy.sentence.contains("can't be told from none")
-        || noisy.details.iter().any(|detail| detail.contains("can't be told from none"));
+    let said = noisy.sentence.contains("would go unnoticed")
+        || noisy.details.iter().any(|detail| detail.contains("would go unnoticed"));
     assert!(said, "{noisy:?}");
 }
 
@@ -101,7 +101,7 @@ fn what_others_did_may_be_unknown() {
     let without_host = verdict(&record);
     assert_eq!(without_host.answer, Answer::Good);
     assert!(
-        without_host.details[0].contains("CPU use and device reads could not be told"),
+        without_host.details[0].contains("CPU use and device reads could not be measured"),
         "{without_host:?}"
     );
     assert_eq!(verdict(&fixture::failed_run()).answer, Answer::Unknown);
