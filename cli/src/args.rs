@@ -44,6 +44,7 @@ pub(crate) fn command() -> Command {
         .subcommands(campaigns::commands())
         .subcommand(awr::command())
         .subcommand(probe())
+        .subcommand(observe())
         .subcommand(conf())
         .subcommand(verify())
         .subcommand(drop_command())
@@ -88,7 +89,7 @@ fn run() -> Command {
     with_params(
         Command::new("run")
             .about("Run the test and print its report")
-            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   end as soon as the rate is steady, after half an hour at most\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
+            .after_help("Examples:\n  slob run 4               one session on each of four schemas\n  slob run -s 4 -t 2 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   end as soon as the rate is steady, after half an hour at most\n  slob run --observe ssh:db1               the database is on db1: see its CPU and device through ssh\n  slob run --metrics 9187  serve the figures at http://127.0.0.1:9187/metrics meanwhile")
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("End with exit code 1 unless every verdict is good"))
             .arg(switch("json").help("Print the record as JSON instead of the report"))
@@ -143,7 +144,7 @@ fn report() -> Command {
 fn probe() -> Command {
     let command = Command::new("probe")
         .about("Measure what the device behind a folder can do by itself, without a database")
-        .after_help("Reads blocks at random from a scratch file in that folder, which leaves nothing behind.\nThe result is kept in the results folder: later runs on the same device are compared with it.")
+        .after_help("Reads blocks at random from a scratch file in that folder, which leaves nothing behind.\nThe result is kept in the results folder: later runs on the same device are compared with it.\nExamples:\n  slob probe /data                       the device behind a folder of this host\n  slob probe --observe ssh:db1 /data     the same on the database's host, kept here under its name")
         .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
         .arg(switch("write").help("Measure random writes too"))
         .arg(switch("buffered").help("Go through the operating system's page cache"))
@@ -154,7 +155,13 @@ fn probe() -> Command {
         .arg(list("depths", "16,64", "Queue depths of asynchronous reads"))
         .arg(switch("json").help("Print the result as JSON"))
         .arg(switch("no-save").help("Do not keep the result"));
-    with_params(command, is_results_dir)
+    with_params(command, |param| is_results_dir(param) || is_observer(param))
+}
+
+fn observe() -> Command {
+    Command::new("observe")
+        .about("Look at this host for a run elsewhere: what `slob run --observe ssh:HOST` starts here")
+        .after_help("Reads questions from stdin and answers them on stdout, a line of JSON each, until there are no more. It opens no port and\nchanges nothing but for the scratch file of a probe.\nExample: slob observe < /dev/null     the hello: release, protocol, host")
 }
 
 fn conf() -> Command {
@@ -205,7 +212,11 @@ fn selftest() -> Command {
             .arg(file("capture", "Save what the server said in this file too, FILE.tar.gz: its version, settings, counters and plans word for word, the time of each call, and errors; no password and no rows"))
             .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Leave the names of hosts in the capture, which are else replaced by host-1, host-2, ..."))
             .arg(file("replay", "Make figures of what a server said in a capture, without a server, and compare them with those that were made then").conflicts_with_all(["capture", "output"])),
-        |param| is_common(param) || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key),
+        |param| {
+            is_common(param)
+                || is_observer(param)
+                || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
+        },
     )
 }
 
@@ -256,6 +267,11 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
 
 fn list(name: &'static str, default: &'static str, help: &'static str) -> Arg {
     number(name, default, help).value_delimiter(',').value_parser(value_parser!(u32).range(1..=4096))
+}
+
+/// How the database's host is seen.
+fn is_observer(param: &Param) -> bool {
+    param.key.starts_with("OBSERVE")
 }
 
 /// Commands that only need to know where records are kept.
