@@ -13,6 +13,7 @@ use slob_engine::{
     Engine, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session, SessionPlan,
 };
 use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
+use slob_observe::Eye;
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
 
 const STREAMS: u64 = 2;
@@ -121,8 +122,10 @@ fn measure(
     let sessions = open_sessions(engine, load, arguments.sessions)?;
     let opened = opening.elapsed().as_secs_f64();
     let before = engine.snapshot()?;
-    let processes = engine.processes().ok_or("the server is not on this machine")?;
-    let (server, own) = (cpu_s(&processes), cpu_s(&[std::process::id()]));
+    let mut eye = Eye::here();
+    let server = engine.whereabouts().into_iter().next().ok_or("there is no server")?;
+    eye.find(server.clues)?;
+    let (server, own) = (server_cpu_s(&mut eye)?, slob_host::own_cpu()?.total_s());
     let begun = Instant::now();
     let end = begun + arguments.time;
     let work = |(number, mut session): Numbered| {
@@ -149,7 +152,7 @@ fn measure(
         })
     })?;
     let elapsed = begun.elapsed().as_secs_f64();
-    let (server, own) = (cpu_s(&processes) - server, cpu_s(&[std::process::id()]) - own);
+    let (server, own) = (server_cpu_s(&mut eye)? - server, slob_host::own_cpu()?.total_s() - own);
     let delta = engine.snapshot()?.since(&before).counters;
     let seen = rows as f64;
     Ok(format!(
@@ -183,9 +186,10 @@ fn open_sessions(
     (0..count).map(open).collect()
 }
 
-/// User and system time, in seconds. Processes that ended count no more.
-fn cpu_s(pids: &[u32]) -> f64 {
-    let stat = |pid: &u32| procfs::process::Process::new(pid.cast_signed()).ok()?.stat().ok();
-    let ticks: u64 = pids.iter().filter_map(stat).map(|stat| stat.utime + stat.stime).sum();
-    ticks as f64 / procfs::ticks_per_second() as f64
+/// CPU time of the server's processes since it was found, in seconds.
+fn server_cpu_s(eye: &mut Eye) -> Result<f64, Box<dyn Error>> {
+    let asked = eye.ask(false);
+    let sight = eye.answer(asked).ok_or("the server is not seen")?.sight;
+    let server = sight.servers.into_iter().flatten().next().ok_or("the server is gone")?;
+    Ok(server.cpu.ok_or("its CPU time is not seen")?.total_s())
 }

@@ -43,6 +43,7 @@ pub(crate) fn command() -> Command {
         .subcommands(campaigns::commands())
         .subcommand(awr::command())
         .subcommand(probe())
+        .subcommand(observe())
         .subcommand(conf())
         .subcommand(verify())
         .subcommand(drop_command())
@@ -88,7 +89,7 @@ fn run() -> Command {
     with_params(
         Command::new("run")
             .about("Run a test and print its summary")
-            .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
+            .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
             .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
             .arg(switch("strict").help("Exit with code 1 unless every verdict is good"))
             .arg(switch("full").help("Print the full report instead of its summary").conflicts_with("json"))
@@ -145,7 +146,7 @@ fn report() -> Command {
 fn probe() -> Command {
     let command = Command::new("probe")
         .about("Measure the device behind a folder by itself, without a database")
-        .after_help("Reads random blocks of a scratch file in that folder, then removes the file.\nThe result is kept in the results folder; later runs on the same device are compared with it.")
+        .after_help("Reads random blocks of a scratch file in that folder, then removes the file.\nThe result is kept in the results folder; later runs on the same device are compared with it.\nExamples:\n  slob probe /data                       the device behind a folder of this host\n  slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")
         .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
         .arg(switch("write").help("Measure random writes as well"))
         .arg(switch("buffered").help("Read through the operating system's page cache"))
@@ -156,7 +157,13 @@ fn probe() -> Command {
         .arg(list("depths", "16,64", "Queue depths of asynchronous reads"))
         .arg(switch("json").help("Print the result as JSON"))
         .arg(switch("no-save").help("Do not save the result"));
-    with_params(command, is_results_dir)
+    with_params(command, |param| is_results_dir(param) || is_observer(param))
+}
+
+fn observe() -> Command {
+    Command::new("observe")
+        .about("Watch this host for a run elsewhere: started here by `slob run --observe ssh:HOST`")
+        .after_help("Reads questions from stdin and answers each on stdout with a line of JSON, until stdin ends. It opens no port and\nchanges nothing except for the scratch file of a probe.\nExample: slob observe < /dev/null     the greeting: release, protocol, host")
 }
 
 fn conf() -> Command {
@@ -216,7 +223,11 @@ fn selftest() -> Command {
             .arg(file("capture", "Save the server's answers to FILE.tar.gz: version, settings, counters and plans verbatim, the time of each call, and errors; no passwords, no rows"))
             .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Keep host names in the capture instead of replacing them by host-1, host-2, ..."))
             .arg(file("replay", "Recompute the figures from a capture, without a server, and compare them with the original ones").conflicts_with_all(["capture", "output"])),
-        |param| is_common(param) || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key),
+        |param| {
+            is_common(param)
+                || is_observer(param)
+                || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
+        },
     )
 }
 
@@ -267,6 +278,11 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
 
 fn list(name: &'static str, default: &'static str, help: &'static str) -> Arg {
     number(name, default, help).value_delimiter(',').value_parser(value_parser!(u32).range(1..=4096))
+}
+
+/// How the database's host is seen.
+fn is_observer(param: &Param) -> bool {
+    param.key.starts_with("OBSERVE")
 }
 
 /// Commands that only need to know where records are kept.

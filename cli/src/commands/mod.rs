@@ -20,6 +20,7 @@ mod info;
 mod list;
 mod man;
 mod mark;
+mod observe;
 mod print_sql;
 mod probe;
 mod report;
@@ -54,6 +55,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("analyze", matches)) => analyze::analyze(matches),
         Some(("awr", matches)) => awr::awr(matches),
         Some(("probe", matches)) => probe::probe(matches),
+        Some(("observe", _)) => observe::observe(),
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),
         Some(("selftest", matches)) => selftest::selftest(matches),

@@ -2,23 +2,30 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
 use jiff::Timestamp;
 use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan};
+use slob_observe::Eye;
 use slob_record::{SavedProbe, save_probe};
 use slob_report::probe_text;
+use slob_spec::{Entry, Observe, Origin, Settings, SshHost, Value};
 
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, settings};
 
 pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
-    let results = settings::results_dir(&settings::resolve(matches, &[])?);
+    let settings = settings::resolve(matches, &[])?;
+    let results = settings::results_dir(&settings);
+    let host = host(&settings)?;
     let plan = plan(matches)?;
     let stop = interrupt::flag()?;
-    let probe = measure(&plan, &stop)?;
+    let probe = match host {
+        Some(host) => measure_far(host, copies(&settings), &plan, &stop)?,
+        None => measure(&plan, &stop)?,
+    };
     let text = if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&probe);
         json.map_err(|error| Failure::failed(format!("writing the result as JSON: {error}")))? + "\n"
@@ -34,6 +41,61 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
         output::say(&format!("saved in {}; later runs on this device are compared with it", path.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The host that is meant, if it is another one than this.
+fn host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
+    let entry = settings.entry("OBSERVE");
+    let Some(Value::Observe(observers)) = entry.and_then(Entry::value) else { return Ok(None) };
+    match observers.of_endpoint(0) {
+        Observe::Ssh(host) if observers.count() == 1 => {
+            let host = host.at("localhost").map_err(Failure::usage)?;
+            Ok(Some(host))
+        }
+        _ if entry.is_some_and(|entry| *entry.origin() == Origin::Flag) => {
+            let message = format!(
+                "--observe {observers} names no single host: use --observe ssh:HOST, or leave it out for this host"
+            );
+            Err(Failure::usage(message))
+        }
+        // Written down for runs; a probe without a flag is of this host.
+        _ => Ok(None),
+    }
+}
+
+fn copies(settings: &Settings) -> bool {
+    matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
+}
+
+/// Has an observer probe the device behind a folder of its host.
+fn measure_far(
+    host: SshHost,
+    copy: bool,
+    plan: &ProbePlan,
+    stop: &AtomicBool,
+) -> Result<SavedProbe, Failure> {
+    if !plan.dir.is_absolute() {
+        return Err(Failure::usage(format!(
+            "{} is no absolute path: name the folder on {host} from its root on",
+            plan.dir.display()
+        )));
+    }
+    let mut eye = Eye::far(host, copy);
+    let Some(hostname) = eye.hello().map(|hello| hello.host.hostname.clone()) else {
+        return Err(Failure::usage(eye.faults().join("; ").trim_end_matches('.')));
+    };
+    let progress = Progress::new("probing");
+    let taken = Timestamp::now();
+    let probed = eye.probe(plan, &mut |done, of, at| {
+        progress.at(done, of, at);
+        !stop.load(Ordering::Relaxed)
+    });
+    progress.finish();
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted());
+    }
+    let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
+    Ok(SavedProbe { taken, host: hostname, device, result })
 }
 
 fn plan(matches: &ArgMatches) -> Result<ProbePlan, Failure> {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use slob_engine::{Engine, EngineError, Purpose};
-use slob_record::{Record, Status};
+use slob_record::{ObservedRecord, Record, Status};
 use slob_report::{Answer, Question, text_report, verdicts};
 use slob_run::{
     Acknowledged, LoadEvent, LoadObserver, RunContext, RunEvent, RunObserver, load, plan_load, prepare,
@@ -33,7 +33,8 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("RUN_NAME", "selftest"),
 ];
 /// What stays as the user has it, because the server asks for it.
-const KEPT: &[&str] = &["TARGET", "ENDPOINTS", "BLOCK_SZ", "TABLESPACE", "DATABASE_STATISTICS_TYPE"];
+const KEPT: &[&str] =
+    &["TARGET", "ENDPOINTS", "BLOCK_SZ", "TABLESPACE", "DATABASE_STATISTICS_TYPE", "OBSERVE", "OBSERVE_COPY"];
 
 /// The test on one target.
 pub(crate) struct EndToEnd<'a> {
@@ -78,6 +79,8 @@ impl<'a> EndToEnd<'a> {
             Self::step(report, "drop", || self.remove());
         }
         if let Some(record) = record {
+            report.section("The database's host");
+            record.observed.iter().for_each(|server| report.add(&seen(server)));
             report.section("Report of the run");
             report.add(&format!("```text\n{}\n```\n", text_report(&record).trim_end()));
         }
@@ -201,6 +204,16 @@ fn judge(record: &Record) -> Result<String, String> {
         record.operations.iter().map(|(kind, of)| format!("{} {}", count(of), kind.name())).collect();
     let seconds = record.window.map_or(0.0, |window| window.seconds);
     Ok(format!("{} sessions, {} in {seconds:.1} s{note}", record.sessions.len(), kinds.join(", ")))
+}
+
+/// Whether a server was seen on its host, and how.
+fn seen(server: &ObservedRecord) -> String {
+    let of = server.endpoint.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
+    let host = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    match server.process {
+        Some(pid) => format!("- {of}{}: seen{host}, process {pid} {}\n", server.by, server.found),
+        None => format!("- {of}{}: **not seen**{host}: {}\n", server.by, server.found),
+    }
 }
 
 /// Whether nobody ended the run early, and all its sessions worked to the end.

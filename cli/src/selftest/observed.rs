@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use slob_engine::{
     Cancel, Engine, EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server,
-    ServerReport, Session, SessionPlan, Slice, Snapshot,
+    ServerReport, Session, SessionPlan, Slice, Snapshot, Whereabouts,
 };
 use slob_method::{Batch, RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -109,8 +109,8 @@ impl Engine for Observed {
         self.engine.endpoints()
     }
 
-    fn processes(&self) -> Option<Vec<u32>> {
-        self.engine.processes()
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        self.engine.whereabouts()
     }
 }
 

@@ -9,7 +9,7 @@ use slob_spec::StatisticsType;
 
 use crate::{
     EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server, ServerReport,
-    SessionPlan, Slice, Snapshot,
+    SessionPlan, Slice, Snapshot, Whereabouts,
 };
 
 /// One target of one database product.
@@ -123,10 +123,10 @@ pub trait Engine: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The processes of the server on this machine, by pid; `None` when it is remote or they can't be known. An
-    /// embedded database is this process.
-    fn processes(&self) -> Option<Vec<u32>> {
-        None
+    /// What each server can be found by on its host, the first endpoints of them in order. A server that can't be asked has
+    /// fewer clues.
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        vec![Whereabouts::default()]
     }
 }
 

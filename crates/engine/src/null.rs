@@ -14,7 +14,7 @@ use slob_method::{Action, Batch, Op, RowView, SchemaNo, Table};
 use crate::{
     Alarm, Cancel, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout, Load,
     LoadProgress, OpenSpec, Outcome, Perform, SchemaState, Server, Session, SessionPlan, Setting, Slice,
-    Snapshot, execute_each,
+    Snapshot, Whereabouts, execute_each,
 };
 
 /// The null engine's line in the registry.
@@ -75,7 +75,6 @@ impl Engine for NullEngine {
                 cancel: true,
                 direct_io: None,
             },
-            data_path: None,
         })
     }
 
@@ -125,8 +124,8 @@ impl Engine for NullEngine {
         Ok(())
     }
 
-    fn processes(&self) -> Option<Vec<u32>> {
-        Some(vec![std::process::id()])
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        vec![Whereabouts::embedded(None)]
     }
 }
 

@@ -1,7 +1,5 @@
 //! What an engine says of its server.
 
-use std::path::PathBuf;
-
 /// A database server (or embedded library), described for the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
@@ -17,9 +15,6 @@ pub struct Server {
     pub advice: Vec<String>,
     /// What the engine can do with this server.
     pub capabilities: Capabilities,
-    /// A path on this machine's file system that holds the data, when the server is local: the way to the block
-    /// device.
-    pub data_path: Option<PathBuf>,
 }
 
 /// A setting and its value, as the server shows them.

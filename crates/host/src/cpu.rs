@@ -1,5 +1,7 @@
 //! CPU time: of the whole host by mode, of processes by user and system.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use slob_stats::Merge;
 
@@ -121,6 +123,15 @@ pub struct CpuSplit {
 }
 
 impl CpuSplit {
+    /// An exact total, split as ticks were counted; without a tick yet all of it is user time.
+    #[must_use]
+    pub fn by_ticks(total: Duration, user_ticks: u64, system_ticks: u64) -> Self {
+        let total_s = total.as_secs_f64();
+        let ticks = user_ticks + system_ticks;
+        let system_s = if ticks == 0 { 0.0 } else { total_s * system_ticks as f64 / ticks as f64 };
+        Self { user_s: total_s - system_s, system_s }
+    }
+
     /// User and system time together: exact, unlike the split.
     #[must_use]
     pub fn total_s(&self) -> f64 {

@@ -32,6 +32,10 @@ pub struct Interval {
     /// Seconds between the two samples that the sampled figures of this interval lie between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_s: Option<f64>,
+    /// The same by the clock of the database's host, which the figures of the host are to be divided by. Absent where none was seen,
+    /// and in records of releases that looked at this program's host alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_s: Option<f64>,
     /// CPU time of the whole host by mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
@@ -54,6 +58,7 @@ impl Merge for Interval {
         self.logical_reads.merge(&later.logical_reads);
         self.redo_bytes.merge(&later.redo_bytes);
         self.sampled_s.merge(&later.sampled_s);
+        self.observed_s.merge(&later.observed_s);
         self.host_cpu.merge(&later.host_cpu);
         self.db_cpu.merge(&later.db_cpu);
         self.device.merge(&later.device);

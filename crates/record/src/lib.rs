@@ -13,6 +13,7 @@ mod find;
 mod interval;
 mod marks;
 mod model;
+mod model_observed;
 mod operations;
 mod probes;
 mod read;
@@ -33,6 +34,7 @@ pub use model::{
     LongestWait, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification,
     Window, error_of_session,
 };
+pub use model_observed::{ClientHostRecord, ObservedRecord};
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};

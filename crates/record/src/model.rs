@@ -10,6 +10,7 @@ use slob_stats::{Histogram, Series};
 
 use crate::course::{LossRecord, Mark, UntilSteady};
 use crate::interval::Interval;
+use crate::model_observed::{ClientHostRecord, ObservedRecord};
 use crate::probes::SavedProbe;
 use crate::server_report::ServerReportRecord;
 use crate::workload::WorkloadRecord;
@@ -91,8 +92,14 @@ pub struct Record {
     pub client_io: Option<ProcessIo>,
     /// Peak resident memory of this program, in bytes.
     pub client_peak_memory_bytes: Option<u64>,
-    /// The host; absent with NO_OS_PERF_DATA.
+    /// The host of the database, if it was seen, else this program's; of several hosts the sums. Absent with NO_OS_PERF_DATA.
     pub host: Option<HostRecord>,
+    /// Each server on its host. Empty with NO_OS_PERF_DATA, and in records of releases that looked at this program's host alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedRecord>,
+    /// This program's own host, where it is none of the database's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<ClientHostRecord>,
     /// What the device can do by itself, if it was probed.
     pub probe: Option<SavedProbe>,
     /// What was read back after the run.
@@ -140,7 +147,7 @@ pub struct ServerRecord {
     pub joined_selects: bool,
     /// Whether reads go around the page cache, as far as the engine knows.
     pub direct_io: Option<bool>,
-    /// Where the data lie, if that is on this host.
+    /// Where the data lie in the server's own eyes, if its host was seen.
     pub data_path: Option<String>,
 }
 
@@ -324,7 +331,7 @@ pub struct DbCpu {
     pub source: String,
 }
 
-/// The host within the window.
+/// A host within the window, or several together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
     /// What it is.

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
-    DbCpu, DeviceRecord, EdgeRecord, Edges, HostRecord, LoadRecord, LossRecord, RECORD_VERSION, Record,
-    SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Window, error_of_session,
+    DbCpu, EdgeRecord, Edges, LoadRecord, LossRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord,
+    SessionRecord, SettingRecord, Window, error_of_session,
 };
 use slob_spec::Length;
 
 use crate::context::RunContext;
 use crate::endpoints::{endpoints, uncounted};
+use crate::hosts::Places;
 use crate::losses::Loss;
+use crate::observed::{client_host, fits_into_memory, host, observed};
 use crate::parts::Parts;
 use crate::prepare::Prepared;
 use crate::rendezvous::Stragglers;
@@ -32,9 +33,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
     let conflicts = conflicts(&parts);
     let mut notes = notes(&parts, &conflicts);
     notes.extend(uncounted(&endpoints, snapshots));
-    // Where a sample in between had none, what the processes used that are still there.
-    let db_cpu = edges.and_then(|(begin, end)| parts.db_cpu.all.or_else(|| end.db_cpu_since(begin)));
-    let sessions_cpu = edges.and(parts.db_cpu.sessions);
+    let hosts = edges.map(|(begin, end)| end.hosts_since(begin)).unwrap_or_default();
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
@@ -44,7 +43,7 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         started: parts.started,
         ended: parts.ended,
         target: context.spec.target.to_string(),
-        server: server(prepared),
+        server: server(prepared, &parts.beside.places),
         configuration: context.configuration.clone(),
         workload: workload_record(context.spec, &prepared.workload, prepared.seed),
         load: load(prepared),
@@ -63,16 +62,18 @@ pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, 
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
-        db_cpu: db_cpu.map(|cpu| DbCpu {
+        db_cpu: hosts.db_cpu().map(|cpu| DbCpu {
             cpu,
-            sessions: sessions_cpu,
+            sessions: hosts.sessions_cpu(),
             source: cpu_source(prepared).to_owned(),
         }),
-        db_io: edges.and_then(|(begin, end)| end.db_io_since(begin)),
+        db_io: hosts.db_io(),
         client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
         client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
         client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
-        host: context.spec.host_counters.then(|| host(prepared, &parts)),
+        host: context.spec.host_counters.then(|| host(&parts, &hosts)),
+        observed: observed(&parts, &hosts),
+        client_host: client_host(&parts),
         probe: parts.beside.probe,
         server_report: parts.server_report,
         verification: parts.verification,
@@ -144,7 +145,7 @@ fn notes(parts: &Parts, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
     notes
 }
 
-fn server(prepared: &Prepared) -> ServerRecord {
+fn server(prepared: &Prepared, places: &Places) -> ServerRecord {
     let server = &prepared.server;
     let setting = |setting: &slob_engine::Setting| SettingRecord {
         name: setting.name.clone(),
@@ -155,13 +156,13 @@ fn server(prepared: &Prepared) -> ServerRecord {
         version: server.version.clone(),
         block_bytes: server.block_bytes,
         settings: server.settings.iter().map(setting).collect(),
-        advice: server.advice.clone(),
+        advice: server.advice.iter().cloned().chain(fits_into_memory(prepared, places)).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
         joined_selects: prepared.arrivals.is_none()
             && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
-        data_path: server.data_path.as_ref().map(|path| path.display().to_string()),
+        data_path: places.device().map(|device| device.path.display().to_string()),
     }
 }
 
@@ -248,24 +249,5 @@ fn cpu_source(prepared: &Prepared) -> &'static str {
         "this program's process: the database is embedded in it"
     } else {
         "the server's processes"
-    }
-}
-
-fn host(prepared: &Prepared, parts: &Parts) -> HostRecord {
-    let edges = parts.begin.as_ref().zip(parts.end.as_ref());
-    let device = parts.beside.device.clone();
-    HostRecord {
-        info: HostInfo::read(),
-        cpu: edges.and_then(|(begin, end)| Some(end.host_cpu?.since(&begin.host_cpu?))),
-        others_cpu_s: edges.and_then(|(begin, end)| end.others_cpu_s_since(begin)),
-        device_note: match (&device, &prepared.server.data_path) {
-            (Some(device), _) => device.note.clone(),
-            (None, Some(_)) => Some("The device behind the data could not be found.".into()),
-            (None, None) => Some("Whether the data are on this host is not known.".into()),
-        },
-        device: device.map(|device| DeviceRecord {
-            device,
-            counters: edges.and_then(|(begin, end)| end.device_since(begin)),
-        }),
     }
 }

@@ -9,6 +9,7 @@ use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
 use crate::RunError;
+use crate::hosts::data_on_this_host;
 use crate::loader_slices::Slicing;
 use crate::loader_space::check_space;
 use crate::prepare::check_block_size;
@@ -120,7 +121,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,
         block_bytes: server.block_bytes,
-        data_path: server.data_path,
+        data_path: data_on_this_host(engine, server.capabilities.embedded),
     };
     // Rows whose room is free again once what can't be relied on is removed.
     let mut freed = 0_u64;

@@ -1,16 +1,14 @@
 //! What a run has measured until its record is put together.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_host::{CpuSplit, Device};
 use slob_record::{Mark, SavedProbe, ServerReportRecord, Status, Verification};
-use slob_stats::Merge;
 
 use crate::RunError;
 use crate::growing_series::GrowingSeries;
+use crate::hosts::Places;
 use crate::rendezvous::Stragglers;
 use crate::sampler::Sample;
 use crate::session::SessionEnd;
@@ -20,38 +18,10 @@ use crate::until_steady::SteadyUntil;
 /// What is known beside the sessions before they start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beside {
-    pub(crate) device: Option<Device>,
-    /// Processes of the server that were there before the sessions.
-    pub(crate) background: BTreeSet<u32>,
+    /// The hosts and the servers on them.
+    pub(crate) places: Arc<Places>,
     /// What the device does without a database, if that was measured.
     pub(crate) probe: Option<SavedProbe>,
-}
-
-/// CPU of the database, added up from sample to sample: what a process used that ended is in it, up to the last sample that
-/// saw it. Absent if a sample had none.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SampledCpu {
-    pub(crate) all: Option<CpuSplit>,
-    /// Of the processes that serve sessions, where there is one for each.
-    pub(crate) sessions: Option<CpuSplit>,
-}
-
-impl Default for SampledCpu {
-    fn default() -> Self {
-        Self { all: Some(CpuSplit::default()), sessions: Some(CpuSplit::default()) }
-    }
-}
-
-impl SampledCpu {
-    fn add(&mut self, sample: &Sample, last: &Sample, background: &BTreeSet<u32>) {
-        let plus = |sum: Option<CpuSplit>, more: Option<CpuSplit>| {
-            let (mut sum, more) = (sum?, more?);
-            sum.merge(&more);
-            Some(sum)
-        };
-        self.all = plus(self.all, sample.db_cpu_since(last));
-        self.sessions = plus(self.sessions, sample.sessions_cpu_since(last, background));
-    }
 }
 
 /// Everything that was measured.
@@ -64,8 +34,6 @@ pub(crate) struct Parts {
     pub(crate) begin_stragglers: Stragglers,
     pub(crate) end: Option<Sample>,
     pub(crate) end_stragglers: Stragglers,
-    /// From the beginning of the window on.
-    pub(crate) db_cpu: SampledCpu,
     /// The last sample, whatever it is of.
     pub(crate) last: Option<Sample>,
     pub(crate) series: GrowingSeries,
@@ -94,7 +62,6 @@ impl Parts {
             begin_stragglers: Stragglers::default(),
             end: None,
             end_stragglers: Stragglers::default(),
-            db_cpu: SampledCpu::default(),
             last: None,
             series: GrowingSeries::new(),
             until_steady: None,
@@ -112,9 +79,6 @@ impl Parts {
     pub(crate) fn sampled(&mut self, sample: Sample) {
         if let Some(last) = &self.last {
             self.series.add_sampled(self.tally.clock(), last, &sample);
-            if self.begin.is_some() {
-                self.db_cpu.add(&sample, last, &self.beside.background);
-            }
         }
         self.last = Some(sample);
     }
@@ -125,7 +89,6 @@ impl Parts {
             begin: self.begin.clone(),
             end: self.last.clone(),
             series: self.series.so_far(),
-            db_cpu: self.db_cpu,
             beside: self.beside.clone(),
             ..Self::new(self.started, Arc::clone(&self.tally))
         }

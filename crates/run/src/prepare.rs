@@ -5,7 +5,7 @@ use std::time::Duration;
 use slob_engine::{Engine, SchemaState, Server};
 use slob_host::TooFew;
 use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
-use slob_spec::{Length, RunSpec};
+use slob_spec::{Length, Observe, Observers, RunSpec};
 
 use crate::random::fresh_seed;
 use crate::workload::{arrivals_of, homes_of, warmup_of, workload_of};
@@ -50,6 +50,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     } else {
         Vec::new()
     };
+    check_observers(engine.endpoints().len().max(1), &spec.observe)?;
     let homes: Vec<SchemaNo> = homes_of(spec, schema_count).collect();
     check_room(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
@@ -69,6 +70,26 @@ fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
              schemas or threads)"
         ))
     })
+}
+
+/// There is one for all endpoints, or one for each, and a process that is named is there.
+fn check_observers(endpoints: usize, observers: &Observers) -> Result<(), RunError> {
+    let count = observers.count();
+    if count != 1 && count != endpoints {
+        return Err(RunError::usage(format!(
+            "OBSERVE names {count} observers for {endpoints} endpoints; name one for all, or one for each"
+        )));
+    }
+    for observe in observers.iter() {
+        if let Observe::Pid(pid) = observe {
+            slob_host::process_clock(*pid).map_err(|error| {
+                RunError::usage(format!(
+                    "OBSERVE={observe}: {error}; name the first process of the server, or use OBSERVE=auto"
+                ))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// BLOCK_SZ can't change what an engine's blocks are.

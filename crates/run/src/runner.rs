@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use slob_engine::{RunPlan, SessionPlan, within};
-use slob_host::{Device, HostInfo};
 use slob_method::{Planner, SchemaNo};
 use slob_record::{Record, RunDirectory, SavedProbe, Status, latest_probe};
 use slob_spec::Length;
 
 use crate::assemble::assemble;
 use crate::context::RunContext;
+use crate::hosts::{Hosts, Places};
 use crate::journal::Journal;
 use crate::observe::{RunEvent, RunObserver};
 use crate::operations_file::OperationsFile;
@@ -74,18 +74,18 @@ pub fn run(
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .inspect_err(|_| drop(remove_journal()))
         .map_err(|error| RunError::usage(error.to_string()))?;
-    let device = prepared.server.data_path.as_deref().and_then(|path| Device::behind(path).ok());
-    let sampler =
-        Sampler::new(Arc::clone(&context.engine), &prepared.server, device.clone(), spec.host_counters);
-    let background = sampler.processes();
+    let hosts = spec.host_counters.then(|| Hosts::look_for(context.engine.as_ref(), spec));
+    let sampler = Sampler::new(Arc::clone(&context.engine), &prepared.server, hosts);
+    let places = sampler.places();
     let kept = OperationsFile::begin(spec.keep_operations, directory.path());
     let own_report = OwnReport::of(spec.statistics_type);
     let run_id = directory.id().to_owned();
-    let probe = find_probe(&spec.results_dir, device.as_ref(), prepared.server.block_bytes);
-    let beside = Beside { device, background, probe };
+    let probe = find_probe(&spec.results_dir, &places, prepared.server.block_bytes);
+    let beside = Beside { places: Arc::clone(&places), probe };
     let mut timeline = Timeline { context, prepared, observer, kept, run_id, own_report, beside };
     match timeline.measure(&sampler, journal) {
         Ok(mut parts) => {
+            let notes = notes.into_iter().chain(places.notes()).chain(sampler.faults());
             parts.notes.splice(0..0, notes);
             timeline.after(&mut parts);
             parts.server_report = timeline.own_report.store(&directory, &mut parts.notes);
@@ -101,8 +101,12 @@ pub fn run(
     }
 }
 
-fn find_probe(results: &Path, device: Option<&Device>, block_bytes: u32) -> Option<SavedProbe> {
-    latest_probe(results, &HostInfo::read().hostname, device?, block_bytes)
+/// Of the device behind the data of the first server, on its host.
+fn find_probe(results: &Path, places: &Places, block_bytes: u32) -> Option<SavedProbe> {
+    let server = places.servers.iter().find(|server| server.found.is_ok())?;
+    let (host, _) = server.seen_at?;
+    let hostname = &places.hosts.get(host)?.info.as_ref()?.hostname;
+    latest_probe(results, hostname, &places.device()?, block_bytes)
 }
 
 /// What a run is given, and what it writes to.

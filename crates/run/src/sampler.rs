@@ -1,14 +1,15 @@
 //! Samples of everything that only ever grows: the database's counters, CPU times, the device.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, EverybodysCpu, FamilyIo, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, ProcessIo};
 use slob_record::Interval;
-use slob_stats::Merge;
+
+use crate::hosts::{Hosts, Places};
+use crate::together::{HostsSeen, Together};
 
 /// How long the database may take to answer before a sample goes without its figures: a server that is not heard of any
 /// more must not hold up the run's timeline.
@@ -20,8 +21,8 @@ pub(crate) struct Sampler {
     /// The database is in this process, where nothing can come between: it is asked without a thread of its own, for which
     /// there may be no CPU to spare.
     is_embedded: bool,
-    device: Option<Device>,
-    host_counters: bool,
+    /// `None` if nothing of hosts is to be read.
+    hosts: Option<RefCell<Hosts>>,
     /// A question that has not been answered; no other is asked before.
     late: RefCell<Option<Box<dyn Late>>>,
 }
@@ -44,53 +45,46 @@ pub(crate) struct Sample {
     pub(crate) snapshot: Option<Snapshot>,
     /// Why there is no snapshot.
     pub(crate) snapshot_error: Option<String>,
-    pub(crate) host_cpu: Option<CpuTimes>,
-    /// Of each process of the server.
-    pub(crate) db_cpu: Option<BTreeMap<u32, CpuSplit>>,
-    /// Of all processes of the server; at the edges of the window only.
-    pub(crate) db_io: Option<FamilyIo>,
-    /// Of all processes of the host; at the edges of the window only.
-    pub(crate) everybodys_cpu: Option<EverybodysCpu>,
+    /// Of the hosts of the database.
+    pub(crate) hosts: HostsSeen,
+    /// Of this program's host.
+    pub(crate) client_host_cpu: Option<CpuTimes>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
-    pub(crate) device: Option<DeviceCounters>,
 }
 
 impl Sampler {
-    /// `device` is the one behind the data; nothing of the host is read without `host_counters`.
-    pub(crate) fn new(
-        engine: Arc<dyn Engine>,
-        server: &Server,
-        device: Option<Device>,
-        host_counters: bool,
-    ) -> Self {
+    /// Nothing of hosts is read without `hosts`.
+    pub(crate) fn new(engine: Arc<dyn Engine>, server: &Server, hosts: Option<Hosts>) -> Self {
         let is_embedded = server.capabilities.embedded;
-        Self { engine, is_embedded, device, host_counters, late: RefCell::default() }
+        Self { engine, is_embedded, hosts: hosts.map(RefCell::new), late: RefCell::default() }
+    }
+
+    /// What is known of hosts and servers.
+    pub(crate) fn places(&self) -> Arc<Places> {
+        self.hosts.as_ref().map(|hosts| Arc::clone(hosts.borrow().places())).unwrap_or_default()
+    }
+
+    /// What went wrong with those who look at the hosts.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.hosts.as_ref().map(|hosts| hosts.borrow().faults()).unwrap_or_default()
     }
 
     /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
     pub(crate) fn take(&self) -> Sample {
-        self.sample(|_| ())
+        self.sample(false, |_| ())
     }
 
     /// The same at an edge of the window, with the I/O of the server's processes and the CPU of all, which are of use nowhere
     /// else and take a file or two of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
     /// operations are told apart by that moment.
     pub(crate) fn take_edge(&self, on_taken: impl FnOnce(Instant)) -> Sample {
-        let mut sample = self.sample(on_taken);
-        let pids = sample.db_cpu.as_ref().map(BTreeMap::keys);
-        sample.db_io = pids.and_then(|pids| FamilyIo::read(pids.copied()));
-        sample.everybodys_cpu = if self.host_counters { EverybodysCpu::read() } else { None };
-        sample
+        self.sample(true, on_taken)
     }
 
-    /// The server's processes now, as far as they are known.
-    pub(crate) fn processes(&self) -> BTreeSet<u32> {
-        let known = self.host_counters.then(|| self.ask(|engine| engine.processes()).ok().flatten());
-        known.flatten().into_iter().flatten().collect()
-    }
-
-    fn sample(&self, on_taken: impl FnOnce(Instant)) -> Sample {
+    fn sample(&self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
+        // Who is far looks while the database is asked.
+        let asked = self.hosts.as_ref().map(|hosts| hosts.borrow_mut().ask(edge));
         let (snapshot, snapshot_error) = match self.ask(|engine| engine.snapshot()) {
             Ok(Ok(snapshot)) => (Some(snapshot), None),
             Ok(Err(error)) => (None, Some(error.to_string())),
@@ -98,26 +92,17 @@ impl Sampler {
         };
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
         on_taken(taken);
-        let mut sample = Sample {
+        let wanted = self.hosts.as_ref();
+        let seen = wanted.zip(asked).map(|(hosts, asked)| hosts.borrow_mut().answers(asked));
+        Sample {
             taken,
             snapshot,
             snapshot_error,
-            host_cpu: None,
-            db_cpu: None,
-            db_io: None,
-            everybodys_cpu: None,
-            client_cpu: None,
-            client_io: None,
-            device: None,
-        };
-        if self.host_counters {
-            sample.host_cpu = CpuTimes::read().ok();
-            sample.db_cpu = self.ask(|engine| engine.processes()).ok().flatten().map(cpu_of);
-            sample.client_cpu = slob_host::own_cpu().ok();
-            sample.client_io = slob_host::self_io().ok();
-            sample.device = self.device.as_ref().and_then(|device| device.counters().ok()?);
+            hosts: HostsSeen { places: self.places(), seen: seen.unwrap_or_default() },
+            client_host_cpu: wanted.and_then(|_| CpuTimes::read().ok()),
+            client_cpu: wanted.and_then(|_| slob_host::own_cpu().ok()),
+            client_io: wanted.and_then(|_| slob_host::self_io().ok()),
         }
-        sample
     }
 
     fn ask<T: Send + 'static>(
@@ -141,40 +126,15 @@ impl Sampler {
     }
 }
 
-/// The CPU of the server's processes. One that has just ended can't be read; it is left out.
-fn cpu_of(pids: Vec<u32>) -> BTreeMap<u32, CpuSplit> {
-    let cpu = |pid| Some((pid, slob_host::process_cpu(pid).ok()?));
-    pids.into_iter().filter_map(cpu).collect()
-}
-
-fn cpu_since(later: &BTreeMap<u32, CpuSplit>, earlier: &BTreeMap<u32, CpuSplit>) -> CpuSplit {
-    let mut sum = CpuSplit::default();
-    for (pid, cpu) in later {
-        sum.merge(&earlier.get(pid).map_or(*cpu, |before| cpu.since(before)));
-    }
-    sum
-}
-
 impl Sample {
-    /// CPU time of the database since an earlier sample: what its processes used, and all that processes used which
-    /// are new. What a process that ended in between used after the earlier sample is lost.
-    pub(crate) fn db_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
-        Some(cpu_since(self.db_cpu.as_ref()?, earlier.db_cpu.as_ref()?))
+    /// What came to be on the hosts since an earlier sample.
+    pub(crate) fn hosts_since(&self, earlier: &Self) -> Together {
+        self.hosts.since(&earlier.hosts)
     }
 
-    /// CPU time, since an earlier sample, of those of the database's processes that are not `background`: there are some only
-    /// where the server has a process for each session.
-    pub(crate) fn sessions_cpu_since(&self, earlier: &Self, background: &BTreeSet<u32>) -> Option<CpuSplit> {
-        let of_sessions = |cpu: &BTreeMap<u32, CpuSplit>| -> BTreeMap<u32, CpuSplit> {
-            cpu.iter().filter(|(pid, _)| !background.contains(pid)).map(|(pid, cpu)| (*pid, *cpu)).collect()
-        };
-        let (later, earlier) = (of_sessions(self.db_cpu.as_ref()?), of_sessions(earlier.db_cpu.as_ref()?));
-        (!later.is_empty() && !background.is_empty()).then(|| cpu_since(&later, &earlier))
-    }
-
-    /// I/O of the database's processes since an earlier sample, as the kernel counted it.
-    pub(crate) fn db_io_since(&self, earlier: &Self) -> Option<ProcessIo> {
-        self.db_io.as_ref()?.since(earlier.db_io.as_ref()?)
+    /// CPU time of this program's host since an earlier sample.
+    pub(crate) fn client_host_cpu_since(&self, earlier: &Self) -> Option<CpuTimes> {
+        Some(self.client_host_cpu?.since(&earlier.client_host_cpu?))
     }
 
     /// CPU time of this program since an earlier sample.
@@ -182,31 +142,21 @@ impl Sample {
         Some(self.client_cpu?.since(&earlier.client_cpu?))
     }
 
-    /// CPU time, in seconds, of others than the database and this program since an earlier sample.
-    pub(crate) fn others_cpu_s_since(&self, earlier: &Self) -> Option<f64> {
-        let database = self.db_cpu.as_ref()?.keys().chain(earlier.db_cpu.as_ref()?.keys());
-        let own = database.copied().chain([std::process::id()]).collect();
-        Some(self.everybodys_cpu.as_ref()?.others_since(earlier.everybodys_cpu.as_ref()?, &own))
-    }
-
-    /// What the device did between two samples.
-    pub(crate) fn device_since(&self, earlier: &Self) -> Option<DeviceCounters> {
-        self.device?.since(&earlier.device?)
-    }
-
     /// The sampled part of the interval between two samples.
     pub(crate) fn interval_since(&self, earlier: &Self) -> Interval {
         let counters = self.snapshot.as_ref().zip(earlier.snapshot.as_ref());
         let counters = counters.map(|(later, earlier)| later.since(earlier).counters);
         let count = |counter| counters.as_ref().and_then(|counters| counters.get(counter));
+        let hosts = self.hosts_since(earlier);
         Interval {
             physical_reads: count(Counter::PhysicalReads),
             logical_reads: count(Counter::LogicalReads),
             redo_bytes: count(Counter::RedoBytes),
             sampled_s: Some((self.taken - earlier.taken).as_secs_f64()),
-            host_cpu: self.host_cpu.zip(earlier.host_cpu).map(|(later, earlier)| later.since(&earlier)),
-            db_cpu: self.db_cpu_since(earlier),
-            device: self.device_since(earlier).map(|counters| counters.used),
+            observed_s: hosts.seconds(),
+            host_cpu: hosts.host_cpu(),
+            db_cpu: hosts.db_cpu(),
+            device: hosts.device().map(|counters| counters.used),
             ..Interval::default()
         }
     }

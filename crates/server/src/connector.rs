@@ -13,9 +13,8 @@ pub trait Connector: Send + Sync + 'static {
     /// Where one is, as people write it; numbers go round, so that the number of a session will do.
     fn endpoint(&self, endpoint: usize) -> String;
 
-    /// Whether one is reached without a network: a unix socket, a loopback address, or `localhost`. The server behind it need
-    /// not be here.
-    fn is_local(&self, endpoint: usize) -> bool;
+    /// The name or address of the host of one; `None` for a unix socket.
+    fn host(&self, endpoint: usize) -> Option<String>;
 
     /// Connects to an endpoint; numbers go round here too.
     ///

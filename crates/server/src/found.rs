@@ -1,6 +1,5 @@
 //! The settings of a server that change results, and advice on them.
 
-use procfs::Current;
 use slob_engine::{SchemaState, Setting};
 
 /// The settings found, by name.
@@ -45,34 +44,20 @@ pub struct Sizes {
     pub data: Option<u64>,
     /// The server's buffer cache.
     pub cache: Option<u64>,
-    /// The memory of the server's machine.
-    pub memory: Option<u64>,
 }
 
 impl Sizes {
-    /// Advice where data fit into the server's cache, which the setting `cache` is the size of, and where they fit into the
-    /// page cache of the operating system, which `direct` goes around.
-    pub fn advice(
-        &self,
-        direct_io: Option<bool>,
-        cache: &str,
-        direct: &str,
-    ) -> impl Iterator<Item = String> + use<> {
+    /// Advice where data fit into the server's cache, which the setting `cache` is the size of. Whether they fit into the page
+    /// cache is for whoever sees the server's host.
+    #[must_use]
+    pub fn advice(&self, cache: &str) -> Option<String> {
+        let (data, room) = self.data.zip(self.cache).filter(|(data, room)| data <= room)?;
         let mib = |bytes: u64| bytes >> 20;
-        let fits = |into: Option<u64>| self.data.zip(into).filter(|(data, room)| data <= room);
-        let cached = fits(self.cache).map(|(data, room)| {
-            format!(
-                "The data ({} MiB) fit into {cache} ({} MiB): reads will not leave the server. Load more, or lower {cache}, to test I/O.",
-                mib(data), mib(room)
-            )
-        });
-        let paged = fits(self.memory).filter(|_| direct_io != Some(true)).map(|(data, room)| {
-            format!(
-                "The data ({} MiB) fit into this machine's memory ({} MiB), and reads go through the page cache of the operating system: many will not reach the device. Load more, or use {direct}.",
-                mib(data), mib(room)
-            )
-        });
-        cached.into_iter().chain(paged)
+        Some(format!(
+            "The data ({} MiB) fit into {cache} ({} MiB): reads will not leave the server. Load more, or lower {cache}, to test I/O.",
+            mib(data),
+            mib(room)
+        ))
     }
 }
 
@@ -81,12 +66,6 @@ impl Sizes {
 pub fn loaded_blocks(schemas: &[SchemaState]) -> Option<u64> {
     let blocks = schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
     Some(blocks.sum()).filter(|blocks| *blocks > 0)
-}
-
-/// This machine's memory.
-#[must_use]
-pub fn memory_bytes() -> Option<u64> {
-    Some(procfs::Meminfo::current().ok()?.mem_total)
 }
 
 #[cfg(test)]
@@ -104,20 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn data_that_fit_somewhere_are_told() {
-        let advice = |sizes: Sizes, direct_io| -> Vec<String> {
-            sizes.advice(direct_io, "the_pool", "direct I/O").collect()
-        };
-        let sizes = Sizes { data: Some(900 << 20), cache: Some(1 << 30), memory: Some(4 << 30) };
-        let cached = advice(sizes, Some(true));
-        assert!(cached.len() == 1 && cached[0].contains("the_pool (1024 MiB)"), "{cached:?}");
-        let paged = advice(Sizes { cache: Some(1), ..sizes }, Some(false));
-        assert!(paged.len() == 1 && paged[0].contains("page cache"), "{paged:?}");
-        assert_eq!(advice(sizes, None).len(), 2);
-        for unknown in
-            [Sizes { data: None, ..sizes }, Sizes { data: Some(8 << 30), ..sizes }, Sizes::default()]
-        {
-            assert!(advice(unknown, None).is_empty(), "{unknown:?}");
+    fn data_that_fit_into_the_cache_are_told() {
+        let sizes = Sizes { data: Some(900 << 20), cache: Some(1 << 30) };
+        assert!(sizes.advice("the_pool").is_some_and(|advice| advice.contains("the_pool (1024 MiB)")));
+        for fine in [Sizes { cache: Some(1), ..sizes }, Sizes { data: None, ..sizes }, Sizes::default()] {
+            assert_eq!(fine.advice("the_pool"), None, "{fine:?}");
         }
     }
 }

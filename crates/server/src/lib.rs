@@ -34,7 +34,7 @@ pub use clock::{ServerClock, nanoseconds, whole_microseconds};
 pub use complete::Complete;
 pub use connector::{Connector, Errand, reach_any};
 pub use environment::Environment;
-pub use found::{Found, Sizes, loaded_blocks, memory_bytes};
+pub use found::{Found, Sizes, loaded_blocks};
 pub use links::{Links, Pool};
 pub use loop_place::LoopPlace;
 pub use operation::{Kind, classify, homes};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use slob_engine::{Counters, EngineError, Figures, RunPlan, Seen, Snapshot, WaitEvent};
+use slob_engine::{Clues, Counters, EngineError, Figures, RunPlan, Seen, Snapshot, WaitEvent, Whereabouts};
 
 use crate::{Connector, Errand, Limit, Links, Sampler};
 
@@ -23,12 +23,11 @@ pub trait Watch: Connector {
         Ok(true)
     }
 
-    /// The server's processes; `None` if they are not among those of this machine that can be seen, as when the server is in
-    /// another container.
+    /// What the server can be found by on its host.
     ///
     /// # Errors
     /// If the server can't be asked.
-    fn processes(connection: &mut Self::Connection) -> Result<Option<Vec<u32>>, EngineError>;
+    fn clues(connection: &mut Self::Connection) -> Result<Clues, EngineError>;
 
     /// The limits of connections that our sessions must keep to.
     ///
@@ -40,9 +39,7 @@ pub trait Watch: Connector {
     fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler;
 }
 
-const HIDDEN: &str = "The server is reached without a network, but its processes are not seen on this host (it may be in a container, at the end of a tunnel, or hidden from this account), so its CPU and the device behind its data are not known.";
-const SEVERAL: &str =
-    "Sessions use several endpoints; the server settings, and the device, are those of the first one.";
+const SEVERAL: &str = "Sessions use several endpoints; the server settings are those of the first one.";
 
 /// The servers of a target, by their endpoints, and the connections to them.
 pub struct Servers<C: Watch> {
@@ -151,26 +148,15 @@ impl<C: Watch> Servers<C> {
         }
     }
 
-    /// The processes of all servers, if all can be seen from here.
+    /// What each server can be found by on its host; less of one that can't be asked.
     #[must_use]
-    pub fn processes(&self) -> Option<Vec<u32>> {
-        let each: Option<Vec<_>> =
-            self.first_endpoints().map(|endpoint| self.processes_of(endpoint)).collect();
-        each.map(|pids| pids.concat())
-    }
-
-    /// Whether the processes of the first server are seen on this machine. A loopback address alone says little: a port of a
-    /// container or the end of a tunnel may listen there.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        self.processes_of(0).is_some()
-    }
-
-    fn processes_of(&self, endpoint: usize) -> Option<Vec<u32>> {
-        if !self.connector().is_local(endpoint) {
-            return None;
-        }
-        self.with(endpoint, C::processes).ok().flatten()
+    pub fn whereabouts(&self) -> Vec<Whereabouts> {
+        let of_server = |endpoint| Whereabouts {
+            endpoint,
+            host: self.connector().host(endpoint),
+            clues: self.with(endpoint, C::clues).unwrap_or_default(),
+        };
+        self.first_endpoints().map(of_server).collect()
     }
 
     /// Each server must let in the sessions of a run that fall on it, beside `others` that watch.
@@ -189,16 +175,10 @@ impl<C: Watch> Servers<C> {
         Ok(())
     }
 
-    /// What the record should say of where the servers are.
+    /// What the record should say of there being several.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let hidden = self.connector().is_local(0) && !self.is_here();
-        let several = self.watched.len() > 1;
-        [(hidden, HIDDEN), (several, SEVERAL)]
-            .into_iter()
-            .filter(|(is_so, _)| *is_so)
-            .map(|(_, note)| note.to_owned())
-            .collect()
+        if self.watched.len() > 1 { vec![SEVERAL.to_owned()] } else { Vec::new() }
     }
 }
 

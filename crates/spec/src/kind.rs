@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::types::{BadValue, Percent, RunName, Secret, Size, Target, seconds};
+use crate::types::{BadValue, Observers, Percent, RunName, Secret, Size, Target, seconds};
 use crate::value::Value;
 
 /// What a parameter takes. A kind reads text into a [`Value`] and says in words what it permits.
@@ -48,6 +48,8 @@ pub enum Kind {
     Seed,
     /// A name that becomes part of a file name: see [`RunName`].
     Name,
+    /// How hosts are seen: see [`Observers`].
+    Observe,
 }
 
 const TRUE_WORDS: [&str; 4] = ["TRUE", "YES", "ON", "1"];
@@ -76,6 +78,7 @@ impl Kind {
                 "a whole number from 0 to 18446744073709551615 (0: chosen at random and recorded)".to_owned()
             }
             Self::Name => RunName::PERMITTED.to_owned(),
+            Self::Observe => Observers::PERMITTED.to_owned(),
         }
     }
 
@@ -120,6 +123,7 @@ impl Kind {
             Self::Path => one_line(text).map(|text| Value::Path(Path::new(text).to_owned())).ok_or_else(bad),
             Self::Secret => one_line(text).map(|text| Value::Secret(Secret::new(text))).ok_or_else(bad),
             Self::Name => text.parse().map(Value::Name),
+            Self::Observe => text.parse().map(Value::Observe),
             Self::Url => text
                 .parse::<Target>()
                 .map(Value::Target)

@@ -51,8 +51,9 @@ pub use settings::{Entry, Resolved, Settings};
 pub use spec::{Checked, LoadSpec, RunSpec};
 pub use table::{MAX_SESSIONS, Table};
 pub use types::{
-    ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate,
-    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target, ThinkTime, UntilSteady, WorkUnit,
+    ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Observe, Observers,
+    Percent, Rate, RedoStress, RunName, Secret, SessionLoss, Size, SshHost, StatisticsType, Target,
+    ThinkTime, UntilSteady, WorkUnit,
 };
 pub use value::Value;
 pub use warning::Warning;

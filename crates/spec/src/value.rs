@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::types::{
-    ArrivalProcess, MASK, Percent, RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, Target,
-    WorkUnit, seconds,
+    ArrivalProcess, MASK, Observers, Percent, RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType,
+    Target, WorkUnit, seconds,
 };
 
 /// A checked value of a parameter.
@@ -35,6 +35,8 @@ pub enum Value {
     Path(PathBuf),
     /// A name of a run.
     Name(RunName),
+    /// How hosts are seen.
+    Observe(Observers),
     /// The address of a database.
     Target(Target),
     /// A password.
@@ -61,6 +63,7 @@ impl fmt::Display for Value {
             Self::Text(value) => f.write_str(value),
             Self::Path(value) => value.display().fmt(f),
             Self::Name(value) => value.fmt(f),
+            Self::Observe(value) => value.fmt(f),
             Self::Target(value) => value.fmt(f),
             Self::Secret(_) => f.write_str(MASK),
         }
@@ -103,6 +106,7 @@ from_value! {
     String: Value::Text(value) => Some(value.clone());
     PathBuf: Value::Path(value) => Some(value.clone());
     RunName: Value::Name(value) => Some(value.clone());
+    Observers: Value::Observe(value) => Some(value.clone());
     Target: Value::Target(value) => Some(value.clone());
     Secret: Value::Secret(value) => Some(value.clone());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot,
+    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_server::LoopPlace;
@@ -30,8 +30,7 @@ struct MysqlEngine(Arc<Databases>);
 impl Engine for MysqlEngine {
     fn server(&self) -> Result<Server, EngineError> {
         let Databases { servers, product, loop_place, .. } = &*self.0;
-        let here = servers.is_here();
-        servers.links().look(|conn| settings::describe(conn, product, *loop_place, here))
+        servers.links().look(|conn| settings::describe(conn, product, *loop_place))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
@@ -91,7 +90,7 @@ impl Engine for MysqlEngine {
         self.0.servers.endpoints()
     }
 
-    fn processes(&self) -> Option<Vec<u32>> {
-        self.0.servers.processes()
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        self.0.servers.whereabouts()
     }
 }

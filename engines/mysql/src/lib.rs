@@ -12,6 +12,7 @@
 mod before_run;
 mod capacity;
 mod catalog;
+mod clues;
 mod connect;
 mod connections;
 mod counters;
@@ -27,7 +28,6 @@ mod load;
 mod names;
 mod plans;
 mod procedure;
-mod processes;
 mod product;
 mod quiet;
 mod read_rows;

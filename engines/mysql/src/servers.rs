@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::EngineError;
+use slob_engine::{Clues, EngineError};
 use slob_server::{Limit, Sampler, Watch};
 
 use crate::connect::Connector;
 use crate::error::failed;
-use crate::{capacity, processes, sampler};
+use crate::{capacity, clues, sampler};
 
 const STEP: &str = "telling servers apart";
 
@@ -38,8 +38,8 @@ impl Watch for Connector {
         Ok(user.map_err(fail)?.flatten().is_some())
     }
 
-    fn processes(conn: &mut Conn) -> Result<Option<Vec<u32>>, EngineError> {
-        Ok(processes::server_process(conn)?.map(|pid| vec![pid]))
+    fn clues(conn: &mut Conn) -> Result<Clues, EngineError> {
+        clues::of_server(conn)
     }
 
     fn limits(conn: &mut Conn, step: &str) -> Result<Vec<Limit>, EngineError> {

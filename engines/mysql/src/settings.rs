@@ -1,11 +1,9 @@
 //! The settings that change results, and advice on them.
 
-use std::path::PathBuf;
-
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{Capabilities, EngineError, ErrorKind, Server};
-use slob_server::{Found, LoopPlace, Sizes, loaded_blocks, memory_bytes};
+use slob_server::{Found, LoopPlace, Sizes, loaded_blocks};
 
 use crate::error::failed;
 use crate::product::Product;
@@ -86,7 +84,7 @@ fn direct_io(found: &Found) -> Option<bool> {
     }
 }
 
-/// Describes the server; `here` says whether it is known to run on this machine.
+/// Describes the server.
 ///
 /// # Errors
 /// If it can't be asked.
@@ -94,7 +92,6 @@ pub(crate) fn describe(
     conn: &mut Conn,
     product: &Product,
     loop_place: LoopPlace,
-    here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
     let found = ask(conn).map_err(|error| failed(step, &error))?;
@@ -107,13 +104,12 @@ pub(crate) fn describe(
     let sizes = Sizes {
         data: loaded_blocks(&catalog::schemas(conn)?).map(|blocks| blocks * u64::from(block_bytes)),
         cache: found.number("innodb_buffer_pool_size"),
-        memory: memory_bytes().filter(|_| here),
     };
     Ok(Server {
         product: product.name().into(),
         version: product.version.clone(),
         block_bytes,
-        advice: advice(&found, sizes, direct_io),
+        advice: advice(&found, sizes),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: false,
@@ -127,18 +123,11 @@ pub(crate) fn describe(
             cancel: true,
             direct_io,
         },
-        data_path: data_folder(conn).filter(|_| here).filter(|path| path.is_dir()),
     })
 }
 
-/// Where the data are.
-fn data_folder(conn: &mut Conn) -> Option<PathBuf> {
-    conn.query_first::<String, _>("SELECT @@datadir").ok()?.map(PathBuf::from)
-}
-
-fn advice(found: &Found, sizes: Sizes, direct_io: Option<bool>) -> Vec<String> {
-    let around = "innodb_flush_method=O_DIRECT";
-    let fits = sizes.advice(direct_io, "innodb_buffer_pool_size", around);
+fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
+    let fits = sizes.advice("innodb_buffer_pool_size").into_iter();
     let log = found.get("log_bin") == Some("ON") && found.get("sync_binlog") != Some("1");
     let log =
         log.then(|| "log_bin is on without sync_binlog=1: commits do not wait for all of the log.".into());
@@ -205,11 +194,11 @@ mod tests {
 
     #[test]
     fn advice_names_what_spoils() {
-        let sizes = Sizes { data: Some(1 << 20), cache: Some(1 << 26), memory: None };
-        assert!(advice(&found(&[]), Sizes::default(), Some(true)).is_empty());
-        let cached = advice(&found(&[]), sizes, Some(true));
+        let sizes = Sizes { data: Some(1 << 20), cache: Some(1 << 26) };
+        assert!(advice(&found(&[]), Sizes::default()).is_empty());
+        let cached = advice(&found(&[]), sizes);
         assert!(cached.len() == 1 && cached[0].contains("innodb_buffer_pool_size"), "{cached:?}");
         let lax = found(&[("innodb_flush_log_at_trx_commit", "2"), ("log_bin", "ON"), ("sync_binlog", "0")]);
-        assert_eq!(advice(&lax, Sizes::default(), None).len(), 2);
+        assert_eq!(advice(&lax, Sizes::default()).len(), 2);
     }
 }

@@ -126,7 +126,6 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
             direct_io: direct_io(&found),
         },
         settings: found.0,
-        data_path: None,
     })
 }
 

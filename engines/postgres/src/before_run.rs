@@ -13,7 +13,7 @@ use crate::database::Database;
 use crate::error::failed;
 use crate::namespace::namespace;
 use crate::statement::statement;
-use crate::{place, plans, procedure, publisher};
+use crate::{plans, procedure, publisher};
 
 /// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
 /// not do or see.
@@ -33,12 +33,9 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
             }
             plans::check(client, *schema, options.loop_place == LoopPlace::Server)?;
         }
-        let mut notes: Vec<String> = checkpoint(client)?.into_iter().collect();
+        let notes: Vec<String> = checkpoint(client)?.into_iter().collect();
         if options.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
-        }
-        if servers.is_here() && place::of_tables(client, None).is_none() {
-            notes.push("The role may not see data_directory, so the device behind the data is not known: GRANT pg_read_all_settings to it, or run as a superuser.".into());
         }
         // What was looked at for the run must not be counted in its window.
         publisher::publish(client, *version)?;

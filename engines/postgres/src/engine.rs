@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot,
+    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
 use crate::database::Database;
 use crate::options::{PARAMS, SCHEME};
-use crate::{before_run, catalog, counters, finish, load, locks, read_rows, session, settings, testimony};
+use crate::{
+    before_run, catalog, counters, finish, load, locks, place, read_rows, session, settings, testimony,
+};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -29,8 +31,7 @@ struct PostgresEngine(Arc<Database>);
 
 impl Engine for PostgresEngine {
     fn server(&self) -> Result<Server, EngineError> {
-        let here = self.0.servers.is_here();
-        self.0.links().look(|client| settings::describe(client, self.0.version, &self.0.options, here))
+        self.0.links().look(|client| settings::describe(client, self.0.version, &self.0.options))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
@@ -90,7 +91,13 @@ impl Engine for PostgresEngine {
         self.0.servers.endpoints()
     }
 
-    fn processes(&self) -> Option<Vec<u32>> {
-        self.0.servers.processes()
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        let mut all = self.0.servers.whereabouts();
+        if let Some(tablespace) = self.0.options.tablespace.as_deref() {
+            let place = self.0.links().look(|client| Ok(place::of_tables(client, Some(tablespace))));
+            let data = place.ok().flatten();
+            all.iter_mut().for_each(|server| server.clues.data.clone_from(&data));
+        }
+        all
     }
 }

@@ -11,6 +11,7 @@
 mod before_run;
 mod capacity;
 mod catalog;
+mod clues;
 mod connect;
 mod connections;
 mod copy_rows;
@@ -26,7 +27,6 @@ mod options;
 mod place;
 mod plans;
 mod procedure;
-mod processes;
 mod publisher;
 mod read_rows;
 mod sampler;

@@ -1,12 +1,11 @@
 //! Where the data are on the server's file systems.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use postgres::Client;
 
-use crate::processes;
-
-/// The folder of the tables: a tablespace's, or the data directory if the role may know it.
+/// The folder of the tables: a tablespace's, or the data directory. A path that is not absolute lies in the latter, which the
+/// server works in.
 pub(crate) fn of_tables(client: &mut Client, tablespace: Option<&str>) -> Option<PathBuf> {
     let row = client.query_opt(include_str!("../sql/place.sql"), &[&tablespace]).ok()??;
     let location = PathBuf::from(row.try_get::<_, String>(0).ok()?);
@@ -14,14 +13,13 @@ pub(crate) fn of_tables(client: &mut Client, tablespace: Option<&str>) -> Option
         return Some(location);
     }
     // Empty, or a tablespace within the data directory.
-    Some(data_directory(client)?.join(location))
+    Some(data_directory(client).unwrap_or_else(|| Path::new(".").to_path_buf()).join(location))
 }
 
-/// The data directory, if the role may know it, or this user may look at the server's processes on this machine.
+/// The data directory, if the role may know it.
 pub(crate) fn data_directory(client: &mut Client) -> Option<PathBuf> {
     // A plain role sees no such row, where SHOW would be an error.
     let sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'";
     let row = client.query_opt(sql, &[]).ok()?;
-    let told = row.and_then(|row| row.try_get::<_, Option<String>>(0).ok()?).map(PathBuf::from);
-    told.or_else(|| processes::working_directory(client))
+    row.and_then(|row| row.try_get::<_, Option<String>>(0).ok()?).map(PathBuf::from)
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use postgres::Client;
-use slob_engine::EngineError;
+use slob_engine::{Clues, EngineError};
 use slob_server::{Limit, Sampler, Watch};
 
 use crate::catalog::get;
 use crate::connect::Connector;
 use crate::error::failed;
-use crate::{capacity, processes, sampler};
+use crate::{capacity, clues, sampler};
 
 impl Watch for Connector {
     fn identity(client: &mut Client) -> Result<String, EngineError> {
@@ -19,8 +19,8 @@ impl Watch for Connector {
         get(&client.query_one(sql, &[]).map_err(|error| failed(step, &error))?, 0, step)
     }
 
-    fn processes(client: &mut Client) -> Result<Option<Vec<u32>>, EngineError> {
-        processes::server_processes(client)
+    fn clues(client: &mut Client) -> Result<Clues, EngineError> {
+        clues::of_server(client)
     }
 
     fn limits(client: &mut Client, step: &str) -> Result<Vec<Limit>, EngineError> {

@@ -2,12 +2,11 @@
 
 use postgres::Client;
 use slob_engine::{Capabilities, EngineError, Server};
-use slob_server::{Found, LoopPlace, Sizes, loaded_blocks, memory_bytes};
+use slob_server::{Found, LoopPlace, Sizes, loaded_blocks};
 
 use crate::catalog::{self, get};
 use crate::error::failed;
 use crate::options::Options;
-use crate::place;
 use crate::version::ServerVersion;
 
 /// In the order in which they should be read. Those that a version lacks are left out.
@@ -57,7 +56,7 @@ fn ask(client: &mut Client, step: &str) -> Result<Found, EngineError> {
     Ok(Found::in_order(pairs?, NAMES))
 }
 
-/// Describes the server; `here` says whether it is known to run on this machine.
+/// Describes the server.
 ///
 /// # Errors
 /// If it can't be asked.
@@ -65,7 +64,6 @@ pub(crate) fn describe(
     client: &mut Client,
     version: ServerVersion,
     options: &Options,
-    here: bool,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
     let found = ask(client, step)?;
@@ -80,17 +78,13 @@ pub(crate) fn describe(
     let buffers = get::<Option<i64>>(&row, 2, step)?.map(i64::cast_unsigned);
     let direct_io = direct_io(&found, version);
     let bytes = |blocks: u64| blocks * u64::from(block_bytes);
-    let sizes = Sizes {
-        data: loaded_blocks(&catalog::schemas(client)?).map(bytes),
-        cache: buffers.map(bytes),
-        memory: memory_bytes().filter(|_| here),
-    };
-    let data_path = place::of_tables(client, options.tablespace.as_deref());
+    let sizes =
+        Sizes { data: loaded_blocks(&catalog::schemas(client)?).map(bytes), cache: buffers.map(bytes) };
     Ok(Server {
         product: "PostgreSQL".into(),
         version: get(&row, 0, step)?,
         block_bytes,
-        advice: advice(&found, sizes, direct_io),
+        advice: advice(&found, sizes),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,
@@ -104,7 +98,6 @@ pub(crate) fn describe(
             cancel: true,
             direct_io,
         },
-        data_path: data_path.filter(|_| here).filter(|path| path.is_dir()),
     })
 }
 
@@ -116,9 +109,8 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
 }
 
-fn advice(found: &Found, sizes: Sizes, direct_io: Option<bool>) -> Vec<String> {
-    let around = "debug_io_direct=data (16 and later)";
-    let sizes = sizes.advice(direct_io, "shared_buffers", around);
+fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
+    let sizes = sizes.advice("shared_buffers").into_iter();
     sizes.chain(found.spoilt_by(SPOILERS)).chain(found.spoilt_by(COSTS)).collect()
 }
 
@@ -169,13 +161,13 @@ mod tests {
     #[test]
     fn advice_names_what_spoils() {
         let sound = found(&[("fsync", "on"), ("synchronous_commit", "on"), ("track_io_timing", "on")]);
-        let sizes = Sizes { data: Some(900), cache: Some(1000), memory: None };
-        assert!(advice(&sound, Sizes::default(), Some(false)).is_empty());
-        let cached = advice(&sound, sizes, Some(true));
+        let sizes = Sizes { data: Some(900), cache: Some(1000) };
+        assert!(advice(&sound, Sizes::default()).is_empty());
+        let cached = advice(&sound, sizes);
         assert!(cached.len() == 1 && cached[0].contains("shared_buffers"), "{cached:?}");
         let unsafe_settings = found(&[("fsync", "off"), ("full_page_writes", "off")]);
-        assert_eq!(advice(&unsafe_settings, Sizes::default(), Some(true)).len(), 2);
-        let summed = |value| advice(&found(&[("data_checksums", value)]), Sizes::default(), Some(true));
+        assert_eq!(advice(&unsafe_settings, Sizes::default()).len(), 2);
+        let summed = |value| advice(&found(&[("data_checksums", value)]), Sizes::default());
         assert!(summed("off").is_empty() && summed("on")[0].contains("pg_checksums --disable"));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use slob_engine::{
     Capabilities, Counter, Counters, Engine, EngineError, EngineKind, Figures, LatencyKind, Layout, Load,
     LoadProgress, OpenSpec, SchemaState, Server, Session, SessionPlan, Setting, Slice, Snapshot, WaitEvent,
+    Whereabouts,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
@@ -107,7 +108,6 @@ impl Engine for SqliteEngine {
                 cancel: true,
                 direct_io: Some(!place.buffered),
             },
-            data_path: Some(place.folder.clone()),
         })
     }
 
@@ -177,8 +177,8 @@ impl Engine for SqliteEngine {
         read_rows::read_rows(&file, table, positions, visit)
     }
 
-    fn processes(&self) -> Option<Vec<u32>> {
-        Some(vec![std::process::id()])
+    fn whereabouts(&self) -> Vec<Whereabouts> {
+        vec![Whereabouts::embedded(Some(self.0.place.folder.clone()))]
     }
 }
 

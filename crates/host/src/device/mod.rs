@@ -84,6 +84,15 @@ impl Device {
         resolve::Resolver::of_this_host().device(path)
     }
 
+    /// The same for an absolute path as the process `pid` sees it, whose root and mounts may be its own: that of a server in a
+    /// container, a chroot or another namespace. Takes the right to look at that process.
+    ///
+    /// # Errors
+    /// The process is gone or may not be looked at, or the path does not exist for it.
+    pub fn behind_seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
+        resolve::Resolver::of_this_host().device_seen_by(pid, path)
+    }
+
     /// Cumulative counters of the device that carries the file system, with what the disks below it read; `None`
     /// if there is no single one.
     ///

@@ -4,8 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::StatxFlags;
+
 use crate::HostError;
 use crate::roots::{Roots, read_text};
+use crate::within::open_within;
+
+/// What is asked of a path.
+const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::MNT_ID);
 
 /// One line of mountinfo (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,33 +65,52 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn of(path: &Path) -> Result<Self, HostError> {
-        use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+        use rustix::fs::{AtFlags, CWD, statx};
         let canonical = path.canonicalize().map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => HostError::NoSuchPath { path: path.to_path_buf() },
             _ => HostError::Io { action: "find", path: path.to_path_buf(), source },
         })?;
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
-        let stat = statx(CWD, &canonical, AtFlags::empty(), wanted).map_err(|errno| HostError::Io {
+        let stat = statx(CWD, &canonical, AtFlags::empty(), WANTED).map_err(|errno| HostError::Io {
             action: "stat",
             path: canonical.clone(),
             source: errno.into(),
         })?;
+        Ok(Self::told(canonical, &stat))
+    }
+
+    /// The same for a path as another process sees it, whose root and mounts may be its own, as in a container. Its links are
+    /// followed within its root.
+    pub(super) fn seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
+        use rustix::fs::{AtFlags, OFlags, statx};
+        let file = open_within(pid, path, OFlags::PATH)?;
+        let stat = statx(&file, "", AtFlags::EMPTY_PATH, WANTED)
+            .map_err(|errno| HostError::io("stat", path)(errno.into()))?;
+        Ok(Self::told(path.to_path_buf(), &stat))
+    }
+
+    fn told(path: PathBuf, stat: &rustix::fs::Statx) -> Self {
         let given = StatxFlags::from_bits_retain(stat.stx_mask);
-        Ok(Self {
-            path: canonical,
+        Self {
+            path,
             major: stat.stx_dev_major,
             minor: stat.stx_dev_minor,
             mount_id: given.contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id),
-        })
+        }
     }
 }
 
-/// All mounts that this process sees.
+/// All mounts that a process sees.
 pub(super) struct Mounts(Vec<Mount>);
 
 impl Mounts {
+    /// Those of this process.
     pub(super) fn read(roots: &Roots) -> Result<Self, HostError> {
-        let path = roots.proc.join("self/mountinfo");
+        Self::read_of(roots, "self")
+    }
+
+    /// Those of the process with that number.
+    pub(super) fn read_of(roots: &Roots, process: &str) -> Result<Self, HostError> {
+        let path = roots.proc.join(process).join("mountinfo");
         let mounts: Vec<Mount> = read_text(&path)?.lines().filter_map(Mount::parse).collect();
         if mounts.is_empty() {
             return Err(HostError::unexpected(&path, "no line describes a mount"));

@@ -38,9 +38,22 @@ impl Resolver<'_> {
     pub(super) fn device(&self, path: &Path) -> Result<Device, HostError> {
         let mounts = Mounts::read(&self.roots)?;
         let mount = self.mount_of(&mounts, path)?;
+        Ok(self.follow(path, &mounts, mount))
+    }
+
+    /// The same for a path as another process sees it. What lies below its file system is looked for among this process's own
+    /// mounts: the folder of an overlay's writes, and the file behind a loop device, are the host's.
+    pub(super) fn device_seen_by(&self, pid: u32, path: &Path) -> Result<Device, HostError> {
+        let theirs = Mounts::read_of(&self.roots, &pid.to_string())?;
+        let place = Place::seen_by(pid, path)?;
+        let mount = self.carrying(&theirs, &place)?;
+        Ok(self.follow(path, &Mounts::read(&self.roots)?, mount))
+    }
+
+    fn follow(&self, path: &Path, mounts: &Mounts, mount: Mount) -> Device {
         let mut found = Found::default();
-        found.top = self.follow_mount(&mounts, &mount, &mut found, 0);
-        Ok(Device {
+        found.top = self.follow_mount(mounts, &mount, &mut found, 0);
+        Device {
             path: path.to_path_buf(),
             file_system: mount.file_system,
             mount_point: mount.point,
@@ -51,15 +64,18 @@ impl Resolver<'_> {
             disks: found.disks,
             cached_below: found.cached_below,
             note: (!found.notes.is_empty()).then(|| found.notes.join("; ")),
-        })
+        }
     }
 
     fn mount_of(&self, mounts: &Mounts, path: &Path) -> Result<Mount, HostError> {
-        let place = (self.place)(path)?;
-        let mount = mounts.of(&place).ok_or_else(|| {
+        self.carrying(mounts, &(self.place)(path)?)
+    }
+
+    fn carrying(&self, mounts: &Mounts, place: &Place) -> Result<Mount, HostError> {
+        let mount = mounts.of(place).ok_or_else(|| {
             HostError::unexpected(
                 &self.roots.proc.join("self/mountinfo"),
-                format!("no mount carries {}", path.display()),
+                format!("no mount carries {}", place.path.display()),
             )
         })?;
         Ok(mount.clone())

@@ -48,6 +48,8 @@ fn record(id: &str) -> Record {
         client_io: None,
         client_peak_memory_bytes: None,
         host: None,
+        observed: Vec::new(),
+        client_host: None,
         probe: None,
         verification: None,
         series,

@@ -22,8 +22,8 @@ impl Connector for Fake {
         format!("host{endpoint}")
     }
 
-    fn is_local(&self, endpoint: usize) -> bool {
-        endpoint == 0
+    fn host(&self, endpoint: usize) -> Option<String> {
+        (endpoint > 0).then(|| format!("host{endpoint}"))
     }
 
     fn connect(&self, endpoint: usize) -> Result<Connection, EngineError> {
@@ -48,8 +48,8 @@ impl Watch for Fake {
         Ok(one.1 == other.1)
     }
 
-    fn processes(connection: &mut Connection) -> Result<Option<Vec<u32>>, EngineError> {
-        Ok((connection.0 == "seen").then(|| vec![connection.1]))
+    fn clues(connection: &mut Connection) -> Result<Clues, EngineError> {
+        Ok(Clues { child: Some(connection.1), ..Clues::default() })
     }
 
     fn limits(_: &mut Connection, _: &str) -> Result<Vec<Limit>, EngineError> {
@@ -106,15 +106,11 @@ fn each_server_must_have_room_for_its_share_of_the_sessions() {
 }
 
 #[test]
-fn notes_say_where_servers_are_not_seen() {
-    let seen = servers(&[("seen", 7)]);
-    assert!(seen.is_here() && seen.notes().is_empty() && seen.endpoints().is_empty());
-    assert_eq!(seen.processes(), Some(vec![7]));
-    let hidden = servers(&[("a", 1), ("seen", 2)]);
-    let notes = hidden.notes();
-    assert!(
-        notes[0].contains("not seen on this host") && notes[1].contains("several endpoints"),
-        "{notes:?}"
-    );
-    assert_eq!(hidden.processes(), None, "the second one is elsewhere");
+fn each_server_has_clues_once_and_fewer_if_it_is_down() {
+    let servers = servers(&[("a", 7), ("b", 2), ("a", 7), ("c", 3)]);
+    servers.connector().down.lock().unwrap().insert(3);
+    let all = servers.whereabouts();
+    let told: Vec<_> = all.iter().map(|of| (of.endpoint, of.host.as_deref(), of.clues.child)).collect();
+    assert_eq!(told, [(0, None, Some(7)), (1, Some("host1"), Some(2)), (3, Some("host3"), None)]);
+    assert!(servers.notes()[0].contains("several endpoints"));
 }

@@ -14,8 +14,8 @@ use crate::options::EngineOptions;
 use crate::settings::Settings;
 use crate::table::DEFAULT_BLOCK_BYTES;
 use crate::types::{
-    HotSpot, Length, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, Target,
-    ThinkTime, UntilSteady, WorkUnit, seconds,
+    HotSpot, Length, Observers, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
+    Target, ThinkTime, UntilSteady, WorkUnit, seconds,
 };
 use crate::warning::Warning;
 
@@ -73,6 +73,10 @@ pub struct RunSpec {
     pub keep_operations: bool,
     /// Whether the host's counters are sampled.
     pub host_counters: bool,
+    /// How the hosts of the endpoints are seen.
+    pub observe: Observers,
+    /// Whether an observer that is far is a copy of this program.
+    pub observe_copy: bool,
     /// The size of the server's blocks in bytes, if somebody said what it is to be.
     pub block_sz: Option<u32>,
     /// Which of the server's own reports accompanies the run; `None` unless somebody asked for one, whatever the default
@@ -118,6 +122,8 @@ impl RunSpec {
             results_dir: settings.required("RESULTS_DIR")?,
             keep_operations: settings.required("KEEP_OPERATIONS")?,
             host_counters: !skip_host,
+            observe: settings.required("OBSERVE")?,
+            observe_copy: settings.required("OBSERVE_COPY")?,
             block_sz: settings.block_sz(),
             statistics_type: statistics_type(settings),
             options: EngineOptions::from_settings(settings),

@@ -101,6 +101,23 @@ pub(super) static PARAMS: &[Param] = &[
     )
     .original("its exit status was ignored")
     .flag("external-script"),
+    Param::new(
+        "OBSERVE",
+        Kind::Observe,
+        Group::Run,
+        "how the database's host is seen: auto finds the server on this host, pid:N is told its process, ssh:[USER@]HOST[:PORT] \
+         starts an observer there (%h is the endpoint's host), none does not look; one for all endpoints, or one for each",
+    )
+    .shipped("auto")
+    .flag("observe"),
+    Param::new(
+        "OBSERVE_COPY",
+        Kind::Flag,
+        Group::Run,
+        "with OBSERVE=ssh:..., run a copy of this program there, which is gone afterwards, instead of the slob that is installed",
+    )
+    .shipped("FALSE")
+    .flag("observe-copy"),
     Param::new("NO_OS_PERF_DATA", Kind::Flag, Group::Run, "do not collect the host's counters (CPU, disks)")
         .shipped("FALSE")
         .original("an environment variable only")

@@ -3,6 +3,7 @@
 mod choice;
 mod hot_spot;
 mod length;
+mod observe;
 mod percent;
 mod run_name;
 pub(crate) mod seconds;
@@ -16,6 +17,7 @@ mod work_unit;
 pub use choice::{ArrivalProcess, Rate, RedoStress, SessionLoss, StatisticsType};
 pub use hot_spot::HotSpot;
 pub use length::Length;
+pub use observe::{Observe, Observers, SshHost};
 pub use percent::Percent;
 pub use run_name::RunName;
 pub(crate) use secret::MASK;

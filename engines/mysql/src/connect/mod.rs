@@ -105,8 +105,11 @@ impl slob_server::Connector for Connector {
         self.place(endpoint).to_string()
     }
 
-    fn is_local(&self, endpoint: usize) -> bool {
-        self.place(endpoint).is_local()
+    fn host(&self, endpoint: usize) -> Option<String> {
+        match self.place(endpoint) {
+            Endpoint::Network(host, _) => Some(host.clone()),
+            Endpoint::Socket(_) => None,
+        }
     }
 
     fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
@@ -185,7 +188,7 @@ mod tests {
         for target in ["mysql://u@%2Frun%2Fs.sock", "mysql:///?socket=/run/s.sock&user=u"] {
             let connector = connector(target, &[]).unwrap();
             assert_eq!(connector.names(), ["/run/s.sock"], "{target}");
-            assert!(connector.is_local(0));
+            assert_eq!(connector.host(0), None);
         }
     }
 

@@ -32,3 +32,8 @@ impl Loaded {
         open(&self.server.target("root"), &[]).expect("it opens")
     }
 }
+
+/// Looks for the server of an engine on this host.
+pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::Found, String> {
+    slob_observe::Eye::here().find(engine.whereabouts().remove(0).clues)
+}

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use slob_engine::{Counter, ErrorKind, Outcome, WaitEvent};
+use slob_engine::{Clues, Counter, ErrorKind, Outcome, WaitEvent};
 use slob_method::{Batch, Op};
+use slob_observe::Eye;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::work::{RUN, batch, session};
 
-use crate::loaded::{Loaded, loaded, open};
+use crate::loaded::{Loaded, found, loaded, open};
 
 #[test]
 fn blocks_seen_are_blocks_counted() {
@@ -232,7 +233,8 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
     assert!(is_on(), "it is as it was");
 
     let server = loaded.engine.server().expect("readable");
-    assert!(server.data_path.is_some_and(|path| path.starts_with(loaded.server.data_folder())));
+    let path = found(loaded.engine.as_ref()).expect("it is here").path;
+    assert!(path.is_some_and(|path| path.starts_with(loaded.server.data_folder())));
     assert_eq!((server.product.as_str(), server.block_bytes), ("MariaDB", 16_384));
     assert!(server.settings.iter().any(|setting| setting.name == "innodb_flush_method"));
     for word in ["innodb_flush_log_at_trx_commit is 2", "innodb_buffer_pool_size"] {
@@ -284,18 +286,17 @@ fn kill_when_in_a_hurry(mut admin: mysql::Conn, done: &AtomicBool) {
 #[test]
 fn the_process_is_that_of_this_server() {
     let Some(loaded) = loaded(&[], &[]) else { return };
-    assert_eq!(loaded.engine.processes(), loaded.server.pid().map(|pid| vec![pid]));
     let by_socket = open(&loaded.server.socket_target("root"), &[]).expect("it opens");
-    assert_eq!(by_socket.processes(), loaded.server.pid().map(|pid| vec![pid]));
+    for engine in [loaded.engine.as_ref(), by_socket.as_ref()] {
+        let server = found(engine).expect("it is on this machine");
+        assert_eq!((Some(server.pid), server.how.as_str()), (loaded.server.pid(), "by its pid file"));
+    }
 }
 
-/// As through the published port of a container, or a tunnel.
+/// Where neither its pid file nor its socket is there any more, it still listens on its port.
 #[test]
-fn a_server_behind_loopback_whose_process_is_not_seen_is_not_taken_for_one_of_this_host() {
+fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
     let Some(loaded) = loaded(&[], &[]) else { return };
-    let data_path = || loaded.engine.server().expect("readable").data_path;
-    let notes = || loaded.engine.before_run(&RUN).expect("all is well").join("\n");
-    assert!(data_path().is_some() && !notes().contains("not seen"));
     let files: [String; 2] = ["@@pid_file", "@@socket"].map(|file| {
         let name: Option<String> =
             loaded.server.admin().query_first(format!("SELECT {file}")).expect("an answer");
@@ -304,6 +305,16 @@ fn a_server_behind_loopback_whose_process_is_not_seen_is_not_taken_for_one_of_th
     files
         .iter()
         .for_each(|file| fs::remove_file(loaded.server.data_folder().join(file)).expect("it was there"));
-    assert_eq!((data_path(), loaded.engine.processes()), (None, None));
-    assert!(notes().contains("not seen on this host"), "{}", notes());
+    let server = found(loaded.engine.as_ref()).expect("it is on this machine");
+    assert_eq!(
+        (Some(server.pid), server.how.contains("by the port")),
+        (loaded.server.pid(), true),
+        "{server:?}"
+    );
+    let clues = loaded.engine.whereabouts().remove(0).clues;
+    let tunnel = Clues { port: clues.port.map(|port| port ^ 1), ..clues.clone() };
+    let complaint = Eye::here().find(tunnel).expect_err("nothing shows that it is this one");
+    assert!(complaint.contains("pid:"), "{complaint}");
+    let older = Clues { age_s: Some(1e6), ..clues };
+    assert!(Eye::here().find(older).expect_err("it is younger").contains("runs elsewhere"));
 }

@@ -126,8 +126,11 @@ impl slob_server::Connector for Connector {
         self.server(endpoint).endpoint.to_string()
     }
 
-    fn is_local(&self, endpoint: usize) -> bool {
-        self.server(endpoint).endpoint.is_local()
+    fn host(&self, endpoint: usize) -> Option<String> {
+        match &self.server(endpoint).endpoint.place {
+            Place::Network(host) => Some(host.clone()),
+            Place::Socket(_) => None,
+        }
     }
 
     fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {

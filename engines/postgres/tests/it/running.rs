@@ -4,13 +4,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use slob_engine::{Counter, ErrorKind, Outcome, WaitEvent};
+use slob_engine::{Clues, Counter, ErrorKind, Outcome, WaitEvent};
+use slob_observe::Eye;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::postgres::Version;
 use slob_testing::work::{FIRST, RUN, batch, session};
 
-use crate::loaded::{Loaded, loaded, open};
+use crate::loaded::{Loaded, found, loaded, open};
 
 #[rstest]
 #[case(Version::V15)]
@@ -237,7 +238,7 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("pg_checkpoint"), "{notes:?}");
     // It may not ask for the data directory, but the server's process works there.
-    assert_eq!(loaded.engine.server().expect("readable").data_path, Some(loaded.cluster.data_folder()));
+    assert_eq!(found(loaded.engine.as_ref()).expect("it is here").path, Some(loaded.cluster.data_folder()));
 
     let engine = loaded.as_superuser();
     let before = engine.snapshot().expect("readable");
@@ -249,7 +250,7 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
         thread::sleep(Duration::from_millis(50));
     }
     let server = engine.server().expect("readable");
-    assert_eq!(server.data_path, Some(loaded.cluster.data_folder()));
+    assert_eq!(found(engine.as_ref()).expect("it is here").path, Some(loaded.cluster.data_folder()));
     let value =
         |name: &str| server.settings.iter().find(|setting| setting.name == name).map(|s| s.value.as_str());
     assert_eq!((value("fsync"), value("block_size")), (Some("off"), Some("8192")));
@@ -262,29 +263,43 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
 fn processes_are_those_of_this_server() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     let session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let pids = loaded.engine.processes().expect("it is on this machine");
-    assert!(pids.contains(&loaded.cluster.pid().expect("it runs")), "the postmaster: {pids:?}");
-    let sql = "SELECT array_agg(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
-    let others: Vec<i32> = loaded.admin().query_one(sql, &[]).expect("an answer").get(0);
-    assert!(others.iter().all(|pid| pids.contains(&pid.unsigned_abs())), "{others:?} in {pids:?}");
+    let clues = loaded.engine.whereabouts().remove(0).clues;
+    let mut eye = Eye::here();
+    let server = eye.find(clues.clone()).expect("it is on this machine");
+    assert_eq!(Some(server.pid), loaded.cluster.pid(), "{server:?}");
+    assert_eq!(server.how, "by the process that serves a connection");
+    let sql = "SELECT count(*) FROM pg_stat_activity";
+    let listed: i64 = loaded.admin().query_one(sql, &[]).expect("an answer").get(0);
+    let asked = eye.ask(true);
+    let sight = eye.answer(asked).expect("it is at hand").sight;
+    let seen = sight.servers[0].as_ref().expect("it runs");
+    // Not all of its processes are listed.
+    assert!(
+        i64::from(seen.processes) >= listed && seen.cpu.is_some() && seen.io.is_some(),
+        "{listed} {seen:?}"
+    );
+    let another = Clues { age_s: clues.age_s.map(|age_s| age_s + 1000.0), ..clues.clone() };
+    let complaint = Eye::here().find(another).expect_err("it was started later");
+    assert!(complaint.contains("runs elsewhere"), "{complaint}");
+    let tunnelled = Clues { child: Some(1), ..clues };
+    assert!(Eye::here().find(tunnelled).is_err(), "another server of the same age");
     drop(session);
 }
 
-/// As through the published port of a container, or a tunnel.
+/// As in a container: its numbers of processes are not those of the host.
 #[test]
-fn a_server_behind_loopback_whose_processes_are_not_seen_is_not_taken_for_one_of_this_host() {
+fn a_server_with_numbers_of_its_own_is_found() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
-    let data_folder = loaded.cluster.data_folder();
-    assert_eq!(loaded.as_superuser().server().expect("readable").data_path, Some(data_folder));
     let Loaded { mut cluster, target, engine } = loaded;
     drop(engine);
     if !cluster.restart_apart() {
         return;
     }
     let engine = open(&target.replace("plain@", "postgres@"), &[]).expect("it opens");
-    assert_eq!((engine.server().expect("readable").data_path, engine.processes()), (None, None));
-    let notes = engine.before_run(&RUN).expect("all is well");
-    assert!(notes.len() == 1 && notes[0].contains("not seen on this host"), "{notes:?}");
+    let server = found(engine.as_ref()).expect("it is on this host");
+    assert_eq!((server.name.as_str(), server.path), ("postgres", Some(cluster.data_folder())));
+    assert!(server.pid > 10, "not the number that it has for itself");
+    assert!(server.data.is_some_and(|device| device.path == cluster.data_folder()));
 }
 
 #[test]
