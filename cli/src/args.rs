@@ -2,6 +2,7 @@
 
 mod awr;
 mod campaigns;
+mod profiles;
 mod records;
 mod scripts;
 
@@ -42,6 +43,7 @@ pub(crate) fn command() -> Command {
         .subcommand(report())
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
+        .subcommands(profiles::commands())
         .subcommand(awr::command())
         .subcommand(probe())
         .subcommand(conf())
@@ -65,6 +67,7 @@ Examples:
   slob info                                  one line for each run, for a spreadsheet
   slob diff latest~1 latest                  what differs between two runs
   slob campaign plan.toml                    variants, models, sessions and repeats by a plan
+  slob profile awr/ && slob headroom profile.json   will this platform carry that database?
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags: see `slob conf`.
 Exit codes: 0 good; 1 a verdict failed with --strict, data are damaged, or some records could not be read;
 2 bad usage, nothing was touched;

@@ -15,12 +15,15 @@ mod demo;
 mod diff;
 mod drop;
 mod export;
+mod headroom;
 mod info;
 mod list;
 mod man;
 mod mark;
+mod plan;
 mod print_sql;
 mod probe;
+mod profile;
 mod report;
 mod run;
 mod saturate;
@@ -51,6 +54,9 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("saturate", matches)) => saturate::saturate(matches),
         Some(("analyze", matches)) => analyze::analyze(matches),
         Some(("awr", matches)) => awr::awr(matches),
+        Some(("profile", matches)) => profile::profile(matches),
+        Some(("plan", matches)) => plan::plan(matches),
+        Some(("headroom", matches)) => headroom::headroom(matches),
         Some(("probe", matches)) => probe::probe(matches),
         Some(("conf", matches)) => conf::conf(matches),
         Some(("verify", matches)) => verify::verify(matches),

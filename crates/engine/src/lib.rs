@@ -26,6 +26,7 @@ mod snapshot;
 pub mod suite;
 mod testimony;
 mod unfinished;
+mod workload;
 
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
@@ -47,3 +48,4 @@ pub use snapshot::{Seen, Snapshot};
 pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
 pub use testimony::{Answer, Replay, Said};
 pub use unfinished::{Unfinished, wait_for_unfinished};
+pub use workload::Workload;

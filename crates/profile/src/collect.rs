@@ -62,11 +62,9 @@ impl Profile {
             let same = |kept: &&Interval| kept.instance == interval.instance;
             let last = self.intervals.iter().rev().find(same);
             match last.and_then(|last| overlap(last, &interval)) {
-                Some(why) => self.left_out.push(LeftOut {
-                    source: interval.source,
-                    begin: Some(interval.begin),
-                    why,
-                }),
+                Some(why) => {
+                    self.left_out.push(LeftOut { source: interval.source, begin: Some(interval.begin), why })
+                }
                 None => self.intervals.push(interval),
             }
         }

@@ -79,16 +79,46 @@ pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, 
     let written = measured.and_then(|measured| measured.figures.writes());
     let rows = [
         (requests, "1/s", demand.reads(), planned.figures.reads(), reads, true),
-        ("redo", "bytes/s", demand.figures.get(Figure::RedoBytes), planned.figures.get(Figure::RedoBytes), of(Figure::RedoBytes), true),
-        ("commits", "1/s", demand.figures.get(Figure::Commits), planned.figures.get(Figure::Commits), of(Figure::Commits), true),
+        (
+            "redo",
+            "bytes/s",
+            demand.figures.get(Figure::RedoBytes),
+            planned.figures.get(Figure::RedoBytes),
+            of(Figure::RedoBytes),
+            true,
+        ),
+        (
+            "commits",
+            "1/s",
+            demand.figures.get(Figure::Commits),
+            planned.figures.get(Figure::Commits),
+            of(Figure::Commits),
+            true,
+        ),
         ("physical writes", "1/s", demand.figures.writes(), planned.figures.writes(), written, true),
-        ("logical reads", "blocks/s", demand.figures.get(Figure::LogicalReads), planned.figures.get(Figure::LogicalReads), of(Figure::LogicalReads), false),
+        (
+            "logical reads",
+            "blocks/s",
+            demand.figures.get(Figure::LogicalReads),
+            planned.figures.get(Figure::LogicalReads),
+            of(Figure::LogicalReads),
+            false,
+        ),
     ];
     let lines = rows.into_iter().filter_map(|(what, unit, demanded, plan, measured_value, must)| {
         let demanded = demanded.filter(|demanded| *demanded > 0.0)?;
         let is = if measured.is_some() { measured_value } else { plan };
         let percent = is.map(|is| 100.0 * (is / demanded - 1.0));
-        let line = FitLine { what, unit, demanded, planned: plan, measured: measured_value, percent, must, why: None };
+        let line = FitLine {
+            what,
+            unit,
+            demanded,
+            planned: plan,
+            measured: measured_value,
+            percent,
+            must,
+            why: None,
+        };
         let why = if line.is_met() { None } else { why(&line, demand, planned, measured, costs) };
         Some(FitLine { why, ..line })
     });
@@ -145,7 +175,8 @@ fn why_reads(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) ->
     if percent > 0.0 && demand.reads().is_some_and(|reads| own > 0.95 * reads) {
         return format!("the UPDATEs alone read {own:.0} blocks/s before they change them");
     }
-    "what the cache served changed from run to run: let it warm up longer (WARMUP), or load more (SCALE)".into()
+    "what the cache served changed from run to run: let it warm up longer (WARMUP), or load more (SCALE)"
+        .into()
 }
 
 fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
@@ -175,7 +206,8 @@ fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> 
 }
 
 fn why_writes(percent: f64, measured: Option<&Measured>, planned: &Planned) -> String {
-    let changed = measured.map_or(0.0, |measured| measured.updates_per_s) * f64::from(planned.parameters.update_work_unit);
+    let changed = measured.map_or(0.0, |measured| measured.updates_per_s)
+        * f64::from(planned.parameters.update_work_unit);
     let written = measured.and_then(|measured| measured.figures.writes()).unwrap_or(0.0);
     if planned.parameters.update_pct == 0 {
         return "the demand has no commits, and blocks are changed by UPDATEs alone".into();

@@ -77,7 +77,13 @@ impl Costs {
     }
 
     /// Takes them from a run. What it did not do, or its target does not count, stays as it was.
-    pub fn learn(&mut self, parameters: &Parameters, measured: &Measured, reads_are: ReadsAre, scan_blocks: u64) {
+    pub fn learn(
+        &mut self,
+        parameters: &Parameters,
+        measured: &Measured,
+        reads_are: ReadsAre,
+        scan_blocks: u64,
+    ) {
         self.runs += 1;
         let changed = measured.updates_per_s * f64::from(parameters.update_work_unit);
         let visited = measured.selects_per_s * f64::from(parameters.work_unit) + changed;
@@ -121,9 +127,8 @@ impl Costs {
             [] => {
                 // The other kind tells how this database's log relates to what was assumed.
                 let other = self.redo[usize::from(!heavy)].last().copied().map(at);
-                let scale = other.map_or(1.0, |(blocks, redo)| {
-                    redo / (blocks * ASSUMED_REDO[usize::from(!heavy)])
-                });
+                let scale =
+                    other.map_or(1.0, |(blocks, redo)| redo / (blocks * ASSUMED_REDO[usize::from(!heavy)]));
                 // Nobody changes more and writes less.
                 let assumed = ASSUMED_REDO[usize::from(heavy)] * scale;
                 assumed * blocks

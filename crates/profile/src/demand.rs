@@ -153,10 +153,10 @@ fn at_moment(intervals: &[Interval], moment: jiff::civil::DateTime) -> Result<&I
     let found = intervals.iter().find(almost).or_else(|| intervals.iter().find(holds));
     found.ok_or_else(|| ChoiceError::NoSuchMoment {
         moment: moment.strftime("%Y-%m-%d %H:%M").to_string(),
-        nearest: intervals.iter().min_by_key(apart).map_or_else(
-            || "-".into(),
-            |nearest| nearest.begin.strftime("%Y-%m-%d %H:%M").to_string(),
-        ),
+        nearest: intervals
+            .iter()
+            .min_by_key(apart)
+            .map_or_else(|| "-".into(), |nearest| nearest.begin.strftime("%Y-%m-%d %H:%M").to_string()),
     })
 }
 
@@ -236,7 +236,10 @@ mod tests {
         profile.intervals[0].figures.set(Figure::RedoBytes, 900.0);
         profile.intervals[1].figures.set(Figure::RedoBytes, 300.0);
         let peak = demand(&profile, Choice::default()).unwrap();
-        assert!(peak.notes[0].starts_with("Redo peak at another time, 2026-11-20 00:00: 3.0 times as high; --by redo"));
+        assert!(
+            peak.notes[0]
+                .starts_with("Redo peak at another time, 2026-11-20 00:00: 3.0 times as high; --by redo")
+        );
         let each = demand(&profile, Choice { by: By::Each, ..Choice::default() }).unwrap();
         assert_eq!((each.figures.get(Figure::RedoBytes), each.reads()), (Some(900.0), Some(400.0)));
     }
@@ -256,7 +259,10 @@ mod tests {
     #[test]
     fn nothing_is_planned_for_a_database_that_was_idle_or_not_known() {
         let idle = demand(&hourly(&[0.01, 0.02]), Choice::default()).unwrap_err();
-        assert!(idle.to_string().contains("idle: at most 0.20 physical reads/s and 0.02 commits/s"), "{idle}");
+        assert!(
+            idle.to_string().contains("idle: at most 0.20 physical reads/s and 0.02 commits/s"),
+            "{idle}"
+        );
         let mut unknown = hourly(&[10.0]);
         unknown.intervals[0].figures = [(Figure::DbTime, 1.0)].into();
         assert_eq!(demand(&unknown, Choice::default()), Err(ChoiceError::NothingKnown));

@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn changes_are_relative_to_the_first() {
-        let [one, other] = [&[10.0, 20.0][..], &[10.0, 30.0][..]]
-            .map(|commits| Summary::of(&hourly(commits)).unwrap());
+        let [one, other] =
+            [&[10.0, 20.0][..], &[10.0, 30.0][..]].map(|commits| Summary::of(&hourly(commits)).unwrap());
         let changes = diff(&one, &other);
         let commits = changes.iter().find(|change| change.figure == Figure::Commits).unwrap();
         assert_eq!((commits.median, commits.peak), ([10.0, 10.0], [20.0, 30.0]));

@@ -59,7 +59,8 @@ fn flattened(intervals: &[Interval]) -> Option<String> {
             let pairs = intervals.windows(2).filter_map(|pair| {
                 let follows = pair[1].begin.duration_since(pair[0].end()).as_secs_f64().abs() < 60.0;
                 let seconds = pair[0].seconds + pair[1].seconds;
-                let sum = value(&pair[0].figures)? * pair[0].seconds + value(&pair[1].figures)? * pair[1].seconds;
+                let sum =
+                    value(&pair[0].figures)? * pair[0].seconds + value(&pair[1].figures)? * pair[1].seconds;
                 follows.then_some(sum / seconds)
             });
             let peak_of_pairs = pairs.fold(0.0, f64::max);

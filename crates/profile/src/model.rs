@@ -159,7 +159,9 @@ pub enum ProfileError {
     #[error("this is no profile: {0}; `slob profile` writes them")]
     Json(#[from] serde_json::Error),
     /// It is of a later release.
-    #[error("this profile has version {found}, this release knows up to {PROFILE_VERSION}: use a later release")]
+    #[error(
+        "this profile has version {found}, this release knows up to {PROFILE_VERSION}: use a later release"
+    )]
     Version {
         /// What it says.
         found: u32,

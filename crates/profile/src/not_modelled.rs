@@ -35,14 +35,21 @@ pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModel
     let read_bytes = get(Figure::ReadBytes).or_else(|| Some(reads? * block?));
     let all_read = get(Figure::AllReadBytes);
     let all_written = get(Figure::AllWriteBytes);
-    let own_writes = [get(Figure::WriteBlocks).zip(block).map(|(blocks, block)| blocks * block), get(Figure::RedoBytes)];
+    let own_writes =
+        [get(Figure::WriteBlocks).zip(block).map(|(blocks, block)| blocks * block), get(Figure::RedoBytes)];
     let own_written: Option<f64> = own_writes.into_iter().sum();
     let beyond = |all: Option<f64>, own: Option<f64>| Some((all? - own?).max(0.0));
     let direct = get(Figure::DirectReadBlocks);
     let mut list: Vec<NotModelled> = [
         line("blocks read several at a time", multi_block(figures), "blocks/s", reads, "physical reads"),
         line("blocks read around the buffer cache", direct, "blocks/s", reads, "physical reads"),
-        line("temporary data read", get(Figure::TempReadBytes), "bytes/s", all_read.or(read_bytes), "bytes read"),
+        line(
+            "temporary data read",
+            get(Figure::TempReadBytes),
+            "bytes/s",
+            all_read.or(read_bytes),
+            "bytes read",
+        ),
         line("temporary data written", get(Figure::TempWriteBytes), "bytes/s", all_written, "bytes written"),
         line("reads of the server itself", beyond(all_read, read_bytes), "bytes/s", all_read, "bytes read"),
         line(
@@ -52,7 +59,13 @@ pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModel
             all_written,
             "bytes written",
         ),
-        line("transactions rolled back", get(Figure::Rollbacks), "1/s", transactions(figures), "transactions"),
+        line(
+            "transactions rolled back",
+            get(Figure::Rollbacks),
+            "1/s",
+            transactions(figures),
+            "transactions",
+        ),
         line("parses", get(Figure::Parses), "1/s", get(Figure::Executions), "executions"),
         line("hard parses", get(Figure::HardParses), "1/s", get(Figure::Executions), "executions"),
         line("network", get(Figure::NetworkBytes), "bytes/s", None, ""),

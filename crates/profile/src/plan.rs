@@ -231,7 +231,8 @@ impl Wanted {
             if hits > FEW_HITS * logical { hits } else { 0.0 }
         });
         let scans = if limits.scan_blocks > 0 { hits / limits.scan_blocks as f64 } else { 0.0 };
-        let base = Parameters { update_work_unit, heavy, work_unit: 1, update_pct: 100, ..Parameters::default() };
+        let base =
+            Parameters { update_work_unit, heavy, work_unit: 1, update_pct: 100, ..Parameters::default() };
         if selected < 0.5 && scans <= 0.0 {
             return Parameters { rate: (self.commits.round() as u32).max(1), ..base };
         }
@@ -330,7 +331,10 @@ mod tests {
     fn reads_alone_need_no_update_and_commits_alone_no_select() {
         let reads = solve(&demand([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
         assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0, 0));
-        assert_eq!(reads.parameters.rate * u32::from(reads.parameters.work_unit), 5000 / 64 * 64 + 5000 % 64 - 8);
+        assert_eq!(
+            reads.parameters.rate * u32::from(reads.parameters.work_unit),
+            5000 / 64 * 64 + 5000 % 64 - 8
+        );
         let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
         let redo = solve(&redo, &Costs::default(), &LIMITS);
         assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100));

@@ -40,8 +40,7 @@ impl Profile {
                 continue;
             }
             let there: Vec<&str> = slot.iter().filter_map(|one| one.instance.as_deref()).collect();
-            let missing: Vec<&str> =
-                instances.iter().filter(|name| !there.contains(name)).copied().collect();
+            let missing: Vec<&str> = instances.iter().filter(|name| !there.contains(name)).copied().collect();
             whole.left_out.push(LeftOut {
                 source: slot.iter().map(|one| one.source.as_str()).collect::<Vec<_>>().join(", "),
                 begin: slot.first().map(|one| one.begin),
@@ -137,10 +136,7 @@ mod tests {
         let profile = collect(samples, Source::Reports).remove(0);
         let whole = profile.together();
         assert_eq!(whole.intervals.len(), 1);
-        assert_eq!(
-            whole.intervals[0].figures,
-            [(Figure::Commits, 40.0), (Figure::CommitUs, 400.0)].into()
-        );
+        assert_eq!(whole.intervals[0].figures, [(Figure::Commits, 40.0), (Figure::CommitUs, 400.0)].into());
         assert_eq!(whole.left_out[0].why, "of the whole database: instance 2 is missing");
         assert_eq!(profile.of_instance("1").intervals.len(), 2);
     }

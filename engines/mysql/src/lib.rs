@@ -39,5 +39,6 @@ mod settings;
 mod statement;
 mod testimony;
 mod waits;
+mod workload;
 
 pub use engine::KIND;
