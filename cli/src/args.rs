@@ -3,6 +3,7 @@
 mod awr;
 mod campaigns;
 mod groups;
+mod profiles;
 mod records;
 mod scripts;
 
@@ -41,6 +42,7 @@ pub(crate) fn command() -> Command {
         .subcommand(report())
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
+        .subcommands(profiles::commands())
         .subcommand(awr::command())
         .subcommand(probe())
         .subcommand(observe())
@@ -65,6 +67,7 @@ Examples:
   slob run --target {target} -t 2        run two sessions on each of them
   slob report                              the latest run's full report
   slob diff latest~1 latest                what changed between two runs
+  slob profile awr/ && slob headroom profile.json   will this platform carry that database?
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob conf` lists them.
 `slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
 

@@ -82,7 +82,7 @@ schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; 
             Arg::new("limit")
                 .long("limit")
                 .value_name("WHAT=TIME")
-                .help("A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50 or read-p99, such as p99=2ms"),
+                .help("A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms"),
         )
         .arg(
             Arg::new("by")

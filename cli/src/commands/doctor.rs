@@ -12,7 +12,7 @@ use slob_engine::{Engine, Purpose, Server};
 use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo};
 use slob_record::latest_probe;
 use slob_report::format::{fixed, percent};
-use slob_run::{Loaded, plan_load, prepare};
+use slob_run::{Loaded, data_on_this_host, plan_load, prepare};
 use slob_spec::{Entry, LoadSpec, RunSpec, Settings};
 
 use crate::checks::{self, Check, Grade};
@@ -145,7 +145,7 @@ fn at_target(settings: &Settings) -> AtTarget {
     found.checks.push(Check::good("Target", format!("{} {}, {place}", server.product, server.version)));
     if server.capabilities.stores_data {
         found.checks.push(data(settings, &load, engine.as_ref()));
-        found.checks.extend(below(settings, &server, &mut found.device));
+        found.checks.extend(below(settings, engine.as_ref(), &server, &mut found.device));
     }
     let advice = |advice: &String| {
         Check::warning("Server", advice.clone(), "change it, or keep it the same in all runs")
@@ -186,13 +186,18 @@ fn data(settings: &Settings, load: &LoadSpec, engine: &dyn Engine) -> Check {
 }
 
 /// What lies below the data, as far as that can be seen from here.
-fn below(settings: &Settings, server: &Server, found: &mut Option<Device>) -> Vec<Check> {
+fn below(
+    settings: &Settings,
+    engine: &dyn Engine,
+    server: &Server,
+    found: &mut Option<Device>,
+) -> Vec<Check> {
     let mut all = Vec::new();
-    let Some(path) = &server.data_path else {
+    let Some(path) = data_on_this_host(engine, server.capabilities.embedded) else {
         all.push(Check::warning(
             "Device",
             "the database's files can't be seen from here: 'Physical?' and 'CPU-bound?' will know less",
-            "run slob on the database's host, as root or as the server's account",
+            "run slob as root or as the server's account, or name the database's host: --observe ssh:HOST",
         ));
         return all;
     };

@@ -16,13 +16,16 @@ mod diff;
 mod doctor;
 mod drop;
 mod export;
+mod headroom;
 mod info;
 mod list;
 mod man;
 mod mark;
 mod observe;
+mod plan;
 mod print_sql;
 mod probe;
+mod profile;
 mod report;
 mod run;
 mod saturate;
@@ -54,6 +57,9 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("saturate", matches)) => saturate::saturate(matches),
         Some(("analyze", matches)) => analyze::analyze(matches),
         Some(("awr", matches)) => awr::awr(matches),
+        Some(("profile", matches)) => profile::profile(matches),
+        Some(("plan", matches)) => plan::plan(matches),
+        Some(("headroom", matches)) => headroom::headroom(matches),
         Some(("probe", matches)) => probe::probe(matches),
         Some(("observe", _)) => observe::observe(),
         Some(("conf", matches)) => conf::conf(matches),

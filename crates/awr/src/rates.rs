@@ -24,6 +24,8 @@ pub struct Rates {
     pub commits: Option<f64>,
     /// Seconds of DB time.
     pub db_time_s: Option<f64>,
+    /// Waits of foreground sessions for one block.
+    pub single_block_reads: Option<f64>,
     /// Mean wait of foreground sessions for one block, in microseconds.
     pub single_block_read_us: Option<f64>,
     /// Mean wait of foreground sessions for the log, in microseconds.
@@ -46,6 +48,8 @@ impl Rates {
             redo_bytes: known(info::redo_per_s(report)),
             commits: statistic("user commits"),
             db_time_s: known(info::db_time_per_s(report)),
+            single_block_reads: info::single_block_read(report)
+                .and_then(|event| known(report.per_second(event.waits))),
             single_block_read_us: mean(info::single_block_read(report)),
             log_file_sync_us: mean(report.foreground("log file sync")),
         }

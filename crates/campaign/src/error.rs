@@ -197,6 +197,14 @@ pub enum CampaignError {
         /// What differs.
         changes: Vec<String>,
     },
+    /// The runs of the directory are for something else.
+    #[error("{} was begun for something else: {}; say another directory", path.display(), changes.join("; "))]
+    OtherTrail {
+        /// The directory.
+        path: PathBuf,
+        /// What differs.
+        changes: Vec<String>,
+    },
     /// The directory holds something else.
     #[error("{} holds files, but no campaign; use an empty directory, or one that does not exist", path.display())]
     Foreign {

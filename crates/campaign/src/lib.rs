@@ -5,7 +5,8 @@
 //! before anything is touched; [`Store::open`] holds its directory for one process and knows what is done;
 //! [`carry_out`] does the rest, run by run, through a [`Conductor`] that knows how to measure.
 //!
-//! The search is pure: [`Search`] says how many threads to measure next and is told what came of it.
+//! The searches are pure: [`Search`] says how many threads to measure next and is told what came of it, [`HeadroomSearch`] how
+//! many times a demand. [`Trail`] keeps the runs of one that goes on after a kill.
 //!
 //! Nothing here prints, and no engine is known by name.
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod build;
 mod command;
 mod error;
 mod execute;
+mod headroom;
 mod hook;
 mod lock;
 mod order;
@@ -24,11 +26,13 @@ mod schedule;
 mod shuffle;
 mod state;
 mod store;
+mod trail;
 
 pub use build::Campaign;
 pub use command::CommandLine;
 pub use error::{CampaignError, PlanError, PlanErrors};
 pub use execute::{Conductor, End, Event, Kept, Progress, RunFailure, carry_out};
+pub use headroom::{HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch};
 pub use hook::{Hook, HookError, Moment};
 pub use order::Order;
 pub use plan::{Hooks, Model, Plan, Sessions, Variant};
@@ -36,3 +40,4 @@ pub use saturation::{Found, Limit, Next, Point, Search, SearchRules, Why};
 pub use schedule::{ModelEntry, Schedule, Step, VariantEntry};
 pub use state::{Attempt, Ended, HookFailure, State};
 pub use store::{CAMPAIGN_FILE, Store, WARM_UP_FOLDER, read_campaign};
+pub use trail::Trail;

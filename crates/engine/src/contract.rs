@@ -9,7 +9,7 @@ use slob_spec::StatisticsType;
 
 use crate::{
     EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server, ServerReport,
-    SessionPlan, Slice, Snapshot, Whereabouts,
+    SessionPlan, Slice, Snapshot, Whereabouts, Workload,
 };
 
 /// One target of one database product.
@@ -66,6 +66,15 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// If no server can be asked. One of several that can't be asked is absent from the snapshot.
     fn snapshot(&self) -> Result<Snapshot, EngineError>;
+
+    /// Reads what the whole server counts, whoever is at work, without changing or locking anything and through one
+    /// connection; `None` where there are no such counters. What [`Engine::snapshot`] counts may be a part of it.
+    ///
+    /// # Errors
+    /// If the server can't be asked.
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        Ok(None)
+    }
 
     /// Reads back the rows at `positions` of a table, in any order, for verification. Rows that are missing are
     /// not visited.

@@ -27,6 +27,7 @@ pub mod suite;
 mod testimony;
 mod unfinished;
 mod whereabouts;
+mod workload;
 
 pub use alarm::Alarm;
 pub use client_loop::{Perform, execute_each};
@@ -49,3 +50,4 @@ pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKi
 pub use testimony::{Answer, Replay, Said};
 pub use unfinished::{Unfinished, wait_for_unfinished};
 pub use whereabouts::{Clues, Whereabouts};
+pub use workload::Workload;

@@ -13,6 +13,10 @@ pub enum Counter {
     Checkpoints,
     /// Transactions committed.
     Commits,
+    /// Nanoseconds in calls, of all sessions.
+    DbTimeNs,
+    /// Executions of statements.
+    Executions,
     /// Block visits in the buffer cache.
     LogicalReads,
     /// Bytes of physical reads.
@@ -25,14 +29,20 @@ pub enum Counter {
     PhysicalReads,
     /// Bytes of physical writes.
     PhysicalWriteBytes,
+    /// Requests made for physical writes.
+    PhysicalWriteRequests,
     /// Blocks of tables and indexes written.
     PhysicalWrites,
     /// Bytes of log.
     RedoBytes,
+    /// Nanoseconds spent forcing log to stable storage.
+    RedoSyncTimeNs,
     /// Times that log was forced to stable storage.
     RedoSyncs,
     /// Log writes.
     RedoWrites,
+    /// Transactions rolled back.
+    Rollbacks,
     /// Rows that statements changed.
     RowsChanged,
     /// Rows that statements read.
@@ -43,19 +53,24 @@ pub enum Counter {
 
 impl Counter {
     /// Every counter.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::Checkpoints,
         Self::Commits,
+        Self::DbTimeNs,
+        Self::Executions,
         Self::LogicalReads,
         Self::PhysicalReadBytes,
         Self::PhysicalReadRequests,
         Self::PhysicalReadTimeNs,
         Self::PhysicalReads,
         Self::PhysicalWriteBytes,
+        Self::PhysicalWriteRequests,
         Self::PhysicalWrites,
         Self::RedoBytes,
+        Self::RedoSyncTimeNs,
         Self::RedoSyncs,
         Self::RedoWrites,
+        Self::Rollbacks,
         Self::RowsChanged,
         Self::RowsRead,
         Self::TempBytes,
@@ -67,16 +82,21 @@ impl Counter {
         match self {
             Self::Checkpoints => "checkpoints",
             Self::Commits => "commits",
+            Self::DbTimeNs => "db_time_ns",
+            Self::Executions => "executions",
             Self::LogicalReads => "logical_reads",
             Self::PhysicalReadBytes => "physical_read_bytes",
             Self::PhysicalReadRequests => "physical_read_requests",
             Self::PhysicalReadTimeNs => "physical_read_time_ns",
             Self::PhysicalReads => "physical_reads",
             Self::PhysicalWriteBytes => "physical_write_bytes",
+            Self::PhysicalWriteRequests => "physical_write_requests",
             Self::PhysicalWrites => "physical_writes",
             Self::RedoBytes => "redo_bytes",
+            Self::RedoSyncTimeNs => "redo_sync_time_ns",
             Self::RedoSyncs => "redo_syncs",
             Self::RedoWrites => "redo_writes",
+            Self::Rollbacks => "rollbacks",
             Self::RowsChanged => "rows_changed",
             Self::RowsRead => "rows_read",
             Self::TempBytes => "temp_bytes",
@@ -171,7 +191,7 @@ mod tests {
     fn what_was_saved_is_read_and_a_name_of_another_release_is_passed_over() {
         let all: Counters = Counter::ALL.into_iter().zip(1..).collect();
         let text = serde_json::to_string(&all).unwrap();
-        assert!(text.starts_with(r#"{"checkpoints":1,"commits":2,"#), "{text}");
+        assert!(text.starts_with(r#"{"checkpoints":1,"commits":2,"db_time_ns":3,"#), "{text}");
         assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), all);
         let newer = r#"{"commits":2,"undo_bytes":7}"#;
         assert_eq!(serde_json::from_str::<Counters>(newer).unwrap(), [(Counter::Commits, 2)].into());

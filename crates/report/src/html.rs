@@ -7,14 +7,14 @@
 
 mod analysis_page;
 mod assets;
-mod blocks;
+pub(crate) mod blocks;
 mod cards;
 mod charts;
 mod diff_page;
-mod document;
-mod escape;
+pub(crate) mod document;
+pub(crate) mod escape;
 mod page;
-mod plot;
+pub(crate) mod plot;
 mod raw;
 mod series;
 

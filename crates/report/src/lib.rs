@@ -12,6 +12,7 @@
 //! - [`info`]: one row per run. [`diff`]: two runs, or two groups of runs, side by side. [`field`]: one field by its path.
 //! - [`analysis`]: repeated runs of several variants: SLOB.R's tables, intervals, verdicts.
 //! - [`export`]: a run in the formats of other tools.
+//! - [`profiles`]: what a database does, a test that is like it, and how much more a platform carries.
 //! - [`recheck()`]: whatever a record holds twice, held against each other.
 //! - [`compact_summary`]: the few lines that end a run on a terminal.
 //!
@@ -35,6 +36,7 @@ pub mod info;
 mod latencies;
 mod near;
 mod page;
+pub mod profiles;
 mod recheck;
 mod sections;
 mod summary;

@@ -202,7 +202,8 @@ impl Places {
 }
 
 /// Where the data of a target are on this host; `None` if they are elsewhere, or not seen.
-pub(crate) fn data_on_this_host(engine: &dyn Engine, embedded: bool) -> Option<PathBuf> {
+#[must_use]
+pub fn data_on_this_host(engine: &dyn Engine, embedded: bool) -> Option<PathBuf> {
     let server = engine.whereabouts().into_iter().next()?;
     if embedded {
         // The folder need not be there yet.

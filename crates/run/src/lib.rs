@@ -43,6 +43,7 @@ mod workload;
 
 pub use context::RunContext;
 pub use error::{RunError, RunErrorKind};
+pub use hosts::data_on_this_host;
 pub use journal::{Acknowledged, Journal};
 pub use loaded::Loaded;
 pub use loader::{LoadSummary, load};

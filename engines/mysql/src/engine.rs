@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts,
+    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_server::LoopPlace;
 
 use crate::databases::Databases;
-use crate::{before_run, catalog, counters, finish, load, read_rows, session, settings, testimony, waits};
+use crate::{
+    before_run, catalog, counters, finish, load, read_rows, session, settings, testimony, waits, workload,
+};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -62,6 +64,10 @@ impl Engine for MysqlEngine {
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         let product = &self.0.product;
         self.0.servers.snapshot(|conn| Ok((counters::read(conn, product)?, waits::read(conn))))
+    }
+
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        self.0.links().look(|conn| workload::read(conn, &self.0.product)).map(Some)
     }
 
     fn testimony(&self) -> Result<Vec<Said>, EngineError> {

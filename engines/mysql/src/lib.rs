@@ -40,5 +40,6 @@ mod statement;
 mod stretch;
 mod testimony;
 mod waits;
+mod workload;
 
 pub use engine::KIND;

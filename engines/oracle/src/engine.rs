@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, ServerReport, Session, SessionPlan, Slice, Snapshot,
+    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -101,6 +101,13 @@ impl Engine for OracleEngine {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         figures::snapshot(&self.0)
+    }
+
+    /// What a run's counters are taken from holds all sessions' work already.
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        let figures = figures::snapshot(&self.0)?.total();
+        let version = Some(format!("Oracle Database {}", self.0.version.text));
+        Ok(Some(Workload { counters: figures.counters, uptime_s: None, version, block_bytes: None }))
     }
 
     fn testimony(&self) -> Result<Vec<Said>, EngineError> {

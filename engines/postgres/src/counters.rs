@@ -33,13 +33,17 @@ pub(crate) fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters
 
 /// One query with one column for each counter, named as the counter; NULL for what is not known.
 pub(crate) fn query(version: ServerVersion) -> String {
+    selected(version) + include_str!("../sql/counters_from.sql")
+}
+
+/// Its columns, from statistics `d` of databases and the size of a `block`.
+pub(crate) fn selected(version: ServerVersion) -> String {
     [
         include_str!("../sql/counters_database.sql"),
         reads(version),
         writes(version),
         checkpoints(version),
         log(version),
-        include_str!("../sql/counters_from.sql"),
     ]
     .concat()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slob_engine::{
     Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts,
+    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
@@ -13,6 +13,7 @@ use crate::database::Database;
 use crate::options::{PARAMS, SCHEME};
 use crate::{
     before_run, catalog, counters, finish, load, locks, place, read_rows, session, settings, testimony,
+    workload,
 };
 
 /// The line of this engine in the registry.
@@ -67,6 +68,10 @@ impl Engine for PostgresEngine {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         self.0.servers.snapshot(|client| Ok((counters::read(client, self.0.version)?, None)))
+    }
+
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        self.0.links().look(|client| workload::read(client, self.0.version)).map(Some)
     }
 
     fn testimony(&self) -> Result<Vec<Said>, EngineError> {

@@ -36,5 +36,6 @@ mod settings;
 mod statement;
 mod testimony;
 mod version;
+mod workload;
 
 pub use engine::KIND;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Names and the columns of `slob info` that they mean.
-const METRICS: [(&str, &str); 12] = [
+const METRICS: [(&str, &str); 14] = [
     ("mean", "operation_mean_us"),
     ("p50", "operation_p50_us"),
     ("p90", "operation_p90_us"),
@@ -17,6 +17,8 @@ const METRICS: [(&str, &str); 12] = [
     ("read-mean", "physical_read_mean_us"),
     ("read-p50", "physical_read_p50_us"),
     ("read-p99", "physical_read_p99_us"),
+    ("redo-mean", "redo_sync_mean_us"),
+    ("redo-p99", "redo_sync_p99_us"),
 ];
 
 /// A latency that must not be passed.

@@ -4,7 +4,7 @@ use super::escape;
 use crate::page::{Block, Table};
 
 /// Blocks as HTML. Headings become those of subsections; rules and bare lines are for text only.
-pub(super) fn html(blocks: &[Block]) -> String {
+pub(crate) fn html(blocks: &[Block]) -> String {
     let mut html = String::new();
     let mut open = Group::None;
     for block in blocks {
@@ -91,7 +91,7 @@ fn table(table: &Table) -> String {
 }
 
 /// A table's rows in their frame.
-pub(super) fn framed(head: &str, rows: &str) -> String {
+pub(crate) fn framed(head: &str, rows: &str) -> String {
     format!(
         "<div class=\"table\"><button type=\"button\" class=\"copy\" title=\"Copy the table, for a spreadsheet\">Copy\
          </button><div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\

@@ -4,28 +4,28 @@ use super::plot::{self, Chart};
 use super::{assets, escape};
 
 /// Where the page's script says that it can't draw, and what stands there without scripts. Charts come below it.
-pub(super) const NO_CHARTS: &str = "<p id=\"no-charts\" class=\"banner doubt\" hidden></p>\n<noscript><p \
+pub(crate) const NO_CHARTS: &str = "<p id=\"no-charts\" class=\"banner doubt\" hidden></p>\n<noscript><p \
     class=\"banner doubt\">The charts need JavaScript; figures and tables are all here without it.</p></noscript>\n";
 
 /// A page in parts.
-pub(super) struct Document<'a> {
+pub(crate) struct Document<'a> {
     /// For the browser's window.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// HTML below the name of the program: heading, description, links.
-    pub(super) header: String,
+    pub(crate) header: String,
     /// HTML between header and footer.
-    pub(super) main: String,
+    pub(crate) main: String,
     /// Where the figures come from, for the footer.
-    pub(super) said: String,
+    pub(crate) said: String,
     /// The program's version that measured.
-    pub(super) slob_version: &'a str,
+    pub(crate) slob_version: &'a str,
     /// The charts whose containers are within `main`.
-    pub(super) charts: Vec<&'a Chart>,
+    pub(crate) charts: Vec<&'a Chart>,
 }
 
 impl Document<'_> {
     /// The whole file.
-    pub(super) fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         [
             format!(
                 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -61,7 +61,7 @@ impl Document<'_> {
 }
 
 /// Links to the sections of the page: name within the page, heading.
-pub(super) fn links<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+pub(crate) fn links<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let links: String = sections.map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>")).collect();
     format!("<nav>{links}</nav>\n")
 }

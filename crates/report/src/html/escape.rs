@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Text as the content of an element or of a quoted attribute. A number keeps its percent sign on its line.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for letter in raw.replace(" %", "\u{a0}%").chars() {
         match letter {
@@ -19,7 +19,7 @@ pub(super) fn text(raw: &str) -> String {
 }
 
 /// The same with microseconds as a page writes them: text has to do with the letter u.
-pub(super) fn prose(raw: &str) -> String {
+pub(crate) fn prose(raw: &str) -> String {
     let mut words: Vec<&str> = raw.split(' ').collect();
     for at in 0..words.len() {
         let after_number = at > 0 && words[at - 1].ends_with(|letter: char| letter.is_ascii_digit());
@@ -46,12 +46,12 @@ fn micro(word: &str) -> &str {
 }
 
 /// JSON as the content of a script element: nothing in it can end that element or begin a comment.
-pub(super) fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     value.to_string().replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
 /// Text as the chart library takes it: it knows a few tags of its own, and must not see any.
-pub(super) fn label(raw: &str) -> String {
+pub(crate) fn label(raw: &str) -> String {
     raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

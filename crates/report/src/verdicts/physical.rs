@@ -103,7 +103,10 @@ fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) ->
     let witnesses = Witness::all(record);
     if witnesses.is_empty() {
         let why = why_no_device(record);
-        return times::without_witness(figures, unknown(format!("Not known: the device's counters are missing. {why}")));
+        return times::without_witness(
+            figures,
+            unknown(format!("Not known: the device's counters are missing. {why}")),
+        );
     }
     let shares: Vec<(&Witness, f64)> =
         witnesses.iter().filter_map(|witness| Some((witness, witness.share(bytes)?))).collect();

@@ -1,4 +1,4 @@
-//! Spans of time as text: decimal seconds, or a number with s, m or h.
+//! Spans of time as text: decimal seconds, or a number with s, m, h or d.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,13 +7,14 @@ const MICROS_PER_S: u64 = 1_000_000;
 /// Microseconds are the finest: 6 digits after the point.
 const MAX_DECIMALS: usize = 6;
 
-/// Reads `300`, `.5`, `90s`, `15m`, `8h` exactly, without floating point. `None` if it is not such a number,
+/// Reads `300`, `.5`, `90s`, `15m`, `8h`, `1d` exactly, without floating point. `None` if it is not such a number,
 /// has more than six decimals or does not fit.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
     let (number, unit_s) = match text.chars().last()?.to_ascii_lowercase() {
         's' => (&text[..text.len() - 1], 1),
         'm' => (&text[..text.len() - 1], 60),
         'h' => (&text[..text.len() - 1], 3600),
+        'd' => (&text[..text.len() - 1], 86_400),
         _ => (text, 1),
     };
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
@@ -58,6 +59,7 @@ mod tests {
     #[case("90S", 90_000_000)]
     #[case("15m", 900_000_000)]
     #[case("8h", 28_800_000_000)]
+    #[case("1d", 86_400_000_000)]
     #[case("1.5h", 5_400_000_000)]
     fn reads(#[case] text: &str, #[case] micros: u64) {
         assert_eq!(parse(text), Some(Duration::from_micros(micros)));

@@ -1,0 +1,192 @@
+//! `slob headroom`: how many times a demand a platform carries.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use serde_json::json;
+use slob_campaign::{
+    HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch, Limit, Trail,
+};
+use slob_profile::{Figure, Limits, Parameters};
+use slob_record::Record;
+use slob_report::format::duration_us;
+use slob_report::profiles::{Headroom, HeadroomStep, headroom_page, headroom_text};
+use slob_report::{Figures, figure};
+use slob_spec::{RunSpec, Settings};
+
+use super::plan::calibration::calibrate;
+use super::plan::wanted::{Loaded, Wanted};
+use super::plan::{measure, view};
+use super::profile::records;
+use crate::failure::{Failure, Outcome};
+use crate::{interrupt, output, settings};
+
+pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
+    let wanted = Wanted::of(matches)?;
+    let settings = settings::resolve(matches, &[])?;
+    RunSpec::from_settings(&settings)?;
+    let limits = limits(matches, &wanted)?;
+    let rules = HeadroomRules {
+        most: matches.get_one::<f64>("most").copied().unwrap_or(64.0),
+        repeats: matches.get_one::<u32>("repeats").copied().unwrap_or(3),
+    };
+    if !(1.0..=1e6).contains(&rules.most) {
+        return Err(Failure::usage("--most must be 1 at least"));
+    }
+    let loaded = Loaded::of(&settings, &wanted)?;
+    let directory = matches.get_one::<PathBuf>("directory").map_or(Path::new("headroom"), PathBuf::as_path);
+    let trail = Trail::open(directory, &about(&wanted, &loaded, &settings))?;
+    let stop = interrupt::flag()?;
+    let mut work = Work {
+        settings,
+        trail,
+        stop,
+        limits,
+        count_cached: matches.get_flag("count-cached"),
+        steps: Vec::new(),
+    };
+    let calibrated = calibrate(&wanted, &loaded, &mut |name, pairs| work.run(name, pairs))?;
+    let parameters = calibrated.planned.parameters;
+    let found = work.search(&parameters, &loaded.limits, rules)?;
+    let headroom = Headroom {
+        plan: view(&wanted, Some(&loaded), calibrated),
+        limits: work.limits.iter().map(ToString::to_string).collect(),
+        why: why(&found, &work.steps, rules),
+        steps: work.steps,
+        carries: found.carries,
+        at_least: found.at_least,
+        less_than: found.less_than,
+    };
+    let page = matches.get_one::<PathBuf>("html").cloned().unwrap_or_else(|| directory.join("headroom.html"));
+    output::write_page(&headroom_page(&headroom), &page)?;
+    let text = match matches.get_flag("json") {
+        true => {
+            let json = serde_json::to_string_pretty(&headroom);
+            json.map_err(|error| Failure::failed(format!("writing the headroom as JSON: {error}")))? + "\n"
+        }
+        false => headroom_text(&headroom),
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Those that were said, or production's own mean read and commit at that interval.
+fn limits(matches: &ArgMatches, wanted: &Wanted) -> Result<Vec<Limit>, Failure> {
+    if let Some(said) = matches.get_many::<String>("limit") {
+        return said.map(|text| text.parse::<Limit>().map_err(Failure::usage)).collect();
+    }
+    let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
+    let limit = |(name, figure): (&str, Figure)| {
+        let us = wanted.demand.figures.get(figure).filter(|us| *us > 0.0)?;
+        Some(format!("{name}={us:.1}us").parse::<Limit>().map_err(Failure::usage))
+    };
+    own.into_iter().filter_map(limit).collect()
+}
+
+/// What the runs of a directory are for: another demand, target or length of run needs another one.
+fn about(wanted: &Wanted, loaded: &Loaded, settings: &Settings) -> serde_json::Value {
+    let shown = |key: &str| settings.entry(key).and_then(slob_spec::Entry::displayed);
+    json!({
+        "database": wanted.database,
+        "point": wanted.demand.point,
+        "demand": wanted.demand.figures,
+        "target": loaded.target,
+        "loaded": loaded.limits,
+        "run_time": shown("RUN_TIME"),
+        "warmup": shown("WARMUP"),
+    })
+}
+
+struct Work {
+    settings: Settings,
+    trail: Trail,
+    stop: Arc<AtomicBool>,
+    limits: Vec<Limit>,
+    count_cached: bool,
+    steps: Vec<HeadroomStep>,
+}
+
+impl Work {
+    /// A run of that name: the one that is there, or a new one.
+    fn run(&self, name: &str, pairs: &[(&'static str, String)]) -> Result<Record, Failure> {
+        match self.trail.made(name) {
+            Some(record) => {
+                output::say(&format!("{name}: taken from {}", record.id));
+                Ok(record)
+            }
+            None => measure(&self.settings, name, pairs, &self.stop, Some(self.trail.directory())),
+        }
+    }
+
+    fn search(
+        &mut self,
+        parameters: &Parameters,
+        loaded: &Limits,
+        rules: HeadroomRules,
+    ) -> Result<HeadroomFound, Failure> {
+        let mut search = HeadroomSearch::new(rules);
+        loop {
+            let factor = match search.next() {
+                HeadroomNext::Found(found) => return Ok(found),
+                HeadroomNext::Measure(factor) => factor,
+            };
+            let step = self.step(parameters, loaded, factor)?;
+            let held = step.broke.is_none();
+            let outcome = step.not_counted.as_deref().or(step.broke.as_deref()).unwrap_or("held");
+            output::say(&format!("{factor} times the demand, {} operations/s: {outcome}", step.rate));
+            let counts = step.not_counted.is_none();
+            self.steps.push(step);
+            // What is served from memory would be served so again.
+            if !counts {
+                return Ok(HeadroomFound {
+                    carries: None,
+                    at_least: None,
+                    less_than: None,
+                    unsettled: false,
+                });
+            }
+            search.add(HeadroomPoint { factor, held });
+        }
+    }
+
+    fn step(&self, parameters: &Parameters, loaded: &Limits, factor: f64) -> Result<HeadroomStep, Failure> {
+        let of_step = parameters.times(factor, loaded);
+        let mut pairs = of_step.pairs();
+        pairs.extend([("SCALE", loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        let record = self.run(&format!("step-{}", self.steps.len() + 1), &pairs)?;
+        let limit = self.limits.iter().find_map(|limit| passed(limit, &record));
+        let (figures, histograms) = (records::figures(&record), records::histograms(&record));
+        HeadroomStep::of(&record, factor, figures, histograms, limit, self.count_cached)
+            .ok_or_else(|| Failure::failed(format!("run {} measured nothing", record.id)))
+    }
+}
+
+/// The limit that a run passed, in words. What a target does not measure limits nothing.
+fn passed(limit: &Limit, record: &Record) -> Option<String> {
+    let value = figure::named(limit.column)?.of(&Figures::of(record))?;
+    let what = figure::named(limit.column)?.title.to_lowercase();
+    (value > limit.us).then(|| {
+        format!("the limit is {what}: {} is more than {}", duration_us(value), duration_us(limit.us))
+    })
+}
+
+fn why(found: &HeadroomFound, steps: &[HeadroomStep], rules: HeadroomRules) -> String {
+    if steps.iter().any(|step| step.not_counted.is_some()) {
+        return "It was ended by a step that does not count.".into();
+    }
+    match (found.carries, found.less_than) {
+        _ if found.unsettled => {
+            "Its runs differ too much to settle: make them longer with --run-time.".into()
+        }
+        (None, _) => "Not even the least part of the demand was carried.".into(),
+        (Some(_), None) => {
+            format!("Nothing broke up to {} times the demand: allow more with --most.", rules.most)
+        }
+        (Some(_), Some(_)) => {
+            format!("Both ends were measured {} times; steps are at most a tenth apart.", rules.repeats)
+        }
+    }
+}

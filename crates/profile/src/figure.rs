@@ -1,0 +1,279 @@
+//! What is known of a database in an interval.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How a figure behaves when instances are added up or the demand grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Per second: instances add up, and it grows with the demand.
+    Rate,
+    /// A mean of so many waits, in microseconds: instances are weighed, and it is not multiplied.
+    Mean,
+}
+
+/// A figure of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Figure {
+    /// Visits of blocks in the buffer cache.
+    LogicalReads,
+    /// Requests for physical reads, of the application's blocks.
+    ReadRequests,
+    /// Blocks that these brought.
+    ReadBlocks,
+    /// Bytes of these.
+    ReadBytes,
+    /// Bytes of all reads, the server's own included.
+    AllReadBytes,
+    /// Waits for a single block.
+    SingleBlockReads,
+    /// Blocks read around the buffer cache.
+    DirectReadBlocks,
+    /// Bytes of sorts and joins read back.
+    TempReadBytes,
+    /// Requests for physical writes, of the application's blocks.
+    WriteRequests,
+    /// Blocks that these wrote.
+    WriteBlocks,
+    /// Bytes of all writes, the server's own included.
+    AllWriteBytes,
+    /// Bytes of sorts and joins written.
+    TempWriteBytes,
+    /// Bytes of log.
+    RedoBytes,
+    /// Transactions committed.
+    Commits,
+    /// Transactions rolled back.
+    Rollbacks,
+    /// Executions of statements.
+    Executions,
+    /// Statements parsed.
+    Parses,
+    /// Of these, those that were not known yet.
+    HardParses,
+    /// Bytes to and from clients.
+    NetworkBytes,
+    /// Seconds in calls, of all sessions: average active sessions.
+    DbTime,
+    /// Seconds of CPU of the database.
+    DbCpu,
+    /// Mean read of one block; of all reads where the source has no others.
+    ReadUs,
+    /// Mean read around the buffer cache.
+    DirectReadUs,
+    /// Mean read of several blocks at a time that do not lie together.
+    ParallelReadUs,
+    /// Mean write of blocks by the server's writers.
+    BlockWriteUs,
+    /// Mean write of the log.
+    LogWriteUs,
+    /// Mean wait of a session for its commit.
+    CommitUs,
+}
+
+use Figure::*;
+
+/// Figure, name, title, unit.
+const TABLE: [(Figure, &str, &str, &str); 27] = [
+    (LogicalReads, "logical_reads_per_s", "Logical reads (blocks)", "blocks/s"),
+    (ReadRequests, "physical_read_requests_per_s", "Physical read requests", "1/s"),
+    (ReadBlocks, "physical_read_blocks_per_s", "Physical reads (blocks)", "blocks/s"),
+    (ReadBytes, "physical_read_bytes_per_s", "Physical reads (bytes)", "bytes/s"),
+    (AllReadBytes, "all_read_bytes_per_s", "All reads (bytes)", "bytes/s"),
+    (SingleBlockReads, "single_block_reads_per_s", "Waits for a single block", "1/s"),
+    (DirectReadBlocks, "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s"),
+    (TempReadBytes, "temp_read_bytes_per_s", "Temporary data read", "bytes/s"),
+    (WriteRequests, "physical_write_requests_per_s", "Physical write requests", "1/s"),
+    (WriteBlocks, "physical_write_blocks_per_s", "Physical writes (blocks)", "blocks/s"),
+    (AllWriteBytes, "all_write_bytes_per_s", "All writes (bytes)", "bytes/s"),
+    (TempWriteBytes, "temp_write_bytes_per_s", "Temporary data written", "bytes/s"),
+    (RedoBytes, "redo_bytes_per_s", "Redo", "bytes/s"),
+    (Commits, "commits_per_s", "Commits", "1/s"),
+    (Rollbacks, "rollbacks_per_s", "Rollbacks", "1/s"),
+    (Executions, "executions_per_s", "Executions", "1/s"),
+    (Parses, "parses_per_s", "Parses", "1/s"),
+    (HardParses, "hard_parses_per_s", "Hard parses", "1/s"),
+    (NetworkBytes, "network_bytes_per_s", "Network", "bytes/s"),
+    (DbTime, "db_time_per_s", "Average active sessions (DB time)", "s/s"),
+    (DbCpu, "db_cpu_per_s", "DB CPU", "s/s"),
+    (ReadUs, "single_block_read_us", "Read of a block, mean", "us"),
+    (DirectReadUs, "direct_read_us", "Direct read, mean", "us"),
+    (ParallelReadUs, "parallel_read_us", "Parallel read, mean", "us"),
+    (BlockWriteUs, "block_write_us", "Write of blocks, mean", "us"),
+    (LogWriteUs, "log_write_us", "Write of the log, mean", "us"),
+    (CommitUs, "commit_wait_us", "Wait for a commit, mean", "us"),
+];
+
+impl Figure {
+    /// Every figure, in the order in which they are shown.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|(figure, ..)| *figure)
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str, &'static str) {
+        // The table holds them in the order of the enumeration, which a test holds it to.
+        &TABLE[self as usize]
+    }
+
+    /// Its name in files, which carries the unit.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Its unit in words.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.row().3
+    }
+
+    /// A figure by its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|figure| figure.name() == name)
+    }
+
+    /// How it behaves.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        if self.unit() == "us" { Kind::Mean } else { Kind::Rate }
+    }
+
+    /// What a mean is the mean of: how many waits there were, as far as a rate tells.
+    pub(crate) fn weight(self) -> Option<Self> {
+        match self {
+            ReadUs => Some(SingleBlockReads),
+            DirectReadUs => Some(DirectReadBlocks),
+            ParallelReadUs => Some(ReadRequests),
+            BlockWriteUs => Some(WriteRequests),
+            LogWriteUs | CommitUs => Some(Commits),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// What is known, by figure; what is not known is absent. Saved as an object by [`Figure::name`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(BTreeMap<Figure, f64>);
+
+impl Figures {
+    /// A value, if it is known.
+    #[must_use]
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        self.0.get(&figure).copied()
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, figure: Figure, value: f64) {
+        self.0.insert(figure, value);
+    }
+
+    /// Sets a value if there is one.
+    pub fn set_known(&mut self, figure: Figure, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set(figure, value);
+        }
+    }
+
+    /// All values, in the order of [`Figure::all`].
+    pub fn iter(&self) -> impl Iterator<Item = (Figure, f64)> {
+        self.0.iter().map(|(figure, value)| (*figure, *value))
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Physical reads per second: requests, or blocks where these are not counted.
+    #[must_use]
+    pub fn reads(&self) -> Option<f64> {
+        self.get(ReadRequests).or_else(|| self.get(ReadBlocks))
+    }
+
+    /// Physical writes per second: blocks, or requests where these are not counted.
+    #[must_use]
+    pub fn writes(&self) -> Option<f64> {
+        self.get(WriteBlocks).or_else(|| self.get(WriteRequests))
+    }
+
+    /// Rates multiplied; means are left as they are.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        let grown = |(figure, value): (Figure, f64)| match figure.kind() {
+            Kind::Rate => (figure, value * factor),
+            Kind::Mean => (figure, value),
+        };
+        self.iter().map(grown).collect()
+    }
+}
+
+impl FromIterator<(Figure, f64)> for Figures {
+    fn from_iter<I: IntoIterator<Item = (Figure, f64)>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+impl<const N: usize> From<[(Figure, f64); N]> for Figures {
+    fn from(values: [(Figure, f64); N]) -> Self {
+        Self(values.into())
+    }
+}
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.iter().map(|(figure, value)| (figure.name(), value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Figures {
+    /// Names of another release are passed over.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let by_name = BTreeMap::<String, f64>::deserialize(from)?;
+        Ok(by_name.into_iter().filter_map(|(name, value)| Some((Figure::named(&name)?, value))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_figures_and_names_are_unique() {
+        for (at, (figure, name, ..)) in TABLE.iter().enumerate() {
+            assert_eq!(*figure as usize, at, "{name}");
+            assert_eq!(Figure::named(name), Some(*figure));
+            assert_eq!(figure.kind() == Kind::Mean, name.ends_with("_us"), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_read_and_a_name_of_another_release_is_passed_over() {
+        let figures = Figures::from([(LogicalReads, 7.25), (ReadUs, 210.0)]);
+        let text = serde_json::to_string(&figures).unwrap();
+        assert_eq!(text, r#"{"logical_reads_per_s":7.25,"single_block_read_us":210.0}"#);
+        assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures);
+        let newer = r#"{"commits_per_s":2,"undo_per_s":7}"#;
+        assert_eq!(serde_json::from_str::<Figures>(newer).unwrap(), [(Commits, 2.0)].into());
+    }
+
+    #[test]
+    fn rates_grow_and_means_do_not() {
+        let figures = Figures::from([(Commits, 10.0), (ReadUs, 210.0)]).times(1.5);
+        assert_eq!(figures, [(Commits, 15.0), (ReadUs, 210.0)].into());
+    }
+}

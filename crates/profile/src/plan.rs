@@ -1,0 +1,381 @@
+//! From a demand to the parameters of a run.
+//!
+//! An open loop starts RATE operations a second, of which UPDATE_PCT percent are UPDATEs of UPDATE_WORK_UNIT blocks with a commit
+//! each, and SCAN_PCT percent of the others are scans of a small table that stays in the cache; the rest are SELECTs of
+//! WORK_UNIT blocks. So commits fix the rate of UPDATEs, redo for each commit their blocks, physical reads the blocks of SELECTs,
+//! and logical reads that hit are scans. Percentages and blocks are whole numbers: the search takes those that come nearest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::costs::{CACHED, Costs};
+use crate::demand::Demand;
+use crate::figure::{Figure, Figures};
+
+const MOST_BLOCKS: u16 = 1024;
+/// Blocks of a SELECT, if anything goes: as in `slob.conf` as it is shipped.
+const USUAL_BLOCKS: f64 = 64.0;
+/// SELECTs per second that are enough to count reads by.
+const ENOUGH_SELECTS: f64 = 50.0;
+/// Sessions for each that is needed on average: arrivals come in clusters.
+const SPARE: f64 = 2.0;
+const FEWEST_SESSIONS: u32 = 8;
+/// From this rate on chance among arrivals is small beside what is compared.
+const POISSON_FROM: f64 = 300.0;
+/// Hits below this share of logical reads are not worth scans.
+const FEW_HITS: f64 = 0.05;
+
+/// What decides how much is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// RATE.
+    pub rate: u32,
+    /// ARRIVALS=poisson; else steady.
+    pub poisson: bool,
+    /// UPDATE_PCT.
+    pub update_pct: u8,
+    /// SCAN_PCT.
+    pub scan_pct: u8,
+    /// WORK_UNIT.
+    pub work_unit: u16,
+    /// UPDATE_WORK_UNIT.
+    pub update_work_unit: u16,
+    /// REDO_STRESS=HEAVY; else LITE.
+    pub heavy: bool,
+    /// SCHEMAS.
+    pub schemas: u32,
+    /// THREADS_PER_SCHEMA.
+    pub threads: u32,
+}
+
+impl Parameters {
+    /// The same for so many times the demand: rate and sessions.
+    #[must_use]
+    pub fn times(&self, factor: f64, limits: &Limits) -> Self {
+        // A float becomes an integer by saturation.
+        let rate = (f64::from(self.rate) * factor).round().max(1.0) as u32;
+        let wanted = (f64::from(self.schemas * self.threads) * factor).ceil() as u32;
+        let threads = limits.threads(wanted.max(self.schemas * self.threads));
+        Self { rate, threads, poisson: f64::from(rate) >= POISSON_FROM, ..*self }
+    }
+
+    /// As lines of `slob.conf`.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
+        let word = |is, yes: &str, no: &str| if is { yes } else { no }.to_owned();
+        vec![
+            ("SCHEMAS", self.schemas.to_string()),
+            ("THREADS_PER_SCHEMA", self.threads.to_string()),
+            ("RATE", self.rate.to_string()),
+            ("ARRIVALS", word(self.poisson, "poisson", "steady")),
+            ("UPDATE_PCT", self.update_pct.to_string()),
+            ("SCAN_PCT", self.scan_pct.to_string()),
+            ("WORK_UNIT", self.work_unit.to_string()),
+            ("UPDATE_WORK_UNIT", self.update_work_unit.to_string()),
+            ("REDO_STRESS", word(self.heavy, "HEAVY", "LITE")),
+        ]
+    }
+}
+
+/// What the loaded data and the server allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Schemas that are loaded.
+    pub schemas: u32,
+    /// Blocks of each table for short scans; 0 if there is none.
+    pub scan_blocks: u64,
+    /// Blocks of each main table: no operation is larger.
+    pub scale_blocks: u64,
+    /// The most sessions.
+    pub most_sessions: u32,
+}
+
+impl Limits {
+    fn threads(&self, sessions: u32) -> u32 {
+        let most = (self.most_sessions / self.schemas.max(1)).max(1);
+        sessions.div_ceil(self.schemas.max(1)).clamp(1, most)
+    }
+
+    fn most_blocks(&self) -> u16 {
+        u16::try_from(self.scale_blocks).unwrap_or(MOST_BLOCKS).clamp(1, MOST_BLOCKS)
+    }
+}
+
+/// Parameters, and what they should come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Planned {
+    /// The parameters.
+    pub parameters: Parameters,
+    /// Rates by the costs that are known.
+    pub figures: Figures,
+}
+
+/// The parameters that make a demand, by what operations cost.
+#[must_use]
+pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
+    let wanted = Wanted::of(demand, costs);
+    let (heavy, update_work_unit) = wanted.update(costs, limits);
+    let mix = wanted.mix(costs, limits, heavy, update_work_unit);
+    let sessions = limits.threads(sessions(demand, limits));
+    let parameters = Parameters {
+        poisson: f64::from(mix.rate) >= POISSON_FROM,
+        heavy,
+        update_work_unit,
+        schemas: limits.schemas.max(1),
+        threads: sessions,
+        ..mix
+    };
+    Planned { parameters, figures: predicted(&parameters, costs, limits, demand) }
+}
+
+/// What parameters come to by the costs; only of what the demand knows.
+fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &Demand) -> Figures {
+    let Rates { updates, selects, scans } = Rates::of(parameters);
+    let changed = updates * f64::from(parameters.update_work_unit);
+    let visited = selects * f64::from(parameters.work_unit) + changed;
+    let reads = costs.reads_per_block * visited;
+    let all = [
+        (Figure::LogicalReads, costs.logical_per_block * visited + scans * limits.scan_blocks as f64),
+        (Figure::ReadRequests, reads),
+        (Figure::ReadBlocks, reads),
+        (Figure::WriteBlocks, costs.writes_per_block * changed),
+        (Figure::RedoBytes, updates * costs.redo_of_update(parameters.heavy, parameters.update_work_unit)),
+        (Figure::Commits, updates),
+    ];
+    let is_known = |figure: Figure| match figure {
+        Figure::WriteBlocks => demand.figures.writes().is_some(),
+        figure => demand.figures.get(figure).is_some(),
+    };
+    all.into_iter().filter(|(figure, _)| is_known(*figure)).collect()
+}
+
+/// Operations per second by kind.
+struct Rates {
+    updates: f64,
+    selects: f64,
+    scans: f64,
+}
+
+impl Rates {
+    fn of(parameters: &Parameters) -> Self {
+        let rate = f64::from(parameters.rate);
+        let updates = rate * f64::from(parameters.update_pct) / 100.0;
+        let scans = (rate - updates) * f64::from(parameters.scan_pct) / 100.0;
+        Self { updates, scans, selects: rate - updates - scans }
+    }
+}
+
+/// Sessions that arrivals find free: by the sessions that were active, or by how long reads and commits took there.
+fn sessions(demand: &Demand, limits: &Limits) -> u32 {
+    let get = |figure| demand.figures.get(figure);
+    let spent = |rate: Option<f64>, us| Some(rate? * get(us)? / 1e6);
+    let waiting = [spent(demand.reads(), Figure::ReadUs), spent(get(Figure::Commits), Figure::CommitUs)];
+    let waiting: f64 = waiting.into_iter().flatten().sum();
+    let active = get(Figure::DbTime).unwrap_or(0.0).max(waiting);
+    let wanted = (SPARE * active).ceil() as u32;
+    wanted.max(FEWEST_SESSIONS).min(limits.most_sessions.max(1))
+}
+
+/// What is demanded, as operations see it.
+struct Wanted {
+    reads: f64,
+    commits: f64,
+    redo: Option<f64>,
+    writes: Option<f64>,
+    logical: Option<f64>,
+    /// Physical reads for each block that is visited.
+    per_block: f64,
+}
+
+impl Wanted {
+    fn of(demand: &Demand, costs: &Costs) -> Self {
+        let get = |figure| demand.figures.get(figure).filter(|value| *value > 0.0);
+        // What a cache serves is visited as often as production read it: a hundred times as often would not make it physical.
+        let per_block = if costs.reads_per_block < CACHED { 1.0 } else { costs.reads_per_block };
+        Self {
+            reads: demand.reads().unwrap_or(0.0),
+            commits: get(Figure::Commits).unwrap_or(0.0),
+            redo: get(Figure::RedoBytes),
+            writes: demand.figures.writes().filter(|writes| *writes > 0.0),
+            logical: get(Figure::LogicalReads),
+            per_block,
+        }
+    }
+
+    /// How much an UPDATE changes, and how many blocks: so that redo is met, and writes as near as may be.
+    fn update(&self, costs: &Costs, limits: &Limits) -> (bool, u16) {
+        if self.commits <= 0.0 {
+            return (false, 1);
+        }
+        let off = |is: f64, wanted: Option<f64>| wanted.map_or(0.0, |wanted| (is / wanted).ln().abs());
+        // Redo comes first: what it asks for is kept where writes ask for something else.
+        let badness = |heavy: bool, blocks: u16| {
+            let redo = self.commits * costs.redo_of_update(heavy, blocks);
+            let writes = self.commits * f64::from(blocks) * costs.writes_per_block.max(0.01);
+            // What was not measured yet must promise more.
+            let unknown = if costs.runs > 0 && !costs.knows_redo(heavy) { 0.2 } else { 0.0 };
+            3.0 * off(redo, self.redo) + off(writes, self.writes) + unknown + if heavy { 1e-3 } else { 0.0 }
+        };
+        let all = [false, true].into_iter().flat_map(|heavy| {
+            (1..=limits.most_blocks()).map(move |blocks| (badness(heavy, blocks), heavy, blocks))
+        });
+        let best = all.min_by(|one, other| one.0.total_cmp(&other.0));
+        best.map_or((false, 1), |(_, heavy, blocks)| (heavy, blocks))
+    }
+
+    /// Rate, percentages and blocks of a SELECT.
+    fn mix(&self, costs: &Costs, limits: &Limits, heavy: bool, update_work_unit: u16) -> Parameters {
+        let changed = self.commits * f64::from(update_work_unit);
+        let selected = (self.reads / self.per_block - changed).max(0.0);
+        let hits = self.logical.map_or(0.0, |logical| {
+            let hits = logical - costs.logical_per_block * (selected + changed);
+            if hits > FEW_HITS * logical { hits } else { 0.0 }
+        });
+        let scans = if limits.scan_blocks > 0 { hits / limits.scan_blocks as f64 } else { 0.0 };
+        let base =
+            Parameters { update_work_unit, heavy, work_unit: 1, update_pct: 100, ..Parameters::default() };
+        if selected < 0.5 && scans <= 0.0 {
+            return Parameters { rate: (self.commits.round() as u32).max(1), ..base };
+        }
+        let usual = (selected / ENOUGH_SELECTS).clamp(1.0, USUAL_BLOCKS);
+        let mut best: Option<(f64, Parameters)> = None;
+        for work_unit in 1..=limits.most_blocks() {
+            let selects = selected / f64::from(work_unit);
+            let others = selects + scans;
+            let update_pct = 100.0 * self.commits / (self.commits + others);
+            let scan_pct = 100.0 * scans / others;
+            for update_pct in around(update_pct, if self.commits > 0.0 { 1 } else { 0 }) {
+                for scan_pct in around(scan_pct, 0) {
+                    let rate = match update_pct {
+                        0 => others,
+                        percent => 100.0 * self.commits / f64::from(percent),
+                    };
+                    let rate = (rate.round() as u32).max(1);
+                    let mix = Parameters { rate, update_pct, scan_pct, work_unit, ..base };
+                    let taste = 0.02 * (f64::from(work_unit) / usual).ln().abs();
+                    let badness = self.badness(&mix, costs, limits) + taste;
+                    if best.is_none_or(|(least, _)| badness < least) {
+                        best = Some((badness, mix));
+                    }
+                }
+            }
+        }
+        best.map_or(base, |(_, mix)| mix)
+    }
+
+    /// How far a mix is from what is wanted: reads and commits count, logical reads a little.
+    fn badness(&self, mix: &Parameters, costs: &Costs, limits: &Limits) -> f64 {
+        let Rates { updates, selects, scans } = Rates::of(mix);
+        let visited = selects * f64::from(mix.work_unit) + updates * f64::from(mix.update_work_unit);
+        let off = |is: f64, wanted: f64| match wanted > 0.0 {
+            true => (is.max(1e-9) / wanted).ln().abs(),
+            false => 0.0,
+        };
+        let reads = off(self.per_block * visited, self.reads);
+        let commits = off(updates, self.commits);
+        let logical = costs.logical_per_block * visited + scans * limits.scan_blocks as f64;
+        10.0 * reads.max(commits) + self.logical.map_or(0.0, |wanted| off(logical, wanted))
+    }
+}
+
+/// The whole percentages next to one.
+fn around(percent: f64, least: u8) -> [u8; 2] {
+    let whole = |value: f64| (value as u8).clamp(least, 100);
+    [whole(percent.floor()), whole(percent.ceil())]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::demand::ReadsAre;
+
+    const LIMITS: Limits = Limits { schemas: 4, scan_blocks: 128, scale_blocks: 10_000, most_sessions: 256 };
+
+    fn demand(figures: impl Into<Figures>) -> Demand {
+        Demand {
+            point: "peak".into(),
+            grow: 1.0,
+            figures: figures.into(),
+            reads_are: ReadsAre::Requests,
+            histograms: Default::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn percent_off(planned: &Figures, demand: &Demand, figure: Figure) -> f64 {
+        let wanted = demand.figures.get(figure).unwrap();
+        100.0 * (planned.get(figure).unwrap() / wanted - 1.0).abs()
+    }
+
+    #[test]
+    fn a_mixed_demand_is_met_by_whole_numbers() {
+        let demand = demand([
+            (Figure::LogicalReads, 100_000.0),
+            (Figure::ReadRequests, 17_000.0),
+            (Figure::Commits, 410.0),
+            (Figure::RedoBytes, 410.0 * 7200.0),
+            (Figure::WriteBlocks, 410.0 * 6.0),
+            (Figure::DbTime, 40.0),
+        ]);
+        let planned = solve(&demand, &Costs::default(), &LIMITS);
+        let Parameters { update_work_unit, heavy, schemas, threads, .. } = planned.parameters;
+        assert_eq!((update_work_unit, heavy, schemas, threads), (6, false, 4, 20));
+        for figure in [Figure::ReadRequests, Figure::Commits, Figure::RedoBytes, Figure::WriteBlocks] {
+            assert!(percent_off(&planned.figures, &demand, figure) < 1.0, "{figure:?} {planned:?}");
+        }
+        assert!(percent_off(&planned.figures, &demand, Figure::LogicalReads) < 5.0, "{planned:?}");
+    }
+
+    #[test]
+    fn reads_alone_need_no_update_and_commits_alone_no_select() {
+        let reads = solve(&demand([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
+        assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0, 0));
+        assert_eq!(
+            reads.parameters.rate * u32::from(reads.parameters.work_unit),
+            5000 / 64 * 64 + 5000 % 64 - 8
+        );
+        let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
+        let redo = solve(&redo, &Costs::default(), &LIMITS);
+        assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100));
+    }
+
+    #[test]
+    fn growth_takes_more_sessions_and_a_higher_rate() {
+        let parameters = Parameters { rate: 100, schemas: 4, threads: 5, ..Parameters::default() };
+        let more = parameters.times(2.5, &LIMITS);
+        assert_eq!((more.rate, more.threads, more.poisson), (250, 13, false));
+        assert_eq!(parameters.times(0.5, &LIMITS).threads, 5, "never fewer");
+        assert_eq!(parameters.times(1000.0, &LIMITS).threads, 64, "as many as are let in");
+    }
+
+    #[test]
+    fn wholly_cached_reads_are_visited_as_often_as_production_read() {
+        let costs = Costs::with_reads(0.001);
+        let planned = solve(&demand([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
+        let visited = planned.parameters.rate * u32::from(planned.parameters.work_unit);
+        assert!((4900..5100).contains(&visited), "{planned:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn demands_of_a_busy_database_are_met_within_5_percent(
+            reads_per_commit in 30.0..2000.0_f64,
+            commits in 20.0..3000.0_f64,
+            blocks in 1_u16..20,
+            per_block in 0.3..1.2_f64,
+        ) {
+            let costs = Costs::with_reads(per_block);
+            let demand = demand([
+                (Figure::ReadRequests, commits * reads_per_commit),
+                (Figure::Commits, commits),
+                (Figure::RedoBytes, commits * f64::from(blocks) * 1200.0),
+            ]);
+            let planned = solve(&demand, &costs, &LIMITS);
+            for figure in [Figure::ReadRequests, Figure::Commits, Figure::RedoBytes] {
+                let off = percent_off(&planned.figures, &demand, figure);
+                prop_assert!(off < 5.0, "{figure:?} {off} {planned:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Figures of profiles in words.
+
+use slob_profile::{Figure, Source};
+
+use crate::format::{duration_us, significant};
+
+/// A value with the unit that fits it, for a cell.
+pub(super) fn shown(figure: Figure, value: f64) -> String {
+    amount(figure.unit(), value)
+}
+
+/// An amount of that unit.
+pub(super) fn amount(unit: &str, value: f64) -> String {
+    match unit {
+        "us" => duration_us(value),
+        "bytes/s" => format!("{} MB/s", significant(value / 1e6)),
+        "s/s" => significant(value),
+        "" | "1/s" => format!("{} /s", significant(value)),
+        unit => format!("{} {unit}", significant(value)),
+    }
+}
+
+/// Where a profile comes from.
+pub(super) fn source(source: Source) -> &'static str {
+    match source {
+        Source::Reports => "AWR and Statspack reports",
+        Source::Live => "the server's own counters",
+        Source::Runs => "runs of this program",
+        Source::Mixed => "several sources",
+    }
+}
+
+/// `60 min`, `15 s`.
+pub(super) fn length(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 120.0 => format!("{} s", significant(seconds)),
+        _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{} h", significant(seconds / 3600.0)),
+    }
+}
