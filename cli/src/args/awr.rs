@@ -6,6 +6,9 @@ use clap::{Arg, ArgGroup, Command, value_parser};
 
 use super::switch;
 
+/// What these commands are listed under.
+pub(super) const HEADING: &str = "Oracle's reports";
+
 const EXIT_CODES: &str =
     "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";
 

@@ -28,7 +28,7 @@ fn a_file_of_awr_info_needs_nothing_else() {
 fn scale_is_refused_where_it_would_be_a_variant() {
     let refused = Folder::new().slob(["analyze", OLDER, "--variants", "RAW,XFS", "--scale", "RAW"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("say --relative-to RAW"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("use --relative-to RAW"), "{}", refused.stderr);
 }
 
 /// `slob info` prints the newer form: what is read back from it must be what the records say.

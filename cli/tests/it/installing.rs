@@ -8,8 +8,7 @@ use crate::common::Folder;
 /// The commands that `slob --help` lists.
 fn commands(folder: &Folder) -> BTreeSet<String> {
     let help = folder.slob(["--help"]).success().stdout;
-    let (_, after) = help.split_once("Commands:\n").unwrap();
-    let (listed, _) = after.split_once("\n\n").unwrap();
+    let (listed, _) = help.split_once("\nOptions:\n").unwrap();
     let word =
         |line: &str| line.strip_prefix("  ").and_then(|line| line.split(' ').next()).map(str::to_owned);
     listed.lines().filter_map(word).filter(|word| !word.is_empty() && word != "help").collect()

@@ -154,7 +154,7 @@ fn a_killed_load_goes_on_where_it_was_and_verifies() {
         "{verified}"
     );
     let again = folder.slob(arguments).success().stderr;
-    assert!(again.contains("nothing to load"), "{again}");
+    assert!(again.contains("nothing to do"), "{again}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn runs_are_named_in_the_same_way_everywhere() {
     assert_eq!(ambiguous.code, 2);
     assert!(ambiguous.stderr.contains("fits 2 runs"), "{}", ambiguous.stderr);
     assert!(on_saved(&["report", "hirt", "--summary"]).success().stdout.contains("20261121T014620Z-thirty"));
-    assert!(id("latest~9").stderr.contains("holds 4 runs"));
+    assert!(id("latest~9").stderr.contains("holds only 4 runs"));
     let by_path =
         on_saved(&["show", &format!("{SAVED}/20261121T014620Z-thirty/run.json"), "--field", "name"]);
     assert_eq!(by_path.success().stdout, "thirty\n");

@@ -211,7 +211,7 @@ fn conf_shows_values_origins_and_writes_a_file_that_reads_back() {
     let folder = Folder::new();
     let defaults = folder.slob(["conf", "--json"]).success().stdout;
     folder.slob(["conf", "--init"]).success();
-    refuse(&folder, &["conf", "--init"], &["already here"]);
+    refuse(&folder, &["conf", "--init"], &["already exists"]);
     let from_file = folder.slob(["conf", "--json"]).success();
     assert_eq!(from_file.stderr, "");
     let values = |text: &str| {

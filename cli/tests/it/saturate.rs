@@ -20,7 +20,7 @@ fn a_latency_limit_that_nothing_keeps_is_said() {
     assert!(text.contains("Even the fewest sessions exceed the latency limit."), "{text}");
     let wrong = folder.slob(["saturate", "--limit", "p98=1ms"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("say WHAT=TIME such as p99=2ms"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("use WHAT=TIME such as p99=2ms"), "{}", wrong.stderr);
 }
 
 /// The null engine has no limit of its own up to the number of sessions allowed, if each of them mostly thinks; a machine that
@@ -60,5 +60,5 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
     });
     let refused = folder.slob(["saturate", "-t", "2"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("say --by rate"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("use --by rate"), "{}", refused.stderr);
 }

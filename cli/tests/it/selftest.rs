@@ -37,7 +37,7 @@ fn a_sound_target_passes_and_is_left_as_it_was() {
     assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
     assert_eq!(fs::read_to_string(folder.path().join("report.md")).unwrap(), called.stdout);
     let drop = folder.slob(["drop", "--yes", "--target", "sqlite:./d"]).success();
-    assert!(drop.stderr.contains("no schemas of ours"), "{}", drop.stderr);
+    assert!(drop.stderr.contains("no schemas loaded by slob"), "{}", drop.stderr);
     assert!(!folder.path().join("runs").exists(), "its run is not one of the user's");
 }
 
