@@ -82,7 +82,8 @@ fn a_mariadb_server_in_a_container_is_seen() {
     let Some(mut bench) = mariadb::bench(&["innodb-buffer-pool-size=6M"]) else { return };
     bench.server.restart_contained(Arc::clone(&container));
     let there = format!("@{}:", container.address());
-    bench.target = bench.target.replace("@127.0.0.1:", &there) + "&ssl-mode=DISABLED";
+    bench.target = bench.target.replace("@127.0.0.1:", &there);
+    bench.target = bench.target.replace("defaults-file=/dev/null", "ssl-mode=DISABLED");
     bench.setup("1", "16M");
     let auto = record(run(&bench.folder, None, &["--run-time", "2"]));
     let seen = &auto["observed"][0];
@@ -94,7 +95,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
 fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
     let cpu_bound = || {
-        let record = record(run(&bench.folder, None, &["--run-time", "3", "-t", "4"]));
+        let record = record(run(&bench.folder, None, &["--run-time", "3", "--update-pct", "0"]));
         let report = bench.folder.slob(["report"]).success().stdout;
         let from = report.find("CPU-bound?").unwrap();
         let words: Vec<&str> = report[from..].split("Steady?").next().unwrap().split_whitespace().collect();
@@ -134,8 +135,8 @@ fn a_host_without_slob_or_with_another_one_costs_a_note() {
     assert_complete(run(&folder, Some(&sshd), &far), &["release 9.9", "version 99", "install this release"]);
     sshd.install_script("slob", "#!/bin/sh\necho Welcome to db1\ncat >/dev/null\n");
     assert_complete(run(&folder, Some(&sshd), &far), &["Welcome to db1", "login script"]);
-    let nobody = ["--run-time", "1", "--observe", "ssh:nobody@localhost"];
-    assert_complete(run(&folder, Some(&sshd), &nobody), &["ssh says", "must work without a question"]);
+    let closed = ["--run-time", "1", "--observe", "ssh:localhost:1"];
+    assert_complete(run(&folder, Some(&sshd), &closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
 }
 
 #[test]
