@@ -80,9 +80,10 @@ fn measure_far(
             plan.dir.display()
         )));
     }
-    let mut eye = Eye::far(host, copy);
+    let mut eye = Eye::far(host.clone(), copy);
     let Some(hostname) = eye.hello().map(|hello| hello.host.hostname.clone()) else {
-        return Err(Failure::usage(eye.faults().join("; ").trim_end_matches('.')));
+        let why = eye.blindness().unwrap_or_default();
+        return Err(Failure::usage(format!("no observer on {host}: {why}")));
     };
     let progress = Progress::new("probing");
     let taken = Timestamp::now();

@@ -7,6 +7,8 @@ use slob_record::Interval;
 pub(super) struct Second {
     /// Seconds that it stands for: the time between two samples.
     pub(super) seconds: f64,
+    /// The same by the clock of the database's host.
+    pub(super) host_seconds: f64,
     /// Whether it lies within the measured window.
     pub(super) measured: bool,
     pub(super) operations: u64,
@@ -33,6 +35,11 @@ impl Second {
         Self {
             // Two samples are a second apart but for the edges of the window.
             seconds: interval.sampled_s.filter(|seconds| *seconds > 0.0).unwrap_or(1.0),
+            host_seconds: interval
+                .observed_s
+                .or(interval.sampled_s)
+                .filter(|seconds| *seconds > 0.0)
+                .unwrap_or(1.0),
             measured,
             operations: interval.ops.total(),
             p50_us: us(interval.latency.percentile(50.0)),
@@ -66,12 +73,12 @@ impl Second {
     }
 
     pub(super) fn device_reads_per_s(&self) -> Option<f64> {
-        self.per_s(self.device_reads)
+        Some(self.device_reads? as f64 / self.host_seconds)
     }
 
     /// Share of the time in which the device had something to do.
     pub(super) fn device_busy_percent(&self) -> Option<f64> {
-        Some((self.per_s(self.device_busy_ms)? / 10.0).min(100.0))
+        Some((self.device_busy_ms? as f64 / self.host_seconds / 10.0).min(100.0))
     }
 
     pub(super) fn host_busy_percent(&self) -> Option<f64> {
@@ -81,7 +88,7 @@ impl Second {
 
     /// CPUs that the database kept busy.
     pub(super) fn db_cpus(&self) -> Option<f64> {
-        Some(self.db_cpu_s? / self.seconds)
+        Some(self.db_cpu_s? / self.host_seconds)
     }
 
     /// The database's share of the host's CPU time.

@@ -238,6 +238,7 @@ pub(super) mod fixture {
             let wave = second % 7;
             let figures = Second {
                 seconds: 1.0,
+                host_seconds: 1.0,
                 measured: second >= 5,
                 operations: 460 + wave,
                 p50_us: Some(15_000.0),

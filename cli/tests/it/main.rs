@@ -23,6 +23,7 @@ mod main_job;
 mod marks;
 mod mysql_job;
 mod next_steps;
+mod observe;
 mod postgres_job;
 mod postgres_load;
 mod recipes;

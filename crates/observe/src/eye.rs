@@ -47,7 +47,7 @@ impl Eye {
     }
 
     /// Of a host that is reached through ssh; with `copy` a copy of this program is run there. That it can't be reached is no
-    /// error: [`Eye::hello`] is then absent, and [`Eye::faults`] says why.
+    /// error: [`Eye::hello`] is then absent, and [`Eye::blindness`] says why.
     #[must_use]
     pub fn far(host: SshHost, copy: bool) -> Self {
         Self { place: Place::Far(Box::new(Remote::open(host, copy))) }
@@ -59,6 +59,15 @@ impl Eye {
         match &self.place {
             Place::Here(_, hello) => Some(hello),
             Place::Far(remote) => remote.hello(),
+        }
+    }
+
+    /// Why there is no observer; `None` if there is one.
+    #[must_use]
+    pub fn blindness(&self) -> Option<&str> {
+        match &self.place {
+            Place::Here(..) => None,
+            Place::Far(remote) => remote.blindness(),
         }
     }
 

@@ -27,12 +27,15 @@ pub struct SavedProbe {
 }
 
 impl SavedProbe {
-    /// Whether it is a probe of the same device, through the same file system, with blocks of the same size, and
+    /// Whether it is a probe of the same devices, with blocks of the same size, and
     /// with direct I/O or without it as `direct` says; `None` takes both.
     #[must_use]
     pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
         let plan = &self.result.plan;
-        let same = |mine: &Device| mine.mount_point == device.mount_point && mine.stack == device.stack;
+        // A file system may be mounted elsewhere for a container; its devices are the same. Without any, the mount must tell.
+        let same = |mine: &Device| {
+            mine.stack == device.stack && (!mine.stack.is_empty() || mine.mount_point == device.mount_point)
+        };
         self.host == host
             && self.device.as_ref().is_some_and(same)
             && plan.block_bytes == block_bytes

@@ -5,14 +5,19 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod container;
 pub mod mariadb;
 pub mod postgres;
 mod process;
+mod sshd;
 mod start;
 pub mod tries;
 pub mod work;
 
 use std::path::{Path, PathBuf};
+
+pub use container::Container;
+pub use sshd::Sshd;
 
 /// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.
 fn test_servers(name: &str) -> PathBuf {

@@ -13,7 +13,8 @@ pub(crate) fn of_tables(client: &mut Client, tablespace: Option<&str>) -> Option
         return Some(location);
     }
     // Empty, or a tablespace within the data directory.
-    Some(data_directory(client).unwrap_or_else(|| Path::new(".").to_path_buf()).join(location))
+    let directory = data_directory(client).unwrap_or_else(|| Path::new(".").to_path_buf());
+    Some(if location.as_os_str().is_empty() { directory } else { directory.join(location) })
 }
 
 /// The data directory, if the role may know it.

@@ -11,6 +11,7 @@ mod damage;
 mod folders;
 mod logins;
 mod memory;
+mod observers;
 mod plans;
 mod records;
 

@@ -55,6 +55,8 @@ pub(super) fn used(controllers: &Controllers) -> GroupUse {
     let of_held = |name| named(held.as_deref()?, name);
     let seconds = |ns: u64| ns as f64 / 1e9;
     let io = own("blkio", "blkio.throttle.io_service_bytes").and_then(|path| attribute(&path));
+    // Kernels of today count nothing here for a group without a limit: then nothing is known.
+    let io = io.filter(|io| sum(io, "Read") + sum(io, "Write") > 0);
     let bytes = |kind: &str| Some(sum(io.as_deref()?, kind));
     GroupUse {
         cpu_s: own("cpuacct", "cpuacct.usage").and_then(|path| number(&path)).map(seconds),

@@ -55,7 +55,8 @@ enum State {
     Up(Box<Link>, Trust),
     /// Another one is being started.
     Starting(Receiver<Result<Link, String>>),
-    Down,
+    /// There is none, for this reason.
+    Down(String),
 }
 
 /// A question that was sent.
@@ -68,28 +69,26 @@ pub(crate) struct Sent {
 
 impl Remote {
     pub(crate) fn open(host: SshHost, copy: bool) -> Self {
-        let mut remote = Self {
-            host,
-            copy,
-            state: State::Down,
-            clues: Vec::new(),
-            starts: 1,
-            opened: Instant::now(),
-            faults: Vec::new(),
+        let state = match Link::open(&host, copy) {
+            Ok(link) => State::Up(Box::new(link), Trust::default()),
+            Err(fault) => State::Down(fault),
         };
-        match Link::open(&remote.host, copy) {
-            Ok(link) => remote.state = State::Up(Box::new(link), Trust::default()),
-            Err(fault) => {
-                remote.faults.push(format!("The observer of ssh:{} can't be used: {fault}.", remote.host))
-            }
+        Self { host, copy, state, clues: Vec::new(), starts: 1, opened: Instant::now(), faults: Vec::new() }
+    }
+
+    /// Why there is no observer.
+    pub(crate) fn blindness(&self) -> Option<&str> {
+        match &self.state {
+            State::Up(..) => None,
+            State::Starting(_) => Some("it is being started again"),
+            State::Down(why) => Some(why),
         }
-        remote
     }
 
     pub(crate) fn hello(&self) -> Option<&Hello> {
         match &self.state {
             State::Up(link, _) => Some(&link.hello),
-            State::Starting(_) | State::Down => None,
+            State::Starting(_) | State::Down(_) => None,
         }
     }
 
@@ -101,12 +100,9 @@ impl Remote {
     /// If the observer does not answer.
     pub(crate) fn find(&mut self, clues: Clues, asker: Option<u32>) -> Result<Told, String> {
         self.clues.push(LookedFor { at: Instant::now(), clues: clues.clone(), asker });
-        let State::Up(link, _) = &mut self.state else { return Err(self.last_fault()) };
+        let State::Up(link, _) = &mut self.state else { return Err(self.why()) };
         let told = link.ask(Ask::Find { clues, asker }, FIND_PATIENCE);
-        told.map_err(|fault| {
-            self.lose(&fault);
-            self.last_fault()
-        })
+        told.inspect_err(|fault| self.lose(fault))
     }
 
     /// # Errors
@@ -116,14 +112,14 @@ impl Remote {
         plan: &ProbePlan,
         progress: &mut dyn FnMut(Told) -> bool,
     ) -> Result<Told, String> {
-        let State::Up(link, _) = &mut self.state else { return Err(self.last_fault()) };
+        let State::Up(link, _) = &mut self.state else { return Err(self.why()) };
         let number = link.pipe.send(Ask::Probe { plan: plan.clone() })?;
         loop {
             match link.pipe.wait(number, Instant::now() + PROBE_PATIENCE)?.1 {
                 told @ Told::Progress { .. } => {
                     if !progress(told) {
                         // It ends with the connection.
-                        self.state = State::Down;
+                        self.state = State::Down("interrupted".into());
                         return Err("interrupted".into());
                     }
                 }
@@ -175,7 +171,7 @@ impl Remote {
         let then = if again { "it is started again" } else { "it is not started again" };
         self.faults.push(format!("The observer of ssh:{host} failed after {after_s:.1} s: {fault}; {then}, and figures of the time between are missing."));
         // Ends the old one first.
-        self.state = State::Down;
+        self.state = State::Down(fault.to_owned());
         if again {
             self.starts += 1;
             self.start();
@@ -199,19 +195,19 @@ impl Remote {
         match receiver.try_recv() {
             Ok(Ok(link)) => self.state = State::Up(Box::new(link), Trust::default()),
             Ok(Err(fault)) => {
-                self.state = State::Down;
+                self.state = State::Down(fault.clone());
                 self.faults
                     .push(format!("The observer of ssh:{} could not be started again: {fault}.", self.host));
             }
             Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => self.state = State::Down,
+            Err(TryRecvError::Disconnected) => {
+                self.state = State::Down("the thread that started it ended".into());
+            }
         }
     }
 
-    fn last_fault(&self) -> String {
-        self.faults
-            .last()
-            .map_or_else(|| "there is no observer".to_owned(), |fault| fault.trim_end_matches('.').to_owned())
+    fn why(&self) -> String {
+        self.blindness().unwrap_or_default().to_owned()
     }
 }
 

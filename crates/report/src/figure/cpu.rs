@@ -13,7 +13,7 @@ figures! { CPU:
         Count(|run| run.host_cpus().map(u64::from));
     DB_CPUS = "db_cpus", "DB CPU (s)", "", Neither,
         "DB CPU per second: CPUs that the database kept busy, on average",
-        Number(|run| ratio(run.db_cpu_s()?, run.window_s));
+        Number(|run| ratio(run.db_cpu_s()?, run.seen_s()));
     DB_CPU_S = "db_cpu_s", "DB CPU of the window (s)", "s", Neither, DB_CPU,
         Number(|run| run.db_cpu_s());
     DB_CPU_PERCENT_OF_HOST = "db_cpu_percent_of_host", "DB CPU (% of the host's CPUs)", "%", Neither, DB_CPU,
@@ -59,22 +59,21 @@ figures! { CPU:
 }
 
 fn percent_of_host(run: &Measured<'_>, cpu_s: f64) -> Option<f64> {
-    ratio(100.0 * cpu_s, run.window_s * f64::from(run.host_cpus()?))
+    ratio(100.0 * cpu_s, run.seen_s() * f64::from(run.host_cpus()?))
 }
 
 /// Ticks miss work that is woken and sleeps again between two of them, which is what waiting for I/O looks like; the
 /// processes' own times are exact.
 fn host_busy_percent(run: &Measured<'_>) -> Option<f64> {
     let sampled = run.host_cpu()?.busy_percent()?;
-    let client_s = run.client_cpu_s().filter(|_| !run.record.server.embedded);
+    let client_s = run.client_cpu_on_host_s();
     let known = percent_of_host(run, run.db_cpu_s().unwrap_or(0.0) + client_s.unwrap_or(0.0));
     Some(known.map_or(sampled, |known| sampled.max(known.min(100.0))))
 }
 
-/// CPU time of the database and this program. An embedded database's is this program's, and counts once.
+/// CPU time of the database and this program on the database's host. An embedded database's is this program's, and counts once.
 fn run_cpu_s(run: &Measured<'_>) -> Option<f64> {
-    let client_s = if run.record.server.embedded { 0.0 } else { run.client_cpu_s()? };
-    Some(run.db_cpu_s()? + client_s)
+    Some(run.db_cpu_s()? + run.client_cpu_on_host_s()?)
 }
 
 /// By the clocks of all processes, which are exact. Where they were not read it is what the kernel sampled tick by tick, less

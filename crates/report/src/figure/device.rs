@@ -11,26 +11,26 @@ const KERNEL: &str = "the kernel's counters of the device, for everybody on the 
 figures! { DEVICE:
     /// After merging.
     DEVICE_READS_PER_S = "device_reads_per_s", "Device reads/s", "1/s", Neither, KERNEL,
-        Number(|run| run.device()?.used.reads_per_s(run.window_s));
+        Number(|run| run.device()?.used.reads_per_s(run.seen_s()));
     DEVICE_READ_MB_PER_S = "device_read_mb_per_s", "Device read MB/s", "MB/s", Neither, KERNEL,
-        Number(|run| run.device()?.used.read_mb_per_s(run.window_s));
+        Number(|run| run.device()?.used.read_mb_per_s(run.seen_s()));
     /// Queueing included (iostat's r_await).
     DEVICE_READ_AWAIT_US = "device_read_await_us", "Device read await (us)", "us", Lower, KERNEL,
         Number(|run| run.device()?.used.mean_read_us());
     /// After merging.
     DEVICE_WRITES_PER_S = "device_writes_per_s", "Device writes/s", "1/s", Neither, KERNEL,
-        Number(|run| run.device()?.used.writes_per_s(run.window_s));
+        Number(|run| run.device()?.used.writes_per_s(run.seen_s()));
     DEVICE_WRITE_MB_PER_S = "device_write_mb_per_s", "Device write MB/s", "MB/s", Neither, KERNEL,
-        Number(|run| run.device()?.used.write_mb_per_s(run.window_s));
+        Number(|run| run.device()?.used.write_mb_per_s(run.seen_s()));
     /// Queueing included (iostat's w_await).
     DEVICE_WRITE_AWAIT_US = "device_write_await_us", "Device write await (us)", "us", Lower, KERNEL,
         Number(|run| run.device()?.used.mean_write_us());
     /// Mean number of requests in flight (iostat's aqu-sz).
     DEVICE_QUEUE = "device_queue", "Device queue", "", Neither, KERNEL,
-        Number(|run| run.device()?.used.mean_queue_length(run.window_s));
+        Number(|run| run.device()?.used.mean_queue_length(run.seen_s()));
     /// Share of the window with at least one request in flight.
     DEVICE_BUSY_PERCENT = "device_busy_percent", "Device busy (%)", "%", Neither, KERNEL,
-        Number(|run| run.device()?.used.utilisation_percent(run.window_s));
+        Number(|run| run.device()?.used.utilisation_percent(run.seen_s()));
     /// Blocks' worth of bytes that the device read for the database: the smallest of the database's physical reads, the
     /// device's reads, the reads of the disks below it, and what the kernel fetched for the database's processes, as far
     /// as they are known. What a cache served is not in it, nor what others read.

@@ -36,6 +36,13 @@ impl<'a> Measured<'a> {
         self.responses.get_or_init(|| all_responses(self.record))
     }
 
+    /// The window by the clocks of the database's hosts, which their figures are divided by: the mean, if there are several.
+    pub(super) fn seen_s(&self) -> f64 {
+        let told = self.record.observed.iter().filter_map(|server| server.seconds);
+        let seconds: Vec<f64> = told.filter(|seconds| *seconds > 0.0).collect();
+        if seconds.is_empty() { self.window_s } else { seconds.iter().sum::<f64>() / seconds.len() as f64 }
+    }
+
     /// An amount, per second of the window.
     pub(super) fn per_s(&self, amount: u64) -> f64 {
         amount as f64 / self.window_s
@@ -75,6 +82,12 @@ impl<'a> Measured<'a> {
     /// CPU time of this program in seconds; with an embedded database it is the database's too.
     pub(super) fn client_cpu_s(&self) -> Option<f64> {
         self.record.client_cpu.map(|cpu| cpu.total_s())
+    }
+
+    /// The same where it was used on the database's host, and is not the database's own.
+    pub(super) fn client_cpu_on_host_s(&self) -> Option<f64> {
+        let elsewhere = self.record.server.embedded || self.record.client_host.is_some();
+        if elsewhere { Some(0.0) } else { self.client_cpu_s() }
     }
 
     /// What the block device behind the data did, for everybody on the host.

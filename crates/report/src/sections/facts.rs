@@ -1,8 +1,9 @@
 //! What was run, on what.
 
-use slob_host::{Device, Disk};
+use slob_host::{Device, Disk, GroupLimits};
 use slob_record::{
-    HostRecord, HotSpotRecord, Record, ServerRecord, Status, ThinkTimeRecord, UntilSteady, WorkloadRecord,
+    HostRecord, HotSpotRecord, ObservedRecord, Record, ServerRecord, Status, ThinkTimeRecord, UntilSteady,
+    WorkloadRecord,
 };
 
 use crate::counters::ratio;
@@ -25,6 +26,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     page.fact("Ended", &utc(record.ended));
     page.fact("Server", &server(&record.server));
     host(page, record.host.as_ref());
+    record.observed.iter().for_each(|server| observed(page, server));
     workload(page, record);
 }
 
@@ -91,6 +93,33 @@ fn host(page: &mut Page, host: Option<&HostRecord>) {
         Some(record) => device(page, &record.device),
         None => page.fact("Device", &format!("- {}", host.device_note.as_deref().unwrap_or_default())),
     }
+}
+
+/// How a server was seen on its host, and what it may use there.
+fn observed(page: &mut Page, server: &ObservedRecord) {
+    let of = server.endpoint.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let host = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    let seen = match server.process {
+        Some(pid) => format!("{of}{}{host}: process {pid} {}", server.by, server.found),
+        None => format!("{of}{}{host}: not seen, {}", server.by, server.found),
+    };
+    let trip = server.round_trip_s.map(|trip_s| format!("; asked within {} ms", fixed(1e3 * trip_s, 1)));
+    page.fact("Seen by", &(seen + &trip.unwrap_or_default()));
+    if let Some(limits) = &server.limits {
+        page.fact("Limits", &limits_words(limits));
+    }
+    if let Some(log) = &server.log_device {
+        page.fact("Log", &format!("on {}, another device", log.device.stack.join(" > ")));
+    }
+}
+
+fn limits_words(limits: &GroupLimits) -> String {
+    let cpus = limits.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
+    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
+    let io = (!limits.io.is_empty()).then(|| format!("I/O {}", limits.io.join(", ")));
+    let all: Vec<String> = cpus.into_iter().chain(memory).chain(io).collect();
+    let all = if all.is_empty() { "none".to_owned() } else { all.join("; ") };
+    format!("{all}, of the control group {} (version {})", limits.path, limits.version)
 }
 
 /// What a device is.

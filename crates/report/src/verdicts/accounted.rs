@@ -3,14 +3,14 @@
 mod pair;
 
 use slob_measure::{Counter, OpKind};
-use slob_record::{EdgeRecord, Record};
+use slob_record::{EdgeRecord, ObservedRecord, Record};
 
 use self::pair::Pair;
 pub(crate) use self::pair::Rule;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes};
+use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes, ratio};
 use crate::figure::Figures;
-use crate::format::{capitalised, percent};
+use crate::format::{capitalised, fixed, percent};
 use crate::latencies::all_operations;
 use crate::sums::total;
 use crate::window::operations_within_and_touching;
@@ -20,6 +20,10 @@ const DEVICE_BYTES: &str = "bytes read by the device";
 /// And the kernel's count of an embedded database, and of a server.
 const OWN_BYTES: &str = "bytes fetched for this process";
 const SERVERS_BYTES: &str = "bytes fetched for the server's processes";
+/// The kernel's count for the control group that the server runs in, such as a container.
+const GROUP_BYTES: &str = "bytes read by the server's control group";
+/// From this share of the window on, a round trip to an observer is pointed out, in percent.
+const LONG_TRIP_PERCENT: f64 = 1.0;
 /// Above this difference the device's further reads are pointed out.
 const OTHERS_READS_PERCENT: f64 = 5.0;
 
@@ -44,6 +48,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
     let agreeing = independent.iter().filter(|pair| pair.agrees());
     good.details = agreeing.map(|pair| format!("{}.", capitalised(&pair.words()))).collect();
     good.details.extend(others_reads(&independent));
+    good.details.extend(record.observed.iter().filter_map(long_trip));
     if !own.is_empty() && own.iter().all(Pair::agrees) {
         let totals = "This program's own totals agree: by kind, by session, by second.";
         good.details.push(totals.into());
@@ -61,6 +66,18 @@ pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
         .chain(own_pairs(record))
         .filter(|pair| pair.rule != Rule::Shown)
         .collect()
+}
+
+/// The edges of a host's figures lie anywhere within the round trips that asked for them.
+fn long_trip(server: &ObservedRecord) -> Option<String> {
+    let (trip_s, window_s) = (server.round_trip_s?, server.seconds?);
+    let share = ratio(100.0 * trip_s, window_s).filter(|share| *share > LONG_TRIP_PERCENT)?;
+    let host = server.host.as_deref().unwrap_or("the database's host");
+    Some(format!(
+        "Asking {host} took {} s at an edge, {} % of the window: its figures may be of a window that much longer or shorter.",
+        fixed(trip_s, 3),
+        percent(share)
+    ))
 }
 
 /// What the device read beyond what it was asked for.
@@ -158,7 +175,16 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         let read = (DEVICE_BYTES, counters.used.read_bytes);
         Pair::new(rule(strict), read, ("bytes of physical reads", bytes), edge_bytes)
     });
-    process.into_iter().chain(device).collect()
+    let groups = groups_read_bytes(record).map(|fetched| {
+        Pair::new(rule(Rule::AtLeast), (GROUP_BYTES, fetched), ("bytes of physical reads", bytes), edge_bytes)
+    });
+    process.into_iter().chain(groups).chain(device).collect()
+}
+
+/// What the control groups of all servers read, others that run in them included; `None` if one of them is not known.
+fn groups_read_bytes(record: &Record) -> Option<u64> {
+    let each: Option<Vec<u64>> = record.observed.iter().map(|server| server.group?.read_bytes).collect();
+    each.filter(|each| !each.is_empty()).map(total)
 }
 
 /// This program's own totals, which are added up on different ways.

@@ -1,8 +1,9 @@
 //! CPU-bound? Was the CPU at its limit while the device was not?
 
 use slob_measure::WaitEvent;
-use slob_record::Record;
+use slob_record::{ObservedRecord, Record};
 
+use self::confined::Confined;
 use self::site::Site;
 use super::physical::is_cached_test;
 use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
@@ -32,10 +33,11 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
             .with_details(details(record, figures));
     };
     let main = match Site::of(record) {
-        Site::Here => on_this_host(record, figures, busy),
+        Site::Seen => confined(record, figures).unwrap_or_else(|| on_its_host(record, figures, busy)),
         site => unseen(record, figures, site, busy),
     };
-    let findings = stolen(figures).into_iter().collect();
+    let findings =
+        stolen(figures).into_iter().chain(fullest_host(record)).chain(full_client(record)).collect();
     match main.answer {
         Answer::Good | Answer::Unknown => main.with_details(details(record, figures)).qualified_by(findings),
         _ => {
@@ -87,7 +89,60 @@ fn servers_own_count(record: &Record, figures: &Figures<'_>) -> Option<String> {
     ))
 }
 
-fn on_this_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
+/// What can be said where a server may not use all CPUs of its host, and used all that it may.
+fn confined(record: &Record, figures: &Figures<'_>) -> Option<Verdict> {
+    let confined = Confined::worst(record).filter(|confined| confined.is_full() || confined.is_held_up())?;
+    let words = confined.words();
+    let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
+    if is_cached_test(record, figures) {
+        return Some(verdict(Answer::Good, format!("Yes, as a test of cached reads should be: {words}.")));
+    }
+    let remedy = "Give it more CPUs, or compare only runs that are held so.";
+    Some(match (device_limit(record, figures), confined.is_full()) {
+        (Limit::Ceiling(share), _) => verdict(
+            Answer::Doubt,
+            format!("Nearly: {words}, but the device also delivered {} % of its ceiling.", percent(share)),
+        ),
+        (Limit::Busy, true) => verdict(
+            Answer::Doubt,
+            format!("Possibly: {words}{}: both near their limits.", device_words(figures)),
+        ),
+        (_, true) => verdict(
+            Answer::Bad,
+            format!("Yes: {words}: the figures show that limit, not the storage{}.", device_words(figures)),
+        )
+        .with_detail(remedy),
+        (_, false) => verdict(Answer::Doubt, format!("Now and then: {words}{}.", device_words(figures)))
+            .with_detail(remedy),
+    })
+}
+
+/// Of several hosts, the one that was at its limit while all together were not.
+fn fullest_host(record: &Record) -> Option<Finding> {
+    let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
+    let (busy, endpoint) = record.observed.iter().filter_map(busy).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (busy >= CPU_FULL_PERCENT).then(|| {
+        let words =
+            format!("The host of {endpoint} had its CPUs {} % busy, more than the others.", percent(busy));
+        Finding::new(Answer::Doubt, words)
+    })
+}
+
+/// The sessions of this program need CPU too, on a host of their own.
+fn full_client(record: &Record) -> Option<Finding> {
+    let client = record.client_host.as_ref()?;
+    let busy = client.cpu?.busy_percent().filter(|busy| *busy >= CPU_FULL_PERCENT)?;
+    Some(Finding::new(
+        Answer::Bad,
+        format!(
+            "Yes, on the client's side: the CPUs of {}, where only the sessions run, were {} % busy.",
+            client.hostname,
+            percent(busy)
+        ),
+    ))
+}
+
+fn on_its_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
     let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
     let (cpu, device) = (percent(busy), device_words(figures));
     let cached = is_cached_test(record, figures);
@@ -260,6 +315,9 @@ impl Verdict {
     }
 }
 
+mod confined;
+#[cfg(test)]
+mod confined_tests;
 mod site;
 #[cfg(test)]
 mod tests;

@@ -115,7 +115,7 @@ fn node(number: usize, ports: &[&[u16]], settings: &[&str]) -> Result<MariaDb, S
     ]);
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let product = Product::MariaDb;
-    Ok(MariaDb { process: None, product, account, settings: all, port: *port, folder })
+    Ok(MariaDb { process: None, product, account, settings: all, port: *port, container: None, folder })
 }
 
 fn wait_until_in(node: &MariaDb) -> Result<(), String> {

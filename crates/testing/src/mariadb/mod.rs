@@ -5,6 +5,7 @@ mod product;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -12,6 +13,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::account::Account;
+use crate::container::{self, Container};
 use crate::process::Process;
 use crate::start::{self, finish, on_a_port, until_it_serves};
 pub use galera::Galera;
@@ -33,6 +35,7 @@ pub struct MariaDb {
     account: Account,
     settings: Vec<String>,
     port: u16,
+    container: Option<Arc<Container>>,
     folder: TempDir,
 }
 
@@ -65,7 +68,7 @@ impl MariaDb {
         account.give(folder.path())?;
         let settings =
             product.settings().iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
-        let mut server = Self { process: None, product, account, settings, port: 0, folder };
+        let mut server = Self { process: None, product, account, settings, port: 0, container: None, folder };
         server.init()?;
         server.begin()?;
         Ok(server)
@@ -143,6 +146,15 @@ impl MariaDb {
         self.begin()
     }
 
+    /// Starts it again in a container, where it listens at the container's address too.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn restart_contained(&mut self, container: Arc<Container>) {
+        self.container = Some(container);
+        self.restart().expect("it starts");
+    }
+
     /// The same with more settings, which take the place of those it has.
     ///
     /// # Errors
@@ -191,16 +203,23 @@ impl MariaDb {
     fn begin_on(&self, port: u16) -> Result<Process, String> {
         let log = self.folder.path().join("log.err");
         let mut command = self.command(self.product.server())?;
-        command.arg("--no-defaults").arg(format!("--datadir={}", self.data_folder().display()));
+        let (data, listens) = match &self.container {
+            Some(_) => (PathBuf::from(container::DATA), "*"),
+            None => (self.data_folder(), "127.0.0.1"),
+        };
+        command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
         command
             .arg(format!("--socket={}", self.socket().display()))
             .arg(format!("--log-error={}", log.display()));
         command.args([
             format!("--port={port}"),
-            "--bind-address=127.0.0.1".into(),
+            format!("--bind-address={listens}"),
             "--skip-name-resolve".into(),
         ]);
         command.args(self.settings.iter().map(|setting| format!("--{setting}")));
+        if let Some(container) = &self.container {
+            command = container.command(&command, &self.data_folder());
+        }
         let process = Process::spawn(command, None)?;
         until_it_serves(process, || connect(&self.socket()).is_ok(), Signal::KILL, &log)
     }

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::postgres::{Client, NoTls};
@@ -14,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::account::Account;
+use crate::container::{self, Container};
 use crate::process::Process;
 use crate::start::{self, finish, on_a_port, until_it_serves};
 pub use version::Version;
@@ -39,6 +41,7 @@ pub struct Cluster {
     port: u16,
     /// Whether its processes have numbers of their own, which the system of the test does not know.
     apart: bool,
+    container: Option<Arc<Container>>,
     folder: TempDir,
 }
 
@@ -70,7 +73,8 @@ impl Cluster {
         let folder =
             tempfile::Builder::new().prefix("slob-pg").tempdir().map_err(|error| error.to_string())?;
         account.give(folder.path())?;
-        let mut cluster = Self { process: None, account, programs, port: 0, apart: false, folder };
+        let mut cluster =
+            Self { process: None, account, programs, port: 0, apart: false, container: None, folder };
         cluster.init()?;
         cluster.append("postgresql.conf", &setting_lines(settings))?;
         cluster.write("pg_hba.conf", &format!("local all postgres trust\n{}\n", access.join("\n")), 0o600)?;
@@ -179,6 +183,16 @@ impl Cluster {
         self.apart
     }
 
+    /// Starts it again in a container, where it listens at the container's address too.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn restart_contained(&mut self, container: Arc<Container>) {
+        self.append("pg_hba.conf", "host all all 10.0.0.0/8 trust\n").expect("the file is its own");
+        self.container = Some(container);
+        self.restart().expect("it starts");
+    }
+
     /// Kills one backend; the server ends all others and recovers.
     pub fn backend_kill(&self, pid: u32) {
         signal_backend(pid, Signal::KILL);
@@ -226,8 +240,15 @@ impl Cluster {
                 command.env_remove(name);
             }
         }
-        command.arg("-D").arg(self.data_folder()).arg("-k").arg(self.socket_folder());
-        command.args(["-h", "127.0.0.1", "-p", &port.to_string()]).current_dir(self.folder.path());
+        let (data, listens) = match &self.container {
+            Some(_) => (PathBuf::from(container::DATA), "*"),
+            None => (self.data_folder(), "127.0.0.1"),
+        };
+        command.arg("-D").arg(data).arg("-k").arg(self.socket_folder());
+        command.args(["-h", listens, "-p", &port.to_string()]).current_dir(self.folder.path());
+        if let Some(container) = &self.container {
+            command = container.command(&command, &self.data_folder());
+        }
         let process = Process::spawn(command, Some(log))?;
         let serves = || connect(self.socket_folder(), port).is_ok();
         until_it_serves(process, serves, Signal::QUIT, &log_path)

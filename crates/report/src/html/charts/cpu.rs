@@ -34,7 +34,7 @@ pub(super) fn host(record: &Record) -> Chart {
 fn host_drawing(record: &Record) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
     let share = |of: fn(&CpuTimes) -> f64| {
-        time.sampled(|interval, _| {
+        time.seen(|interval, _| {
             let cpu = interval.host_cpu?;
             ratio(100.0 * of(&cpu), cpu.total_s())
         })
@@ -70,8 +70,8 @@ pub(super) fn database(record: &Record, figures: &Figures<'_>) -> Chart {
 
 fn database_drawing(record: &Record) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
-    let user = time.sampled(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
-    let system = time.sampled(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
+    let user = time.seen(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
+    let system = time.seen(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
     if !has_any(&user) {
         return absent("the CPU of the database's processes can't be seen from here");
     }

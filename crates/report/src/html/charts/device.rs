@@ -59,7 +59,7 @@ fn one(
     of: impl Fn(&DeviceUse, f64) -> Option<f64>,
 ) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
-    let y = time.sampled(|interval, seconds| of(interval.device.as_ref()?, seconds));
+    let y = time.seen(|interval, seconds| of(interval.device.as_ref()?, seconds));
     if !has_any(&y) {
         return absent(no_device(record));
     }
@@ -71,7 +71,7 @@ fn one(
 fn awaits(record: &Record) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
     let mean = |of: fn(&DeviceUse) -> (u64, u64)| {
-        time.sampled(|interval, _| {
+        time.seen(|interval, _| {
             let (ms, requests) = of(interval.device.as_ref()?);
             ratio(ms as f64 / 1e3, requests as f64)
         })

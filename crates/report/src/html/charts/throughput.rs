@@ -25,7 +25,7 @@ fn drawing(record: &Record) -> Result<Drawing, Absent> {
     let time = Timeline::of(record)?;
     let physical = time.sampled(|interval, seconds| Some(interval.physical_reads? as f64 / seconds));
     let logical = time.sampled(|interval, seconds| Some(interval.logical_reads? as f64 / seconds));
-    let device = time.sampled(|interval, seconds| Some(interval.device?.reads as f64 / seconds));
+    let device = time.seen(|interval, seconds| Some(interval.device?.reads as f64 / seconds));
     if !has_any(&physical) && !has_any(&device) {
         return absent("neither the database nor the device counted reads while the run lasted");
     }

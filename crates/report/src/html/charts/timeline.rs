@@ -60,9 +60,22 @@ impl<'a> Timeline<'a> {
 
     /// A sampled amount of each interval, with the seconds between its samples; `None` once the sessions began to stop.
     pub(super) fn sampled(&self, of: impl Fn(&Interval, f64) -> Option<f64>) -> Vec<Option<f64>> {
+        self.timed(|interval| interval.sampled_s, of)
+    }
+
+    /// The same of what was seen on the database's host, with the seconds by that host's clock.
+    pub(super) fn seen(&self, of: impl Fn(&Interval, f64) -> Option<f64>) -> Vec<Option<f64>> {
+        self.timed(|interval| interval.observed_s.or(interval.sampled_s), of)
+    }
+
+    fn timed(
+        &self,
+        by: impl Fn(&Interval) -> Option<f64>,
+        of: impl Fn(&Interval, f64) -> Option<f64>,
+    ) -> Vec<Option<f64>> {
         let value = |point: Point<'_, Interval>| {
             let interval = self.whole(&point)?;
-            of(interval, interval.sampled_s.filter(|seconds| *seconds > 0.0)?)
+            of(interval, by(interval).filter(|seconds| *seconds > 0.0)?)
         };
         self.record.series.points().map(value).collect()
     }

@@ -2,13 +2,16 @@
 
 use std::net::IpAddr;
 
-use slob_record::Record;
+use slob_record::{ObservedRecord, Record};
+
+/// How OBSERVE names a host that is reached through ssh.
+const FAR: &str = "ssh:";
 
 /// Where the database's processes run, as far as the record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Site {
-    /// Here: they, or the data, were seen.
-    Here,
+    /// On the host whose figures the record has: they, the data or it were seen.
+    Seen,
     /// On a host that the target names.
     Elsewhere,
     /// Nothing was seen of them, and the target names no other host: a connection without a network, a name of a service,
@@ -18,8 +21,14 @@ pub(super) enum Site {
 
 impl Site {
     pub(super) fn of(record: &Record) -> Self {
-        if record.server.embedded || record.server.data_path.is_some() || record.db_cpu.is_some() {
-            return Self::Here;
+        // Whoever names the host by which it is to be seen knows that it is the database's.
+        let is_seen = |server: &ObservedRecord| {
+            server.process.is_some() || (server.host.is_some() && server.by.starts_with(FAR))
+        };
+        let was_seen = record.observed.iter().any(is_seen);
+        if record.server.embedded || was_seen || record.server.data_path.is_some() || record.db_cpu.is_some()
+        {
+            return Self::Seen;
         }
         let own = record.host.as_ref().map_or("", |host| host.info.hostname.as_str());
         match hosts(&record.target) {
@@ -85,7 +94,7 @@ mod tests {
     #[case("db://u@%2Frun%2Fdb/d", Site::Unseen)]
     fn a_database_is_elsewhere_only_if_its_target_says_so(#[case] target: &str, #[case] site: Site) {
         let mut record = fixture::direct_read_run();
-        assert_eq!(Site::of(&record), Site::Here, "it is embedded");
+        assert_eq!(Site::of(&record), Site::Seen, "it is embedded");
         (record.server.embedded, record.server.data_path, record.db_cpu) = (false, None, None);
         record.target = target.into();
         record.host.as_mut().unwrap().info.hostname = "client".into();

@@ -1,0 +1,274 @@
+//! The database's host, wherever it is: in a container of this host, and at the end of an ssh connection. OpenSSH's server is a real
+//! one, with keys of its own.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use slob_testing::postgres::Version;
+use slob_testing::{Container, Sshd};
+
+use crate::common::postgres::{Bench, bench};
+use crate::common::{Called, Folder, SLOB, mariadb};
+
+/// A server in a container, with a schema loaded; its target is the container's address.
+fn contained() -> Option<(Bench, Arc<Container>)> {
+    let container = Arc::new(Container::make_or_skip()?);
+    let settings = [("shared_buffers", "1MB"), ("max_connections", "20")];
+    let mut bench = bench(Version::V15, &settings)?;
+    bench.cluster.restart_contained(Arc::clone(&container));
+    bench.target = format!("postgres://plain@{}:{}/slob", container.address(), bench.cluster.port());
+    bench.target.push_str("?sslmode=disable");
+    bench.setup("1", "32M");
+    Some((bench, container))
+}
+
+/// Runs with an ssh that knows the server's key.
+fn run(folder: &Folder, sshd: Option<&Sshd>, arguments: &[&str]) -> Called {
+    let path = sshd.map_or_else(|| std::env::var("PATH").unwrap(), Sshd::search_path);
+    let arguments = ["run", "--json", "-t", "2"].iter().chain(arguments).copied();
+    folder.slob_with_env(arguments, &[("PATH", &path)])
+}
+
+fn record(called: Called) -> Value {
+    serde_json::from_str(&called.success().stdout).unwrap()
+}
+
+fn notes(record: &Value) -> String {
+    record["notes"].to_string()
+}
+
+/// What must be known of a server that was seen.
+fn assert_seen(record: &Value, by: &str) {
+    let seen = &record["observed"][0];
+    assert_eq!(seen["by"], by, "{seen}");
+    assert!(seen["process"].as_u64().is_some_and(|pid| pid > 1), "{seen} {}", notes(record));
+    assert!(seen["seconds"].as_f64().is_some_and(|seconds| seconds > 1.0), "{seen}");
+    assert!(seen["cpu"]["user_s"].is_number(), "{seen}");
+    assert!(record["db_cpu"]["cpu"]["user_s"].is_number() && record["db_io"]["read_chars"].is_number());
+    assert!(record["host"]["cpu"]["idle_s"].is_number() && record["host"]["others_cpu_s"].is_number());
+    assert_eq!(record["server"]["data_path"], "/srv", "as the server sees it");
+}
+
+/// A path of the container means nothing on the host: what carries it must be found all the same.
+#[test]
+fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
+    let Some((bench, _container)) = contained() else { return };
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    sshd.install("slob", Path::new(SLOB));
+    let auto = record(run(&bench.folder, None, &["--run-time", "2"]));
+    assert_seen(&auto, "auto");
+    let pid = auto["observed"][0]["process"].to_string();
+    let by_pid = format!("pid:{pid}");
+    let named = record(run(&bench.folder, None, &["--run-time", "2", "--observe", &by_pid]));
+    assert_seen(&named, &by_pid);
+    let far = record(run(&bench.folder, Some(&sshd), &["--run-time", "2", "--observe", "ssh:localhost"]));
+    assert_seen(&far, "ssh:localhost");
+    for other in [&named, &far] {
+        assert_eq!(other["observed"][0]["process"].to_string(), pid);
+        assert_eq!(other["host"]["info"], auto["host"]["info"]);
+        assert_eq!(other["host"]["device"]["device"], auto["host"]["device"]["device"]);
+        assert_eq!(other["client_host"], Value::Null, "it is this host");
+    }
+}
+
+#[test]
+fn a_mariadb_server_in_a_container_is_seen() {
+    let Some(container) = Container::make_or_skip().map(Arc::new) else { return };
+    let Some(mut bench) = mariadb::bench(&["innodb-buffer-pool-size=6M"]) else { return };
+    bench.server.restart_contained(Arc::clone(&container));
+    let there = format!("@{}:", container.address());
+    bench.target = bench.target.replace("@127.0.0.1:", &there);
+    bench.target = bench.target.replace("defaults-file=/dev/null", "ssl-mode=DISABLED");
+    bench.setup("1", "16M");
+    let auto = record(run(&bench.folder, None, &["--run-time", "2"]));
+    let seen = &auto["observed"][0];
+    assert!(seen["process"].is_number() && auto["db_cpu"].is_object(), "{seen} {}", notes(&auto));
+    assert!(auto["server"]["data_path"].as_str().is_some_and(|path| path.starts_with("/srv")));
+}
+
+#[test]
+fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
+    let Some((bench, container)) = contained() else { return };
+    let cpu_bound = || {
+        let record = record(run(&bench.folder, None, &["--run-time", "3", "--update-pct", "0"]));
+        let report = bench.folder.slob(["report"]).success().stdout;
+        let from = report.find("CPU-bound?").unwrap();
+        let words: Vec<&str> = report[from..].split("Steady?").next().unwrap().split_whitespace().collect();
+        (record, words.join(" "))
+    };
+    if !container.limit_cpus(Some(0.5)) {
+        return;
+    }
+    let (held, words) = cpu_bound();
+    let seen = &held["observed"][0];
+    assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.5.into(), &0.5.into()), "{seen}");
+    assert!(seen["group"]["throttled_s"].as_f64().is_some_and(|held_s| held_s > 0.0), "{seen}");
+    assert!(words.contains("CPU-bound? BAD Yes: the server used"), "{words}");
+    assert!(words.contains("held up (throttled)"), "{words}");
+    assert!(container.limit_cpus(None));
+    let (free, words) = cpu_bound();
+    assert!(free["observed"][0]["limits"]["cpus"].is_null() && !words.contains("throttled"), "{words}");
+}
+
+/// A run must come to its end whatever becomes of who looks on: the exit code is the same, and a note says what happened.
+fn assert_complete(called: Called, words: &[&str]) -> Value {
+    let record = record(called);
+    assert_eq!(record["status"]["state"], "completed");
+    words.iter().for_each(|words| assert!(notes(&record).contains(words), "{words}: {}", notes(&record)));
+    record
+}
+
+#[test]
+fn a_host_without_slob_or_with_another_one_costs_a_note() {
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    let folder = Folder::loaded(1, "8M");
+    let far = ["--run-time", "1", "--observe", "ssh:localhost"];
+    let without =
+        assert_complete(run(&folder, Some(&sshd), &far), &["no slob in the PATH", "--observe-copy"]);
+    assert_eq!(without["observed"][0]["process"], Value::Null);
+    sshd.install_script("slob", "#!/bin/sh\necho '{\"slob_observe\":99,\"version\":\"9.9\",\"host\":{\"hostname\":\"h\",\"os\":null,\"kernel\":\"k\",\"architecture\":\"a\",\"cpu_model\":null,\"cpus_usable\":1,\"cpus_online\":1,\"memory_bytes\":1,\"virtualisation\":null}}'\ncat >/dev/null\n");
+    assert_complete(run(&folder, Some(&sshd), &far), &["release 9.9", "version 99", "install this release"]);
+    sshd.install_script("slob", "#!/bin/sh\necho Welcome to db1\ncat >/dev/null\n");
+    assert_complete(run(&folder, Some(&sshd), &far), &["Welcome to db1", "login script"]);
+    let closed = ["--run-time", "1", "--observe", "ssh:localhost:1"];
+    assert_complete(run(&folder, Some(&sshd), &closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
+}
+
+#[test]
+fn an_observer_that_is_killed_or_cut_off_is_started_again() {
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup("1", "16M");
+    // It says by its name who it is, so that nobody else is killed.
+    sshd.install("slob", Path::new(SLOB));
+    let mut command = Command::new(SLOB);
+    command.args(["run", "--plain", "--json", "-t", "2", "--run-time", "8", "--observe", "ssh:localhost"]);
+    command.env("PATH", sshd.search_path());
+    let mut child = bench.folder.start_run(&mut command);
+    let mut stdout = child.stdout.take().unwrap();
+    let reading = thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).unwrap();
+        text
+    });
+    let mut stderr = child.stderr.take().unwrap();
+    let telling = thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
+    let observer = descendant(sshd.pid().unwrap(), "slob").expect("an observer");
+    kill(observer);
+    let status = child.wait().unwrap();
+    telling.join().unwrap();
+    let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(record["status"]["state"], "completed");
+    assert!(
+        notes(&record).contains("failed after") && notes(&record).contains("started again"),
+        "{}",
+        notes(&record)
+    );
+    // What the kernel counts goes on, what the observer added up is lost.
+    assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
+    assert_eq!(record["db_cpu"], Value::Null);
+    let mut others = Vec::new();
+    let gone = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < gone {
+        others = descendants(sshd.pid().unwrap());
+        if others.is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(others.is_empty(), "an observer outlives its run: {others:?}");
+}
+
+#[test]
+fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    let folder = Folder::loaded(1, "8M");
+    // mktemp of whoever logs in makes its files there.
+    let made = Folder::in_temp();
+    sshd.install_script("mktemp", &format!("#!/bin/sh\nexec /usr/bin/mktemp -p {}\n", made.path().display()));
+    let probe = [
+        "probe",
+        "--observe",
+        "ssh:localhost",
+        "--observe-copy",
+        "--size-mb",
+        "16",
+        "--seconds",
+        "0.1",
+        "--sessions",
+        "1",
+        "--depths",
+        "4",
+        "--json",
+    ];
+    let place = folder.path().display().to_string();
+    let called = folder
+        .slob_with_env(probe.into_iter().chain([place.as_str()]), &[("PATH", &sshd.search_path())])
+        .success();
+    let probed: Value = serde_json::from_str(&called.stdout).unwrap();
+    assert!(probed["host"].as_str().is_some_and(|host| !host.is_empty()));
+    assert_eq!(std::fs::read_dir(made.path()).unwrap().count(), 0, "the copy has no name any more");
+    let kept = std::fs::read_dir(folder.path().join("runs/probes")).unwrap().count();
+    assert_eq!(kept, 1, "it is kept here");
+}
+
+#[test]
+fn what_can_not_be_is_refused_before_anything_is_touched() {
+    let folder = Folder::loaded(1, "8M");
+    for (value, words) in [
+        ("somewhere", "must be auto, pid:N"),
+        ("ssh:-oProxyCommand=x", "must be auto, pid:N"),
+        ("ssh:db1;reboot", "must be auto, pid:N"),
+        ("auto,none", "2 observers for 1 endpoints"),
+        ("pid:4194303", "no process 4194303"),
+    ] {
+        let called = folder.slob(["run", "--run-time", "1", "--observe", value]);
+        assert!(
+            called.code == 2 && called.stderr.contains(words),
+            "{value}: {} {}",
+            called.code,
+            called.stderr
+        );
+    }
+    let far = folder.slob(["probe", "--observe", "ssh:db1", "somewhere"]);
+    assert!(far.code == 2 && far.stderr.contains("absolute path"), "{}", far.stderr);
+    let none = record(run(&folder, None, &["--run-time", "1", "--observe", "none"]));
+    assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
+}
+
+/// Who asks is gone: so is the observer.
+#[test]
+fn an_observer_ends_with_its_input() {
+    let mut child =
+        Command::new(SLOB).arg("observe").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let output = Command::new("sh").args(["-c", "echo nonsense | \"$0\" observe", SLOB]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no question"));
+}
+
+fn descendants(pid: u32) -> Vec<u32> {
+    let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children: Vec<u32> = listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+    children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
+}
+
+/// A process below another one, by its name.
+fn descendant(pid: u32, name: &str) -> Option<u32> {
+    let is_it = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
+    };
+    descendants(pid).into_iter().find(is_it)
+}
+
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
