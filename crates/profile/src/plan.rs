@@ -230,7 +230,8 @@ impl Wanted {
             let hits = logical - costs.logical_per_block * (selected + changed);
             if hits > FEW_HITS * logical { hits } else { 0.0 }
         });
-        let scans = if limits.scan_blocks > 0 { hits / limits.scan_blocks as f64 } else { 0.0 };
+        let can_scan = limits.scan_blocks > 0 && costs.scans_hit();
+        let scans = if can_scan { hits / limits.scan_blocks as f64 } else { 0.0 };
         let base =
             Parameters { update_work_unit, heavy, work_unit: 1, update_pct: 100, ..Parameters::default() };
         if selected < 0.5 && scans <= 0.0 {
