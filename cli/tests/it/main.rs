@@ -24,6 +24,7 @@ mod mysql_job;
 mod next_steps;
 mod postgres_job;
 mod postgres_load;
+mod profiles;
 mod recipes;
 mod records;
 mod refusals;

@@ -161,8 +161,11 @@ fn why(
                 .into(),
         ),
         "logical reads" if percent < 0.0 => {
-            Some("there is no table for short scans to make the hits with (SCAN_TABLE_SZ)".into())
-                .filter(|_| parameters.scan_pct == 0)
+            let why = match planned.can_scan {
+                false => "there are no short scans to make the hits with (SCAN_TABLE_SZ)",
+                true => "with as many short scans as would make the hits the others fit less well",
+            };
+            Some(why.to_owned()).filter(|_| parameters.scan_pct == 0)
         }
         "logical reads" => Some(format!(
             "a visited block costs {:.1} logical reads here, those of its index included",
