@@ -73,7 +73,10 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Those that were said, or production's own mean read and commit at that interval.
+/// What a latency of production may be exceeded by: two runs of the same differ by as much.
+const SLACK: f64 = 1.05;
+
+/// Those that were said, or production's own mean read and commit at that interval, and 5 %.
 fn limits(matches: &ArgMatches, wanted: &Wanted) -> Result<Vec<Limit>, Failure> {
     if let Some(said) = matches.get_many::<String>("limit") {
         return said.map(|text| text.parse::<Limit>().map_err(Failure::usage)).collect();
@@ -81,7 +84,7 @@ fn limits(matches: &ArgMatches, wanted: &Wanted) -> Result<Vec<Limit>, Failure> 
     let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
     let limit = |(name, figure): (&str, Figure)| {
         let us = wanted.demand.figures.get(figure).filter(|us| *us > 0.0)?;
-        Some(format!("{name}={us:.1}us").parse::<Limit>().map_err(Failure::usage))
+        Some(format!("{name}={:.1}us", us * SLACK).parse::<Limit>().map_err(Failure::usage))
     };
     own.into_iter().filter_map(limit).collect()
 }

@@ -54,8 +54,7 @@ pub(crate) fn plan(matches: &ArgMatches) -> Outcome {
 
 /// What is shown of a plan.
 pub(super) fn view(wanted: &Wanted, loaded: Option<&Loaded>, calibrated: Calibrated) -> PlanView {
-    let mut notes = wanted.notes();
-    notes.extend(loaded.into_iter().flat_map(|loaded| loaded.notes(wanted)));
+    let notes = loaded.into_iter().flat_map(|loaded| loaded.notes(wanted)).collect();
     PlanView {
         database: wanted.database.clone(),
         demand: wanted.demand.clone(),

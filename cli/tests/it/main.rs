@@ -26,6 +26,7 @@ mod next_steps;
 mod observe;
 mod postgres_job;
 mod postgres_load;
+mod profiles;
 mod recipes;
 mod records;
 mod refusals;

@@ -56,7 +56,10 @@ impl Profile {
         let mut intervals = std::mem::take(&mut self.intervals);
         intervals.sort_by(|one, other| {
             let place = |interval: &Interval| (interval.begin, interval.instance.clone());
-            place(one).cmp(&place(other)).then(one.seconds.total_cmp(&other.seconds))
+            // Of reports of the same interval the one that knows more is kept.
+            let known = |interval: &Interval| std::cmp::Reverse(interval.figures.iter().count());
+            let length = one.seconds.round().total_cmp(&other.seconds.round());
+            place(one).cmp(&place(other)).then(length).then(known(one).cmp(&known(other)))
         });
         for interval in intervals {
             let same = |kept: &&Interval| kept.instance == interval.instance;

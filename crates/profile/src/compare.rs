@@ -149,11 +149,23 @@ fn why(
     }
     match line.what {
         "physical reads" => Some(why_reads(percent, demand, planned, costs)),
+        "redo" if costs.runs == 0 => Some(format!(
+            "an UPDATE of {} is thought to write {:.0} bytes of redo, and blocks are whole: --target measures it",
+            blocks(parameters.update_work_unit),
+            costs.redo_of_update(parameters.heavy, parameters.update_work_unit)
+        )),
         "redo" => Some(why_redo(percent, demand, planned, costs)),
         "physical writes" => Some(why_writes(percent, measured, planned)),
+        "logical reads" if percent < 0.0 && !costs.scans_hit() => Some(
+            "the target's cache does not keep the table for short scans, which the hits would be made with"
+                .into(),
+        ),
         "logical reads" if percent < 0.0 => {
-            Some("there is no table for short scans to make the hits with (SCAN_TABLE_SZ)".into())
-                .filter(|_| parameters.scan_pct == 0)
+            let why = match planned.can_scan {
+                false => "there are no short scans to make the hits with (SCAN_TABLE_SZ)",
+                true => "with as many short scans as would make the hits the others fit less well",
+            };
+            Some(why.to_owned()).filter(|_| parameters.scan_pct == 0)
         }
         "logical reads" => Some(format!(
             "a visited block costs {:.1} logical reads here, those of its index included",
@@ -198,11 +210,15 @@ fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> 
             redo / commits
         ),
         _ => format!(
-            "an UPDATE of {} block(s) wrote {own:.0} bytes of redo, another share than in the run before: checkpoints decide how \
+            "an UPDATE of {} wrote {own:.0} bytes of redo, another share than in the run before: checkpoints decide how \
              much of a block is logged, or steps of whole blocks are too coarse",
-            parameters.update_work_unit
+            blocks(parameters.update_work_unit)
         ),
     }
+}
+
+fn blocks(count: u16) -> String {
+    if count == 1 { "one block".to_owned() } else { format!("{count} blocks") }
 }
 
 fn why_writes(percent: f64, measured: Option<&Measured>, planned: &Planned) -> String {

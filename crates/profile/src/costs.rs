@@ -49,6 +49,8 @@ pub struct Costs {
     pub reads_per_block: f64,
     /// Logical reads for each of these, those of the index included.
     pub logical_per_block: f64,
+    /// Physical reads for each block of a scan, which is to be in the cache; `None` until scans were tried.
+    pub reads_per_scan_block: Option<f64>,
     /// Blocks written for each block that was changed.
     pub writes_per_block: f64,
     /// Of UPDATEs that change two columns, and all: blocks of one, and its bytes of redo.
@@ -63,6 +65,7 @@ impl Default for Costs {
         Self {
             reads_per_block: 1.0,
             logical_per_block: 1.0,
+            reads_per_scan_block: None,
             writes_per_block: 1.0,
             redo: [Vec::new(), Vec::new()],
             runs: 0,
@@ -87,8 +90,13 @@ impl Costs {
         self.runs += 1;
         let changed = measured.updates_per_s * f64::from(parameters.update_work_unit);
         let visited = measured.selects_per_s * f64::from(parameters.work_unit) + changed;
+        let scanned = measured.scans_per_s * scan_blocks as f64;
+        if let Some(reads) = measured.reads(reads_are).filter(|_| scanned > 0.0 && self.runs > 1) {
+            let of_scans = (reads - self.reads_per_block * visited).max(0.0) / scanned;
+            self.reads_per_scan_block = Some(of_scans);
+        }
         if visited > 0.0 {
-            if let Some(reads) = measured.reads(reads_are) {
+            if let Some(reads) = measured.reads(reads_are).filter(|_| self.scans_hit()) {
                 self.reads_per_block = reads / visited;
             }
             if let Some(logical) = measured.figures.get(Figure::LogicalReads) {
@@ -110,6 +118,11 @@ impl Costs {
                 self.writes_per_block = writes / changed;
             }
         }
+    }
+
+    /// Whether scans are logical reads that hit, as far as is known.
+    pub(crate) fn scans_hit(&self) -> bool {
+        self.reads_per_scan_block.is_none_or(|reads| reads < CACHED)
     }
 
     /// Whether redo of that kind of UPDATE was measured.

@@ -1,7 +1,7 @@
 //! What the whole server does, whoever is at work: its statistics of all databases, through the one connection that looks.
 
 use postgres::Client;
-use slob_engine::{EngineError, Workload};
+use slob_engine::{Counter, EngineError, Workload};
 
 use crate::counters;
 use crate::error::failed;
@@ -22,8 +22,13 @@ pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Worklo
         let at = columns.iter().position(|column| column == name)?;
         row.get(at)?.clone()
     };
+    let mut counters = counters::from_texts(&columns, row);
+    // Transactions that wrote something have a number: those that only read end without asking anything of the log.
+    if let Some(numbers) = value("numbered").and_then(|text| text.parse().ok()) {
+        counters.set(Counter::Commits, numbers);
+    }
     Ok(Workload {
-        counters: counters::from_texts(&columns, row),
+        counters,
         uptime_s: value("uptime_s").and_then(|text| text.parse().ok()),
         version: value("version").map(|version| format!("PostgreSQL {version}")),
         block_bytes: value("block_bytes").and_then(|text| text.parse().ok()),
@@ -41,6 +46,7 @@ fn query(version: ServerVersion) -> String {
         requests(version),
         syncs(version),
         ",\nd.xact_rollback AS rollbacks,
+          pg_snapshot_xmax(pg_current_snapshot())::text AS numbered,
           extract(epoch FROM now() - pg_postmaster_start_time())::bigint AS uptime_s,
           current_setting('server_version') AS version,
           block.bytes AS block_bytes",

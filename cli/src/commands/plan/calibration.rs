@@ -1,6 +1,6 @@
 //! Short runs that measure what operations cost on a target, until a plan fits.
 
-use slob_profile::{Costs, Fit, Planned, compare, solve};
+use slob_profile::{Costs, Fit, Limits, Planned, compare, solve};
 use slob_record::Record;
 
 use super::wanted::{Loaded, Wanted};
@@ -10,8 +10,10 @@ use crate::output;
 
 /// At most so many.
 const MOST: usize = 3;
-/// Seconds at full load before each.
-const WARMUP_S: u32 = 3;
+/// Of two plans that fit about as well, the later one rests on more; it is also the one with scans.
+const NEAR: f64 = 2.0;
+/// Seconds at full load before each, unless somebody said how long that is.
+const WARMUP_S: &str = "3";
 
 /// A plan that was measured.
 pub(in crate::commands) struct Calibrated {
@@ -32,7 +34,9 @@ pub(in crate::commands) fn calibrate(
     let mut costs = Costs::default();
     let (mut runs, mut best): (Vec<String>, Option<(Planned, Fit)>) = (Vec::new(), None);
     for nth in 1..=MOST {
-        let planned = solve(demand, &costs, &loaded.limits);
+        // The first without scans: whether these hit is seen by what they add to the reads.
+        let limits = if nth == 1 { Limits { scan_blocks: 0, ..loaded.limits } } else { loaded.limits };
+        let planned = solve(demand, &costs, &limits);
         if best.as_ref().is_some_and(|(measured, _)| measured.parameters == planned.parameters) {
             break;
         }
@@ -40,10 +44,12 @@ pub(in crate::commands) fn calibrate(
         pairs.extend([
             ("SCALE", loaded.limits.scale_blocks.to_string()),
             ("RUN_TIME", wanted.calibration.clone()),
-            ("WARMUP", WARMUP_S.to_string()),
             ("WORK_LOOP", "0".to_owned()),
             ("UNTIL_STEADY", "FALSE".to_owned()),
         ]);
+        if !loaded.knows_warmup {
+            pairs.push(("WARMUP", WARMUP_S.to_owned()));
+        }
         output::say(&format!(
             "calibration {nth} of at most {MOST}: {} operations/s",
             planned.parameters.rate
@@ -55,10 +61,12 @@ pub(in crate::commands) fn calibrate(
         let fit = compare(demand, &planned, Some(&measured), &costs);
         runs.push(record.id);
         let is_met = fit.is_met();
-        if best.as_ref().is_none_or(|(_, other)| fit.badness() <= other.badness()) {
-            best = Some((planned, fit));
+        if best.as_ref().is_none_or(|(_, other)| fit.badness() <= other.badness() + NEAR) {
+            best = Some((Planned { can_scan: loaded.limits.scan_blocks > 0, ..planned }, fit));
         }
-        if is_met {
+        let next = solve(demand, &costs, &loaded.limits).parameters;
+        let wants_scans = nth == 1 && next.scan_pct > 0;
+        if is_met && !wants_scans {
             break;
         }
     }

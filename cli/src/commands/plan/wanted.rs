@@ -57,10 +57,6 @@ impl Wanted {
     pub(in crate::commands) fn limits(&self, schemas: u32) -> Limits {
         Limits { schemas, scan_blocks: 128, scale_blocks: 10_240, most_sessions: self.most_sessions }
     }
-
-    pub(in crate::commands) fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 fn choice(matches: &ArgMatches) -> Result<Choice, Failure> {
@@ -79,6 +75,8 @@ pub(in crate::commands) struct Loaded {
     pub(in crate::commands) target: String,
     pub(in crate::commands) limits: Limits,
     block_bytes: u32,
+    /// Whether somebody said how long a run is to warm up.
+    pub(super) knows_warmup: bool,
 }
 
 impl Loaded {
@@ -113,6 +111,7 @@ impl Loaded {
                 ..wanted.limits(said.unwrap_or(there).min(there))
             },
             block_bytes: server.block_bytes,
+            knows_warmup: settings.entry("WARMUP").is_some_and(|entry| entry.origin().is_set()),
         })
     }
 

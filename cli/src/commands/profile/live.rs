@@ -293,6 +293,6 @@ mod tests {
             seconds(&matches, "every").ok().map(|time| time.as_secs())
         };
         assert_eq!([of("60s"), of("15m"), of("1d"), of("90")], [Some(60), Some(900), Some(86_400), Some(90)]);
-        assert_eq!([of("x"), of("1w"), of("-5s")], [None, None, None]);
+        assert_eq!([of("x"), of("1w"), of("5 parsecs")], [None, None, None]);
     }
 }

@@ -99,9 +99,11 @@ fn carried(headroom: &Headroom) -> String {
     format!("This platform carries {} times this demand{within}: {demand}.", times(carries))
 }
 
-fn times(factor: f64) -> String {
-    let text = if factor < 1.0 { fixed(factor, 2) } else { fixed(factor, if factor < 10.0 { 2 } else { 1 }) };
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+/// Three digits: a step is as exact as that.
+pub(super) fn times(factor: f64) -> String {
+    let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
+    let text = fixed(factor, decimals);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// `17,000 reads/s, 31.0 MB/s redo, 410 commits/s`.

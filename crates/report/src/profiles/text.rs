@@ -91,7 +91,7 @@ fn figures(page: &mut Page, summary: &Summary) {
             cell(own.median.value),
             cell(own.p95.value),
             cell(own.peak.value),
-            own.peak.begin.strftime("%a %Y-%m-%d %H:%M").to_string(),
+            words::moment(&own.peak),
         ]);
     }
     page.table(&table);
@@ -120,7 +120,7 @@ fn worst(page: &mut Page, summary: &Summary) {
             table.row([
                 own.figure.title().to_owned(),
                 words::shown(own.figure, place.value),
-                place.begin.strftime("%a %Y-%m-%d %H:%M").to_string(),
+                words::moment(place),
                 place.source.clone(),
             ]);
         }

@@ -1,6 +1,6 @@
 //! Figures of profiles in words.
 
-use slob_profile::{Figure, Source};
+use slob_profile::{Figure, Place, Source};
 
 use crate::format::{duration_us, significant};
 
@@ -37,4 +37,10 @@ pub(super) fn length(seconds: f64) -> String {
         _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
         _ => format!("{} h", significant(seconds / 3600.0)),
     }
+}
+
+/// When an interval began: with its seconds where it is shorter than a minute.
+pub(super) fn moment(place: &Place) -> String {
+    let form = if place.seconds < 60.0 { "%a %Y-%m-%d %H:%M:%S" } else { "%a %Y-%m-%d %H:%M" };
+    place.begin.strftime(form).to_string()
 }

@@ -1,0 +1,299 @@
+//! From a database to the test that is like it: `slob profile`, `slob plan`, `slob headroom`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::postgres::bench;
+use crate::common::{Folder, SLOB};
+use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/awr/tests/fixtures").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// `awr_info`'s columns, and what they are called in a profile with what they are multiplied by.
+const COLUMNS: [(&str, &str, f64); 14] = [
+    ("LIO", "logical_reads_per_s", 1.0),
+    ("PREADS", "physical_read_requests_per_s", 1.0),
+    ("READ_MBS", "all_read_bytes_per_s", 1_048_576.0),
+    ("PWRITES", "physical_write_requests_per_s", 1.0),
+    ("WRITE_MBS", "all_write_bytes_per_s", 1_048_576.0),
+    ("REDO_MBS", "redo_bytes_per_s", 1_048_576.0),
+    ("EXECUTES", "executions_per_s", 1.0),
+    ("DB Tm", "db_time_per_s", 1.0),
+    ("DB CPU", "db_cpu_per_s", 1.0),
+    ("DFSR_LAT", "single_block_read_us", 1.0),
+    ("DPR_LAT", "direct_read_us", 1.0),
+    ("DFPR_LAT", "parallel_read_us", 1.0),
+    ("DFPW_LAT", "block_write_us", 1.0),
+    ("LFPW_LAT", "log_write_us", 1.0),
+];
+
+/// The number as `slob awr info` prints it.
+fn printed(number: f64) -> String {
+    slob_awr::info::Value::Number(number).plain()
+}
+
+fn assert_equals_info(folder: &Folder, report: &str) -> bool {
+    let info = folder.slob(["awr", "info", "--awr-info", report]).success().stdout;
+    let lines: Vec<Vec<&str>> = info.lines().map(|line| line.split('|').collect()).collect();
+    let called = folder.slob(["profile", "--json", report]);
+    if called.code != 0 {
+        // What is not sound is named, and no figure of it is anywhere.
+        assert!(called.stderr.contains("left out"), "{}", called.stderr);
+        return false;
+    }
+    let profile = json(&called.stdout);
+    let profiles = profile.as_array().cloned().unwrap_or_else(|| vec![profile]);
+    let intervals = profiles.iter().flat_map(|profile| profile["intervals"].as_array().unwrap());
+    let mut seen = 0;
+    for interval in intervals {
+        let label = interval["source"].as_str().unwrap();
+        let row = lines.iter().find(|row| row[0] == label).unwrap_or_else(|| panic!("{label} in {info}"));
+        for (head, name, scale) in COLUMNS {
+            let at = lines[0].iter().position(|own| *own == head).unwrap();
+            let own = interval["figures"][name].as_f64().map(|value| printed(value / scale));
+            assert_eq!(own.unwrap_or_default(), row[at], "{head} of {label}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= COLUMNS.len());
+    true
+}
+
+#[test]
+fn a_profile_of_a_report_is_what_awr_info_prints_to_the_digit() {
+    let folder = Folder::new();
+    for report in ["awr_12201.txt", "compare.txt"] {
+        assert!(assert_equals_info(&folder, &fixture(report)), "{report}");
+    }
+    let Some(reports) = std::env::var_os("TEST_AWR_REPORTS") else { return };
+    let files = fs::read_dir(PathBuf::from(reports)).unwrap().map(|entry| entry.unwrap().path());
+    let reports =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "txt" || ending == "html"));
+    let equal = reports.filter(|path| assert_equals_info(&folder, path.to_str().unwrap())).count();
+    assert!(equal >= 5, "only {equal}");
+}
+
+#[test]
+fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
+    let folder = Folder::new();
+    let report = fixture("awr_12201.txt");
+    let text = folder.slob(["profile", &report, "--html", "page.html"]).success().stdout;
+    assert!(text.starts_with("Profile of "), "{text}");
+    let saved = fs::read_to_string(folder.path().join("profile.json")).unwrap();
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/profile.schema.json");
+    let schema = json(&fs::read_to_string(schema).unwrap());
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&json(&saved)).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(folder.slob(["profile", "show"]).success().stdout, text);
+    let diff = folder.slob(["profile", "diff", "profile.json", "profile.json"]).success().stdout;
+    assert!(diff.contains("Logical reads") && diff.contains("0.0"), "{diff}");
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("over-time-redo_bytes_per_s-1") && page.contains("Content-Security-Policy"));
+}
+
+#[test]
+fn what_is_no_profile_is_refused_and_nothing_of_somebody_elses_is_overwritten() {
+    let folder = Folder::new();
+    folder.write("profile.json", "{\"a\": 1}");
+    let called = folder.slob(["profile", &fixture("awr_12201.txt")]);
+    assert_eq!(called.code, 2);
+    assert!(called.stderr.contains("is there and is no profile"), "{}", called.stderr);
+    assert_eq!(fs::read_to_string(folder.path().join("profile.json")).unwrap(), "{\"a\": 1}");
+    assert_eq!(folder.slob(["plan", "profile.json"]).code, 2);
+    let nothing = folder.slob(["profile"]);
+    assert!(nothing.code == 2 && nothing.stderr.contains("say what to profile"), "{}", nothing.stderr);
+    let embedded = folder.slob(["profile", "--target", "null:", "-o", "x.json"]);
+    assert!(
+        embedded.code == 2 && embedded.stderr.contains("does not count what others do"),
+        "{}",
+        embedded.stderr
+    );
+}
+
+#[test]
+fn the_same_interval_twice_counts_once() {
+    let folder = Folder::new();
+    let report = fixture("awr_12201.txt");
+    fs::copy(&report, folder.path().join("again.txt")).unwrap();
+    let profile = json(&folder.slob(["profile", "--json", &report, "again.txt"]).success().stdout);
+    assert_eq!(profile["intervals"].as_array().unwrap().len(), 1);
+    assert!(profile["left_out"][0]["why"].as_str().unwrap().contains("is of the same interval"));
+}
+
+/// The differences of what must be met, in percent, by their names.
+fn differences(plan: &Value) -> Vec<(String, f64)> {
+    let lines = plan["fit"]["lines"].as_array().unwrap().iter().filter(|line| line["must"] == true);
+    lines
+        .map(|line| (line["what"].as_str().unwrap().to_owned(), line["percent"].as_f64().unwrap_or(f64::NAN)))
+        .collect()
+}
+
+/// A run is profiled, a plan is made from the profile, and the plan is run: each figure within 5 %.
+fn assert_plan_is_like_the_run(folder: &Folder, run: &[&str], musts: &[&str]) {
+    shown_within(4, || {
+        folder.run_json(run);
+        folder.slob(["profile", "latest", "-o", "run.json"]).success();
+        let target = target(folder);
+        let calibrate = ["plan", "run.json", "--json", "--calibration", "6s", "--target", &target];
+        let plan = json(&folder.slob(calibrate).success().stdout);
+        let differences = differences(&plan);
+        for must in musts {
+            assert!(differences.iter().any(|(what, _)| what == must), "{must} in {differences:?}");
+        }
+        let off: Vec<_> = differences
+            .iter()
+            .filter(|(what, percent)| musts.contains(&what.as_str()) && !(percent.abs() <= 5.0))
+            .collect();
+        ensure(off.is_empty(), || format!("{off:?}"))
+    });
+}
+
+fn target(folder: &Folder) -> String {
+    let conf = fs::read_to_string(folder.path().join("slob.conf")).unwrap();
+    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().to_owned()
+}
+
+const RUN: [&str; 14] = [
+    "-t",
+    "2",
+    "--rate",
+    "250",
+    "--update-pct",
+    "20",
+    "--work-unit",
+    "24",
+    "--update-work-unit",
+    "3",
+    "--run-time",
+    "6",
+    "--warmup",
+    "1",
+];
+
+#[test]
+fn a_plan_from_a_run_is_like_that_run() {
+    let folder = Folder::loaded(4, "32M");
+    let run = [&["-s", "4"][..], &RUN].concat();
+    assert_plan_is_like_the_run(&folder, &run, &["physical reads", "redo", "commits"]);
+}
+
+#[test]
+fn a_plan_from_a_run_on_a_server_is_like_that_run() {
+    // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
+    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
+    let Some(bench) = bench(Version::V18, &settings) else { return };
+    bench.setup("4", "32M");
+    let run = [&["-s", "4"][..], &RUN].concat();
+    assert_plan_is_like_the_run(&bench.folder, &run, &["physical reads", "redo", "commits"]);
+}
+
+const HEADROOM: [&str; 15] = [
+    "headroom",
+    "run.json",
+    "--calibration",
+    "2s",
+    "--run-time",
+    "2",
+    "--warmup",
+    "0",
+    "--most",
+    "2",
+    "--repeats",
+    "1",
+    "--limit",
+    "mean=10s",
+    "--json",
+];
+
+#[test]
+fn headroom_is_found_and_goes_on_from_its_records() {
+    let folder = Folder::loaded(2, "16M");
+    folder.run_json(&[
+        "-s",
+        "2",
+        "--rate",
+        "40",
+        "--update-pct",
+        "20",
+        "--work-unit",
+        "16",
+        "--run-time",
+        "2",
+    ]);
+    folder.slob(["profile", "latest", "-o", "run.json"]).success();
+    let runs = || fs::read_dir(folder.path().join("headroom")).unwrap().count();
+    let first = json(&folder.slob(HEADROOM).success().stdout);
+    let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
+    assert!(steps >= 2, "{first:#}");
+    assert_eq!(first["steps"][0]["factor"], 1.0);
+    assert_eq!(first["limits"][0], "mean=10s");
+    // As after a kill: every run is there, none is made again, and the same comes out.
+    let again = json(&folder.slob(HEADROOM).success().stdout);
+    assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
+    // One that is not there any more is made again.
+    let lost = first["steps"][steps - 1]["run"].as_str().unwrap();
+    fs::remove_dir_all(folder.path().join("headroom").join(lost)).unwrap();
+    folder.slob(HEADROOM).success();
+    assert_eq!(runs(), made);
+    let other = folder.slob(HEADROOM.iter().copied().chain(["--grow", "3"]));
+    assert!(other.code == 2 && other.stderr.contains("was begun for something else"), "{}", other.stderr);
+    let page = fs::read_to_string(folder.path().join("headroom/headroom.html")).unwrap();
+    assert!(page.contains("This platform carries") && page.contains("data-chart=\"rate\""));
+}
+
+/// Watches a server until a file holds so many intervals, then ends it as told.
+fn watch(folder: &Folder, target: &str, intervals: usize, signal: rustix::process::Signal) -> Value {
+    let mut child = Command::new(SLOB)
+        .args(["profile", "--target", target, "--every", "1s", "--for", "10m", "-o", "live.json"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let read = || fs::read_to_string(folder.path().join("live.json")).ok().map(|text| json(&text));
+    let there = |profile: &Value| profile["intervals"].as_array().unwrap().len();
+    while read().is_none_or(|profile| there(&profile) < intervals) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no interval was saved");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, signal).unwrap();
+    child.wait().unwrap();
+    read().unwrap()
+}
+
+#[test]
+fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_that_is_shown() {
+    let Some(bench) = bench(Version::V18, &[]) else { return };
+    bench.cluster.sql("CREATE ROLE watcher LOGIN CONNECTION LIMIT 1");
+    bench.cluster.sql("ALTER ROLE watcher SET default_transaction_read_only = on");
+    let target = bench.target.replace("plain@", "watcher@");
+    let numbers = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    let before = bench.ask(numbers);
+    watch(&bench.folder, &target, 2, rustix::process::Signal::KILL);
+    // Nobody else was at work, and what was asked wrote nothing: no transaction got a number.
+    assert_eq!(bench.ask(numbers), before);
+    std::thread::sleep(Duration::from_secs(4));
+    bench.cluster.sql("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n");
+    let profile = watch(&bench.folder, &target, 4, rustix::process::Signal::INT);
+    assert!(!profile["summary"]["gaps"].as_array().unwrap().is_empty(), "{profile:#}");
+    let figures = &profile["intervals"][0]["figures"];
+    assert!(figures["logical_reads_per_s"].is_number() && figures["db_time_per_s"].is_number(), "{figures}");
+    let other = bench.folder.slob(["profile", "--target", &bench.target, "-o", "live.json"]);
+    assert!(other.code == 2 && other.stderr.contains("name another file"), "{}", other.stderr);
+}
