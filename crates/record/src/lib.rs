@@ -14,6 +14,7 @@ mod interval;
 mod marks;
 mod model;
 mod operations;
+mod page;
 mod probes;
 mod read;
 mod series;
@@ -34,6 +35,7 @@ pub use model::{
     Window, error_of_session,
 };
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
+pub use page::record_in_page;
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;

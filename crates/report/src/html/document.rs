@@ -19,6 +19,8 @@ pub(super) struct Document<'a> {
     pub(super) said: String,
     /// The program's version that measured.
     pub(super) slob_version: &'a str,
+    /// An element that holds what the page was made of; may be empty.
+    pub(super) holds: String,
     /// The charts whose containers are within `main`.
     pub(super) charts: Vec<&'a Chart>,
 }
@@ -53,6 +55,7 @@ impl Document<'_> {
                 "<script type=\"application/json\" id=\"chart-data\">{}</script>\n",
                 escape::json(&plot::data(&self.charts))
             ),
+            self.holds.clone(),
             format!("<script type=\"text/plain\" id=\"chart-library\">{}</script>\n", assets::LIBRARY),
             format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),
         ]
