@@ -7,6 +7,7 @@ mod checks;
 mod commands;
 mod conf_file;
 mod failure;
+mod index;
 mod interrupt;
 mod live;
 mod next_step;

@@ -16,12 +16,15 @@ use sha2::{Digest, Sha256};
 
 /// The page's own script, as it is included in `src/html/assets.rs`.
 const OWN_SCRIPT: &str = "src/html/assets/page.js";
+/// That of the page of all runs.
+const INDEX_SCRIPT: &str = "src/html/assets/index.js";
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={OWN_SCRIPT}");
+    println!("cargo::rerun-if-changed={INDEX_SCRIPT}");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let sources = plotly::Plot::offline_js_sources();
     let library =
@@ -29,6 +32,7 @@ fn main() -> Result<(), Failure> {
     fs::write(out.join("library.b64"), STANDARD.encode(compressed(library)?))?;
     fs::write(out.join("library.sha256"), hash(library))?;
     fs::write(out.join("page.sha256"), hash(&fs::read_to_string(Path::new(OWN_SCRIPT))?))?;
+    fs::write(out.join("index.sha256"), hash(&fs::read_to_string(Path::new(INDEX_SCRIPT))?))?;
     Ok(())
 }
 

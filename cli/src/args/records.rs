@@ -67,7 +67,8 @@ fn list() -> Command {
 Examples:
   slob list
   slob list --name raw --status completed --since 2026-11-01
-  slob list --target db1 --json";
+  slob list --target db1 --json
+  slob list --html                    all runs on one page, index.html in the results folder; each run renews it";
     let command = Command::new("list")
         .about("List the runs in the results folder, newest last")
         .after_help(examples)
@@ -85,7 +86,12 @@ Examples:
         ))
         .arg(switch("csv").help("Comma-separated"))
         .arg(switch("json").help("A JSON array with an object for each run"))
-        .group(ArgGroup::new("form").args(["csv", "json"]));
+        .arg(
+            switch("html")
+                .help("Write index.html: every run on one page, sortable and filterable")
+                .conflicts_with_all(["name", "target", "status", "since"]),
+        )
+        .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)
 }
 

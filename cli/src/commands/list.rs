@@ -1,5 +1,8 @@
 //! `slob list`: the runs that there are.
 
+use std::path::Path;
+use std::process::ExitCode;
+
 use clap::ArgMatches;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -8,9 +11,9 @@ use slob_record::{Record, SeriesWanted, list_runs};
 use slob_report::figure;
 use slob_report::info::{Cells, Column, as_csv, as_json, cells, fact, status_word};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, PARTLY};
 use crate::tables::{Form, Records, table};
-use crate::{output, settings};
+use crate::{index, output, settings};
 
 /// What is shown of each run: the head for people, the column.
 const COLUMNS: [(&str, Column); 8] = [
@@ -26,6 +29,9 @@ const COLUMNS: [(&str, Column); 8] = [
 
 pub(crate) fn list(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
+    if matches.get_flag("html") {
+        return page(&results);
+    }
     let wanted = Filter::of(matches)?;
     let columns = COLUMNS.map(|(_, column)| column);
     let listed = |record: Record| wanted.fits(&record).then(|| (record.started, cells(&record, &columns)));
@@ -47,6 +53,14 @@ pub(crate) fn list(matches: &ArgMatches) -> Outcome {
         output::say(&format!("{} holds {what}", results.display()));
     }
     Ok(code)
+}
+
+/// All runs on one page, beside their records.
+fn page(results: &Path) -> Outcome {
+    let unread = index::write(results)?;
+    unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
+    output::say(&format!("wrote {}", results.join(index::INDEX).display()));
+    Ok(ExitCode::from(if unread.is_empty() { 0 } else { PARTLY }))
 }
 
 /// Which runs are listed.

@@ -16,7 +16,7 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 use crate::commands::print_sql;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, MetricsServer, RunDisplay};
-use crate::{as_loaded, checks, interrupt, next_step, output, registry, server_report, settings};
+use crate::{as_loaded, checks, index, interrupt, next_step, output, registry, server_report, settings};
 
 /// The HTML report's name in a run's folder.
 pub(crate) const HTML_REPORT: &str = "report.html";
@@ -105,6 +105,7 @@ pub(crate) fn measure_spec(
     let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
     let values = next_step::configuration(&folder);
     write_view(&folder, "slob.conf", &to_conf_text(settings), &values);
+    index::keep(&spec.results_dir);
     Ok(Kept { record, folder, has_charts, script: prepared.script })
 }
 

@@ -171,7 +171,7 @@ fn what_is_no_capture_is_refused_with_a_sentence() {
     pack(&folder.path().join("unknown.tar.gz"), "capture.json", "{\"format\": 1, \"engine\": \"db9\"}");
     for (file, words) in [
         ("none.tar.gz", "No such file"),
-        ("text.tar.gz", "no capture"),
+        ("text.tar.gz", "not a capture"),
         ("other.tar.gz", "no capture.json"),
         ("damaged.tar.gz", "capture.json: "),
         ("newer.tar.gz", "format"),

@@ -42,7 +42,7 @@ fn every_command_has_a_manual_page_with_its_flags_and_examples() {
         );
         assert!(page("slob").contains(&format!("slob\\-{}(1)", command.replace('-', "\\-"))), "{command}");
     }
-    assert!(page("slob-run").contains("\\-\\-update\\-pct") && page("slob-run").contains("slob run \\-s 4"));
+    assert!(page("slob-run").contains("\\-\\-update\\-pct") && page("slob-run").contains("slob run \\-t 4"));
     assert!(page("slob-awr-info").contains("awr\\-parser"));
     let main = folder.slob(["man"]).success().stdout;
     assert_eq!(main, page("slob"));

@@ -17,6 +17,7 @@ mod first_minute;
 mod fuzz;
 mod galera_job;
 mod html_report;
+mod index_page;
 mod installing;
 mod live;
 mod main_job;

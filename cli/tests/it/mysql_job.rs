@@ -212,7 +212,7 @@ fn settings_of_the_server_are_put_back_whatever_is_pressed() {
     }
     let called = ended(child);
     assert_eq!(called.code, 130, "{}", called.stderr);
-    assert!(called.stderr.contains("putting back the settings"), "{}", called.stderr);
+    assert!(called.stderr.contains("restoring the server's settings"), "{}", called.stderr);
     assert!(is_on(), "{}", called.stderr);
 }
 

@@ -49,7 +49,7 @@ fn loading(cluster: &Cluster, target: &str) -> Child {
 /// The rest is loaded, no block twice, and every byte is right.
 fn goes_on(folder: &Folder, target: &str) {
     let done = setup(folder, target, &["--scale", "256M", "2"]).success();
-    assert!(done.stderr.contains("going on where an earlier load was stopped"), "{}", done.stderr);
+    assert!(done.stderr.contains("resuming an earlier load"), "{}", done.stderr);
     assert!(done.stderr.contains("32768 rows in 32768 blocks"), "{}", done.stderr);
     folder.slob(["verify", "--target", target]).success();
 }

@@ -15,6 +15,7 @@ mod marks;
 mod model;
 mod model_observed;
 mod operations;
+mod page;
 mod probes;
 mod read;
 mod series;
@@ -36,6 +37,7 @@ pub use model::{
 };
 pub use model_observed::{ClientHostRecord, ObservedRecord};
 pub use operations::{KeptOperation, KeptOperations, OperationsWriter, read_operations};
+pub use page::record_in_page;
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{SeriesWanted, read_record, read_record_with, read_records};
 pub use series::series_csv;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::error::RecordError;
 use crate::model::Record;
+use crate::page::json_of;
 use crate::skip::without_series;
 use crate::{RECORD_VERSION, RUN_FILE};
 
@@ -22,7 +23,7 @@ pub enum SeriesWanted {
     Empty,
 }
 
-/// Reads a record: of `run.json`, or of a run's directory.
+/// Reads a record: of `run.json`, of a run's directory, or of a page that holds it.
 ///
 /// # Errors
 /// If it can't be read, is not a record, or is of a later version.
@@ -37,11 +38,15 @@ pub fn read_record(path: &Path) -> Result<Record, RecordError> {
 pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
-    let record = parse(&text, series);
+    let json = match json_of(&text) {
+        Ok(json) => json,
+        Err(source) => return Err(RecordError::Json { path, source }),
+    };
+    let record = parse(&json, series);
     let found = match &record {
         Ok(record) => u64::from(record.record_version),
         // A record of a later version need not look like one of ours: say so rather than what is odd about it.
-        Err(_) => version_of(&text).unwrap_or_default(),
+        Err(_) => version_of(&json).unwrap_or_default(),
     };
     if found > u64::from(RECORD_VERSION) {
         return Err(RecordError::Version { path, found, known: RECORD_VERSION });

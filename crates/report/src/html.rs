@@ -13,6 +13,7 @@ mod charts;
 mod diff_page;
 pub(crate) mod document;
 pub(crate) mod escape;
+mod index_page;
 mod page;
 pub(crate) mod plot;
 mod raw;
@@ -20,5 +21,6 @@ mod series;
 
 pub use self::analysis_page::analysis_page;
 pub use self::diff_page::diff_page;
+pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::page::run_page;
 pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};

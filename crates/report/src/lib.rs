@@ -8,6 +8,7 @@
 //! - [`text_report`]: the whole run as text, laid out like the reports that DBAs know.
 //! - [`html::run_page`]: the same with charts, as one HTML file.
 //! - [`compare_probe_text`]: the device with a database and without.
+//! - [`html::index_page`]: all runs of a folder on one page.
 //! - [`probe_text`]: a probe of a device by itself.
 //! - [`info`]: one row per run. [`diff`]: two runs, or two groups of runs, side by side. [`field`]: one field by its path.
 //! - [`analysis`]: repeated runs of several variants: SLOB.R's tables, intervals, verdicts.

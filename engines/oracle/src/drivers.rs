@@ -45,7 +45,9 @@ fn thin(_: bool) -> Result<Box<dyn Dial>, EngineError> {
         "reading the target",
         "this build has no thin driver (its feature `thin` is off)",
     )
-    .with_advice("leave ?driver=thin out, and install Oracle's client library"))
+    .with_advice(
+        "use the slob of a package, or build with --features thin; or install Oracle's client library and leave ?driver=thin out",
+    ))
 }
 
 /// For `slob --version`: what is built in, and what would be taken.

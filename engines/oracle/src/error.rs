@@ -23,15 +23,22 @@ pub(crate) fn failed(step: impl Into<String>, fault: &Fault) -> EngineError {
     }
 }
 
+/// How to do without the client library.
+const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
+    "leave ?driver=oci out"
+} else {
+    "use the slob of a package, or build with --features thin"
+};
+
 /// What the library says, or its absence.
 fn not_of_the_server(step: String, message: &str) -> EngineError {
     if message.contains("DPI-1047") {
-        return EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        return EngineError::new(ErrorKind::Usage, step, message).with_advice(format!(
             "Oracle's client library is not found: install Instant Client Basic or Basic Light, which is free, from \
              https://www.oracle.com/database/technologies/instant-client.html, and set LD_LIBRARY_PATH to its folder; \
-             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or leave ?driver=oci out: servers from 19c on are \
-             reached without it",
-        );
+             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or {WITHOUT_LIBRARY}: servers from 19c on are \
+             reached without it"
+        ));
     }
     if message.contains("DPI-1072") || message.contains("DPI-1050") {
         return EngineError::new(ErrorKind::Usage, step, message)

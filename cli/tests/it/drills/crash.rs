@@ -79,8 +79,8 @@ fn a_load_that_was_cut_off_before_the_machine_was_started_anew_is_not_trusted() 
     let refused = folder.slob(["run", "1", "--target", "sqlite:./d", "--scale", "512M"]);
     assert!(refused.code == 2 && refused.stderr.contains("loads it again"), "{}", refused.stderr);
     let loaded = folder.slob(arguments).success().stderr;
-    assert!(loaded.contains("started anew since"), "{loaded}");
-    assert!(!loaded.contains("going on where"), "{loaded}");
+    assert!(loaded.contains("restarted since"), "{loaded}");
+    assert!(!loaded.contains("resuming an earlier load"), "{loaded}");
     folder.slob(["verify", "--target", "sqlite:./d"]).success();
 }
 

@@ -169,7 +169,7 @@ fn runs_are_found_by_age_beginning_and_part() {
     }
     let said = |name: &str| found(name).unwrap_err().to_string();
     assert!(said("raw").contains("fits 2 runs") && said("raw").contains(&ids[1]), "{}", said("raw"));
-    assert!(said("latest~3").contains("holds 3 runs"), "{}", said("latest~3"));
+    assert!(said("latest~3").contains("holds only 3 runs"), "{}", said("latest~3"));
     assert!(said("").contains("slob list") && said("latest~x").contains("no run"), "{}", said("latest~x"));
     let all = find_runs(folder.path(), &folder.path().to_string_lossy()).unwrap();
     assert_eq!(all.len(), 3);

@@ -25,7 +25,10 @@ pub fn analysis_page(analysis: &Analysis) -> String {
     let main = [
         document::NO_CHARTS.to_owned(),
         sections.iter().map(|section| section.html(analysis)).collect(),
-        format!("<section id=\"reading\">\n<div class=\"part\">\n{}</div>\n</section>\n", part(reading)),
+        format!(
+            "<section id=\"reading\">\n<div class=\"part\">\n{}</div>\n</section>\n",
+            blocks::html(&reading.into_blocks())
+        ),
     ];
     Document {
         title: "OpenSLOB analysis".into(),
@@ -33,6 +36,7 @@ pub fn analysis_page(analysis: &Analysis) -> String {
         main: main.concat(),
         said: "From the saved figures of the runs alone.".into(),
         slob_version: env!("CARGO_PKG_VERSION"),
+        holds: String::new(),
         charts: sections.iter().flat_map(|section| &section.charts).collect(),
     }
     .html()
@@ -59,21 +63,26 @@ impl<'a> Section<'a> {
         text::verdicts(&mut verdicts, self.table);
         let mut figures = Page::new();
         text::tables(&mut figures, analysis, self.table);
-        text::differences(&mut figures, self.table);
+        let mut differences = Page::new();
+        text::differences(&mut differences, self.table);
         let charts: String = self.charts.iter().map(Chart::container).collect();
         format!(
-            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"part\">\n{}</div>\n<div class=\"charts\">\n{charts}</div>\n\
-             <div class=\"part\">\n{}</div>\n</section>\n",
+            "<section id=\"{}\">\n<h2>{}</h2>\n{}<div class=\"charts\">\n{charts}</div>\n{}{}</section>\n",
             self.id,
             escape::text(&text::heading(self.table)),
-            part(verdicts),
-            part(figures)
+            part("Verdicts", verdicts),
+            part("Figures", figures),
+            part("Differences", differences)
         )
     }
 }
 
-fn part(page: Page) -> String {
-    blocks::html(&page.into_blocks())
+/// A titled part; nothing where there is nothing to show.
+fn part(title: &str, page: Page) -> String {
+    match page.into_blocks().as_slice() {
+        [] => String::new(),
+        blocks => format!("<div class=\"part\">\n<h3>{title}</h3>\n{}</div>\n", blocks::html(blocks)),
+    }
 }
 
 fn header(analysis: &Analysis, sections: &[Section<'_>]) -> String {

@@ -55,7 +55,7 @@ fn html(card: &Card) -> String {
             escape::text(unit)
         ),
         Err(reason) => {
-            format!("<p class=\"value none\">&ndash;</p><p class=\"absent\">{}</p>", escape::text(reason))
+            format!("<p class=\"value none\">&ndash;</p><p class=\"absent\">{}</p>", escape::prose(reason))
         }
     };
     format!(

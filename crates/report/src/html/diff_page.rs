@@ -35,6 +35,7 @@ pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
         main: main.concat(),
         said: "From the saved records of the runs alone.".into(),
         slob_version: env!("CARGO_PKG_VERSION"),
+        holds: String::new(),
         charts: groups.iter().flat_map(|group| &group.charts).collect(),
     }
     .html()

@@ -19,6 +19,8 @@ pub(crate) struct Document<'a> {
     pub(crate) said: String,
     /// The program's version that measured.
     pub(crate) slob_version: &'a str,
+    /// An element that holds what the page was made of; may be empty.
+    pub(crate) holds: String,
     /// The charts whose containers are within `main`.
     pub(crate) charts: Vec<&'a Chart>,
 }
@@ -53,6 +55,7 @@ impl Document<'_> {
                 "<script type=\"application/json\" id=\"chart-data\">{}</script>\n",
                 escape::json(&plot::data(&self.charts))
             ),
+            self.holds.clone(),
             format!("<script type=\"text/plain\" id=\"chart-library\">{}</script>\n", assets::LIBRARY),
             format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),
         ]

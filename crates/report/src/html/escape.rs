@@ -27,7 +27,19 @@ pub(crate) fn prose(raw: &str) -> String {
             words[at] = micro(words[at]);
         }
     }
-    text(&words.join(" "))
+    commands(&text(&words.join(" ")))
+}
+
+/// Commands between backquotes as code; the text as it is where one is left open.
+fn commands(safe: &str) -> String {
+    let parts: Vec<&str> = safe.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return safe.to_owned();
+    }
+    let shown = |(at, part): (usize, &&str)| {
+        if at % 2 == 0 { (*part).to_owned() } else { format!("<code>{part}</code>") }
+    };
+    parts.iter().enumerate().map(shown).collect()
 }
 
 /// A unit with its punctuation.
@@ -74,6 +86,12 @@ mod tests {
         assert_eq!(prose("Mean us"), "Mean \u{b5}s");
         assert_eq!(prose("12 us, and tell us more"), "12 \u{b5}s, and tell us more");
         assert_eq!(text("5 %"), "5\u{a0}%");
+    }
+
+    #[test]
+    fn commands_are_code_and_names_in_them_text() {
+        assert_eq!(prose("say `slob probe <x>` now"), "say <code>slob probe &lt;x&gt;</code> now");
+        assert_eq!(prose("an open ` stays"), "an open ` stays");
     }
 
     #[test]

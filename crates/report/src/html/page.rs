@@ -1,6 +1,6 @@
 //! The whole page.
 
-use slob_record::{Record, Status};
+use slob_record::{Record, Status, record_in_page};
 
 use super::document::{self, Document};
 use super::{blocks, cards, charts, escape, raw};
@@ -18,7 +18,7 @@ const TABLES: [(Group, &str, &str); 3] = [
 
 /// A run as one HTML file that needs no network: verdicts, figures, charts, tables.
 ///
-/// It depends on the record alone, and shows failed and interrupted runs too. What the record lacks is absent, with
+/// It depends on the record alone, holds all of it, so that it can be given away and read back, and shows failed and interrupted runs too. What the record lacks is absent, with
 /// the reason. Of 2 MB that it takes, 1.9 are the chart library.
 #[must_use]
 pub fn run_page(record: &Record) -> String {
@@ -40,7 +40,7 @@ pub fn run_page(record: &Record) -> String {
         tables,
         format!(
             "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers for the measured window. \
-             The series is in series.csv, and the whole record in run.json, next to this file.</p>\n{}</section>\n",
+             This page holds the whole record: <code>slob report FILE.html</code> reads it back.</p>\n{}</section>\n",
             raw::table(&figures)
         ),
     ];
@@ -50,6 +50,7 @@ pub fn run_page(record: &Record) -> String {
         main: main.concat(),
         said: source_words(record),
         slob_version: &record.slob_version,
+        holds: record_in_page(record),
         charts: groups.iter().flat_map(|group| &group.charts).collect(),
     }
     .html()

@@ -103,6 +103,7 @@ pub fn series_page(page: &SeriesPage) -> String {
         main: document::NO_CHARTS.to_owned() + &main,
         said: page.source.clone(),
         slob_version: env!("CARGO_PKG_VERSION"),
+        holds: String::new(),
         charts: charts.iter().flatten().collect(),
     }
     .html()

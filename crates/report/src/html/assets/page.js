@@ -133,13 +133,23 @@
     return low <= high ? [low, high] : [1e-6, 1];
   }
 
-  function axis(from, extra) {
+  // A title that is longer than its axis goes on below: the library would cut it.
+  function wrapped(text, length) {
+    const most = Math.max(12, Math.floor(length / 6.4));
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const line = lines.pop();
+      if (line && line.length + word.length >= most) lines.push(line, word); else lines.push(line ? line + " " + word : word);
+    }
+    return lines.join("<br>");
+  }
+  function axis(from, length, extra) {
     if (!from) return undefined;
     const it = colour("$text-2");
     const range = from.range || from.type === "log" ? {} : { rangemode: "tozero" };
     return {
       ...from, ...range, ...extra,
-      title: { text: from.title.text, font: { size: 12, color: it }, standoff: 10 },
+      title: { text: wrapped(from.title.text, length), font: { size: 12, color: it }, standoff: 10 },
       color: it, gridcolor: colour("$grid"), linecolor: colour("$line"), zeroline: false,
       automargin: true, tickfont: { size: 11 },
     };
@@ -153,6 +163,8 @@
       const one = chart[name];
       return one.type === "log" && !one.tickvals ? timeTicks(extent(chart.traces, name)) : {};
     };
+    const across = (printing ? PRINT_WIDTH : place.clientWidth) - (chart.right ? 112 : 70);
+    const up = (printing ? PRINT_HEIGHT : place.clientHeight) - 70;
     const layout = {
       autosize: true,
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("$text") },
@@ -166,8 +178,8 @@
       dragmode: coarse ? false : "zoom",
       bargap: 0, barmode: "overlay",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("$text-2"), activecolor: colour("$text") },
-      xaxis: axis(chart.x, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("$line"), tickangle: 0, ...log("x") }),
-      yaxis: axis(chart.y, log("y")),
+      xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("$line"), tickangle: 0, ...log("x") }),
+      yaxis: axis(chart.y, up, log("y")),
       shapes: [
         ...chart.shades.map(([x0, x1]) => ({
           type: "rect", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1,
@@ -183,7 +195,7 @@
         font: { size: 11, color: colour("$text-2") },
       })),
     };
-    if (chart.right) layout.yaxis2 = axis(chart.right, { overlaying: "y", side: "right", showgrid: false });
+    if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
     if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height: PRINT_HEIGHT });
     return { traces, layout };
   }

@@ -1,0 +1,148 @@
+//! `index.html` beside the records: every run on one page, and the other pages there are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use slob_record::{RUN_FILE, RecordError, SeriesWanted, list_runs, read_records};
+use slob_report::html::{IndexRow, OtherPage, index_page, rows_of_page};
+
+use crate::failure::Failure;
+use crate::{next_step, output};
+
+/// The page's name in a results folder.
+pub(crate) const INDEX: &str = "index.html";
+/// Where runs are kept unless somebody says otherwise: commands find them there.
+const USUAL_FOLDER: &str = "runs";
+/// Where campaigns are kept, beside the results.
+const CAMPAIGNS: &str = "campaigns";
+
+/// Writes the page anew. Records that it shows already are not read again, since a record is never edited. Those that can't be
+/// read are left out, and returned with what is wrong.
+pub(crate) fn write(results: &Path) -> Result<Vec<RecordError>, Failure> {
+    let path = results.join(INDEX);
+    let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)
+        .map(|page| rows_of_page(&page).into_iter().map(|row| (row.id.clone(), row)).collect())
+        .unwrap_or_default();
+    let (mut rows, mut new) = (Vec::new(), Vec::new());
+    for run in list_runs(results)? {
+        match known.get(&name_of(&run)) {
+            Some(row) => rows.push(row.clone()),
+            None => new.push(run),
+        }
+    }
+    let mut unread = Vec::new();
+    for (run, row) in read_records(&new, SeriesWanted::Whole, |record| IndexRow::of(&record)) {
+        match row {
+            // Links go by the folder, whatever it was called when the run was made.
+            Ok(row) => rows.push(IndexRow { id: name_of(&run), ..row }),
+            Err(error) => unread.push(error),
+        }
+    }
+    let page = index_page(&rows, &others(results), &where_else(results));
+    output::write_whole(&path, &page).map_err(|error| {
+        Failure::usage(format!(
+            "writing {}: {error}; make room, or name another folder with --results-dir",
+            path.display()
+        ))
+    })?;
+    Ok(unread)
+}
+
+/// After a run: that the page can't be written costs nobody a run.
+pub(crate) fn keep(results: &Path) {
+    if let Err(failure) = write(results) {
+        output::say(&format!("warning: {}; `slob list --html` writes it again", failure.text()));
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn where_else(results: &Path) -> String {
+    if results == Path::new(USUAL_FOLDER) {
+        return String::new();
+    }
+    format!(" --results-dir {}", next_step::quoted(&results.display().to_string()))
+}
+
+/// The pages beside the runs, then the campaigns beside the results.
+fn others(results: &Path) -> Vec<OtherPage> {
+    let mut pages = pages_in(results, "");
+    for folder in folders(results).iter().filter(|folder| !folder.join(RUN_FILE).is_file()) {
+        pages.extend(pages_in(folder, &format!("{}/", name_of(folder))));
+    }
+    let campaigns = results.parent().unwrap_or(Path::new(".")).join(CAMPAIGNS);
+    for folder in folders(&campaigns).iter().filter(|folder| folder.join("state.json").is_file()) {
+        let name = name_of(folder);
+        let page = if folder.join(INDEX).is_file() { INDEX } else { "" };
+        let href = href(&format!("../{CAMPAIGNS}/{name}/{page}"));
+        pages.push(OtherPage { kind: "campaign".into(), name, href });
+    }
+    pages
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> =
+        entries.filter(|path| path.is_dir() && !name_of(path).starts_with('.')).collect();
+    found.sort();
+    found
+}
+
+/// The pages of a folder: what each is, its name says up to the first dash.
+fn pages_in(folder: &Path, prefix: &str) -> Vec<OtherPage> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "html") && path.is_file())
+        .map(|path| name_of(&path))
+        .filter(|name| !(prefix.is_empty() && name == INDEX))
+        .collect();
+    names.sort();
+    let page = |name: String| {
+        let stem = name.trim_end_matches(".html");
+        let kind = stem.split('-').next().unwrap_or(stem).to_owned();
+        OtherPage { kind, href: href(&format!("{prefix}{name}")), name: format!("{prefix}{stem}") }
+    };
+    names.into_iter().map(page).collect()
+}
+
+/// A path as a link: what has a meaning there is written as its code.
+fn href(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_pages_are_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("runs");
+        let make = |path: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        for path in ["runs/index.html", "runs/headroom-db1 50%.html", "runs/a/run.json", "runs/a/report.html"]
+        {
+            make(path);
+        }
+        make("runs/profiles/profile-x.html");
+        make("campaigns/fs/state.json");
+        make("campaigns/none/notes.txt");
+        let found: Vec<(String, String)> =
+            others(&results).into_iter().map(|page| (page.kind, page.href)).collect();
+        let expected = [
+            ("headroom", "headroom-db1%2050%25.html"),
+            ("profile", "profiles/profile-x.html"),
+            ("campaign", "../campaigns/fs/"),
+        ];
+        assert_eq!(found, expected.map(|(kind, href)| (kind.to_owned(), href.to_owned())));
+    }
+}

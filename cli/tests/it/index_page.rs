@@ -1,0 +1,106 @@
+//! Every run on one page: kept beside the records, sorted, filtered and compared in a real browser.
+
+use std::fs;
+use std::path::Path;
+
+use crate::browser::{self, Browser};
+use crate::common::Folder;
+use serde_json::{Value, json};
+
+/// A record of an earlier release.
+const SAVED: &str = "../crates/record/tests/fixtures/v1/20261121T014620Z-thirty/run.json";
+
+/// A results folder with so many runs, each with other sessions.
+fn with_runs(count: u32) -> Folder {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAVED);
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    for number in 0..count {
+        let id = format!(
+            "20261121T{:02}{:02}{:02}Z-{}",
+            number / 3600,
+            number / 60 % 60,
+            number % 60,
+            ["xfs", "ext4"][number as usize % 2]
+        );
+        let run = folder.path().join("runs").join(&id);
+        fs::create_dir_all(&run).unwrap();
+        record["id"] = id.as_str().into();
+        record["name"] = id.split_once('-').unwrap().1.into();
+        record["workload"]["threads_per_schema"] = (1 + number % 4).into();
+        fs::write(run.join("run.json"), record.to_string()).unwrap();
+    }
+    folder
+}
+
+fn shown(browser: &mut Browser) -> Vec<String> {
+    let rows = browser.value(
+        "[...document.querySelectorAll('#runs tbody tr:not([hidden]) input')].map((box) => box.value)",
+    );
+    serde_json::from_value(rows).unwrap()
+}
+
+#[test]
+fn each_run_renews_the_page_and_its_report_reads_back() {
+    let folder = Folder::loaded(1, "8M");
+    folder.slob(["run", "1", "--run-time", "1"]).success();
+    let index = folder.path().join("runs/index.html");
+    let first = fs::read_to_string(&index).unwrap();
+    folder.slob_with_env(["run", "1", "--run-time", "1"], &[("SLOB_RUN_NAME", "second")]).success();
+    let second = fs::read_to_string(&index).unwrap();
+    assert_eq!((first.matches("<tr data-").count(), second.matches("<tr data-").count()), (1, 2));
+    // A run that is removed leaves the page; what is no record is told and left out.
+    fs::remove_dir_all(folder.last_run()).unwrap();
+    let broken = folder.path().join("runs/20300101T000000Z-broken");
+    fs::create_dir(&broken).unwrap();
+    fs::write(broken.join("run.json"), "{}").unwrap();
+    let listed = folder.slob(["list", "--html"]);
+    assert!(listed.code == 1 && listed.stderr.contains("broken"), "{}", listed.stderr);
+    assert_eq!(fs::read_to_string(&index).unwrap().matches("<tr data-").count(), 1);
+    fs::remove_dir_all(broken).unwrap();
+    // The page of a run can be given away: it is the record.
+    let page = folder.last_run().join("report.html");
+    let text = folder.slob(["report"]).success().stdout;
+    fs::copy(page, folder.path().join("given.html")).unwrap();
+    assert_eq!(folder.slob(["report", "given.html"]).success().stdout, text);
+    let none = folder.slob(["report", "runs/index.html"]);
+    assert!(none.code == 2 && none.stderr.contains("holds no run's record"), "{}", none.stderr);
+}
+
+#[test]
+fn a_thousand_runs_are_sorted_filtered_and_compared() {
+    let Some(name) = browser::installed() else { return };
+    let folder = with_runs(1000);
+    folder.slob(["list", "--html"]).success();
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    browser.view(1280, 900, false);
+    browser.open(&folder.path().join("runs/index.html"));
+    let newest_first = shown(&mut browser);
+    assert!(newest_first.len() == 1000 && newest_first.is_sorted_by(|a, b| a > b));
+    // By sessions, most first, then fewest first.
+    let sessions =
+        "[...document.querySelectorAll('#runs tbody tr')].map((row) => Number(row.dataset.sessions))";
+    for (click, first) in [(1, 8), (2, 2)] {
+        browser.click("#runs th:nth-child(7) button");
+        let sorted = browser.value(sessions);
+        assert_eq!((&sorted[0], sorted.as_array().unwrap().len()), (&json!(first), 1000), "click {click}");
+    }
+    let filter = "(() => { const search = document.getElementById('search'); search.value = 'EXT4 sqlite'; \
+                  search.dispatchEvent(new Event('input')); const choice = document.querySelector('[data-of=sessions]'); \
+                  choice.value = '4'; choice.dispatchEvent(new Event('change')); })()";
+    browser.value(filter);
+    let few = shown(&mut browser);
+    assert!(few.len() == 250 && few.iter().all(|id| id.ends_with("-ext4")), "{}", few.len());
+    assert_eq!(browser.value("document.getElementById('count').textContent"), "250 of 1,000 runs");
+    // Two that are ticked show the command, the older one first.
+    assert_eq!(browser.value("document.getElementById('compare').hidden"), true);
+    browser.value("(() => { const boxes = document.querySelectorAll('#runs tbody tr:not([hidden]) input'); boxes[1].click(); boxes[0].click(); })()");
+    let command = browser.value("document.getElementById('command').textContent");
+    let mut pair = [few[0].as_str(), few[1].as_str()];
+    pair.sort_unstable();
+    assert_eq!(command, format!("slob diff {} {}", pair[0], pair[1]));
+    folder.slob(command.as_str().unwrap().split(' ').skip(1)).success();
+    // Nothing lies beyond the edge of a small screen but within the table, which scrolls by itself.
+    browser.view(400, 800, true);
+    assert_eq!(browser.value("document.documentElement.scrollWidth"), 400);
+}
