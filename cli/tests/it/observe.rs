@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use slob_engine::Clues;
+use slob_observe::{Eye, Sight};
 use slob_testing::postgres::Version;
 use slob_testing::{Container, Sshd};
 
@@ -76,6 +78,59 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     }
 }
 
+/// One server in one stretch of time, by whoever looks: its CPU, its reads and the device's agree.
+#[test]
+fn whoever_looks_sees_the_same() {
+    let Some((bench, _container)) = contained() else { return };
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    sshd.install("slob", Path::new(SLOB));
+    let pid =
+        record(run(&bench.folder, None, &["--run-time", "1"]))["observed"][0]["process"].as_u64().unwrap();
+    let data = Some("/srv".into());
+    let named = Clues { pid: Some(pid as u32), has_children: true, data, ..Clues::default() };
+    let found = Clues {
+        pid: None,
+        names: vec!["postgres".into()],
+        port: Some(bench.cluster.port()),
+        ..named.clone()
+    };
+    let mut eyes = vec![(Eye::here(), found.clone()), (Eye::here(), named)];
+    let client = sshd.client();
+    eyes.push((Eye::far_by(&client, "localhost".parse().unwrap(), false), found));
+    for (eye, clues) in &mut eyes {
+        let server = eye.find(clues.clone()).unwrap();
+        assert!(u64::from(server.pid) == pid && server.data.is_some(), "{server:?}");
+    }
+    let mut look = || -> Vec<Sight> {
+        let sights = eyes.iter_mut().map(|(eye, _)| {
+            let asked = eye.ask(true);
+            eye.answer(asked).unwrap().sight
+        });
+        sights.collect()
+    };
+    let begin = look();
+    run(&bench.folder, None, &["--run-time", "3"]).success();
+    let end = look();
+    let figures: Vec<Vec<f64>> = end
+        .iter()
+        .zip(&begin)
+        .map(|(end, begin)| {
+            let between = end.since(begin, true).unwrap();
+            let server = between.servers[0].clone().unwrap();
+            let device =
+                server.data.map(|device| device.used.read_bytes as f64 + device.used.write_bytes as f64);
+            let io = server.io.unwrap();
+            [Some(between.seconds), Some(server.cpu.unwrap().total_s()), Some(io.read_chars as f64), device]
+                .into_iter()
+                .flatten()
+                .collect()
+        })
+        .collect();
+    for (first, other) in figures[0].iter().zip(&figures[1]).chain(figures[0].iter().zip(&figures[2])) {
+        assert!((first - other).abs() <= 0.01 * first.max(*other), "{figures:?}");
+    }
+}
+
 #[test]
 fn a_mariadb_server_in_a_container_is_seen() {
     let Some(container) = Container::make_or_skip().map(Arc::new) else { return };
@@ -92,7 +147,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
 }
 
 #[test]
-fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
+fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
     let cpu_bound = || {
         let record = record(run(&bench.folder, None, &["--run-time", "3", "--update-pct", "0"]));
@@ -101,12 +156,12 @@ fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
         let words: Vec<&str> = report[from..].split("Steady?").next().unwrap().split_whitespace().collect();
         (record, words.join(" "))
     };
-    if !container.limit_cpus(Some(0.5)) {
+    if !container.limit_cpus(Some(0.1)) {
         return;
     }
     let (held, words) = cpu_bound();
     let seen = &held["observed"][0];
-    assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.5.into(), &0.5.into()), "{seen}");
+    assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.1.into(), &0.1.into()), "{seen}");
     assert!(seen["group"]["throttled_s"].as_f64().is_some_and(|held_s| held_s > 0.0), "{seen}");
     assert!(words.contains("CPU-bound? BAD Yes: the server used"), "{words}");
     assert!(words.contains("held up (throttled)"), "{words}");
