@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rstest::rstest;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use slob_engine::Clues;
 use slob_observe::{Eye, Sight};
@@ -194,12 +196,14 @@ fn a_host_without_slob_or_with_another_one_costs_a_note() {
     assert_complete(run(&folder, Some(&sshd), &closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
 }
 
-#[test]
-fn an_observer_that_is_killed_or_cut_off_is_started_again() {
+#[rstest]
+#[case::killed("slob", Signal::KILL, "ended")]
+#[case::cut_off("sshd", Signal::KILL, "ended")]
+#[case::that_hangs("slob", Signal::STOP, "did not answer in time")]
+fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #[case] words: &str) {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     bench.setup("1", "16M");
-    // It says by its name who it is, so that nobody else is killed.
     sshd.install("slob", Path::new(SLOB));
     let mut command = Command::new(SLOB);
     command.args(["run", "--plain", "--json", "-t", "2", "--run-time", "8", "--observe", "ssh:localhost"]);
@@ -213,21 +217,22 @@ fn an_observer_that_is_killed_or_cut_off_is_started_again() {
     });
     let mut stderr = child.stderr.take().unwrap();
     let telling = thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
-    let observer = descendant(sshd.pid().unwrap(), "slob").expect("an observer");
-    kill(observer);
+    let victim = descendant(sshd.pid().unwrap(), process).expect("an observer");
+    send(victim, signal);
     let status = child.wait().unwrap();
     telling.join().unwrap();
     let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
     assert_eq!(status.code(), Some(0));
     assert_eq!(record["status"]["state"], "completed");
-    assert!(
-        notes(&record).contains("failed after") && notes(&record).contains("started again"),
-        "{}",
-        notes(&record)
-    );
+    for words in ["failed after", words, "it is started again"] {
+        assert!(notes(&record).contains(words), "{words}: {}", notes(&record));
+    }
     // What the kernel counts goes on, what the observer added up is lost.
     assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
     assert_eq!(record["db_cpu"], Value::Null);
+    if signal == Signal::STOP {
+        send(victim, Signal::CONT);
+    }
     let mut others = Vec::new();
     let gone = Instant::now() + Duration::from_secs(20);
     while Instant::now() < gone {
@@ -323,7 +328,7 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
     descendants(pid).into_iter().find(is_it)
 }
 
-fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
 }

@@ -125,7 +125,7 @@ impl Eye {
                 };
                 Some(Seen { sight: *sight, observer: 0, round_trip: begun.elapsed() })
             }
-            Place::Far(remote) => remote.look(sent?),
+            Place::Far(remote) => remote.look(&sent?),
         }
     }
 

@@ -155,8 +155,8 @@ impl Remote {
     }
 
     /// The answer, if it comes in time and can be.
-    pub(crate) fn look(&mut self, sent: Sent) -> Option<Seen> {
-        let Sent { number, at, observer } = sent;
+    pub(crate) fn look(&mut self, sent: &Sent) -> Option<Seen> {
+        let Sent { number, at, observer } = *sent;
         let State::Up(link, trust) = &mut self.state else { return None };
         let cpus = link.hello.host.cpus_online;
         let answer = link.pipe.wait(number, at + LOOK_PATIENCE).and_then(|(came, told)| match told {
