@@ -80,7 +80,7 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     }
 }
 
-/// One server in one stretch of time, by whoever looks: its CPU, its reads and the device's agree.
+/// One server in one stretch of time, by whoever looks: its CPU and its I/O agree.
 #[test]
 fn whoever_looks_sees_the_same() {
     let Some((bench, _container)) = contained() else { return };
@@ -110,24 +110,18 @@ fn whoever_looks_sees_the_same() {
         });
         sights.collect()
     };
+    // What works is there at both edges, and at rest.
+    let mut session = bench.cluster.admin();
     let begin = look();
-    run(&bench.folder, None, &["--run-time", "3"]).success();
+    session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
     let end = look();
-    let figures: Vec<Vec<f64>> = end
-        .iter()
-        .zip(&begin)
-        .map(|(end, begin)| {
-            let between = end.since(begin, true).unwrap();
-            let server = between.servers[0].clone().unwrap();
-            let device =
-                server.data.map(|device| device.used.read_bytes as f64 + device.used.write_bytes as f64);
-            let io = server.io.unwrap();
-            [Some(between.seconds), Some(server.cpu.unwrap().total_s()), Some(io.read_chars as f64), device]
-                .into_iter()
-                .flatten()
-                .collect()
-        })
-        .collect();
+    let figures = end.iter().zip(&begin).map(|(end, begin)| {
+        let server = end.since(begin, true).unwrap().servers[0].clone().unwrap();
+        let io = server.io.unwrap();
+        [server.cpu.unwrap().total_s(), io.read_chars as f64, io.write_chars as f64]
+    });
+    let figures: Vec<[f64; 3]> = figures.collect();
+    assert!(figures[0].iter().all(|figure| *figure > 0.0), "{figures:?}");
     for (first, other) in figures[0].iter().zip(&figures[1]).chain(figures[0].iter().zip(&figures[2])) {
         assert!((first - other).abs() <= 0.01 * first.max(*other), "{figures:?}");
     }
@@ -165,7 +159,8 @@ fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let seen = &held["observed"][0];
     assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.1.into(), &0.1.into()), "{seen}");
     assert!(seen["group"]["throttled_s"].as_f64().is_some_and(|held_s| held_s > 0.0), "{seen}");
-    assert!(words.contains("CPU-bound? BAD Yes: the server used"), "{words}");
+    // On a machine that is full of other work it may not get even that.
+    assert!(words.contains("of the 0.10 CPUs") && !words.contains("GOOD"), "{words}");
     assert!(words.contains("held up (throttled)"), "{words}");
     assert!(container.limit_cpus(None));
     let (free, words) = cpu_bound();
