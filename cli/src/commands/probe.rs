@@ -23,7 +23,7 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
     let plan = plan(matches)?;
     let stop = interrupt::flag()?;
     let probe = match host {
-        Some(host) => measure_far(host, copies(&settings), &plan, &stop)?,
+        Some(host) => measure_far(&host, copies(&settings), &plan, &stop)?,
         None => measure(&plan, &stop)?,
     };
     let text = if matches.get_flag("json") {
@@ -69,7 +69,7 @@ fn copies(settings: &Settings) -> bool {
 
 /// Has an observer probe the device behind a folder of its host.
 fn measure_far(
-    host: SshHost,
+    host: &SshHost,
     copy: bool,
     plan: &ProbePlan,
     stop: &AtomicBool,

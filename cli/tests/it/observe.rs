@@ -8,7 +8,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rstest::rstest;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use slob_engine::Clues;
+use slob_observe::{Eye, Sight};
 use slob_testing::postgres::Version;
 use slob_testing::{Container, Sshd};
 
@@ -76,6 +80,53 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     }
 }
 
+/// One server in one stretch of time, by whoever looks: its CPU and its I/O agree.
+#[test]
+fn whoever_looks_sees_the_same() {
+    let Some((bench, _container)) = contained() else { return };
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    sshd.install("slob", Path::new(SLOB));
+    let pid =
+        record(run(&bench.folder, None, &["--run-time", "1"]))["observed"][0]["process"].as_u64().unwrap();
+    let data = Some("/srv".into());
+    let named = Clues { pid: Some(pid as u32), has_children: true, data, ..Clues::default() };
+    let found = Clues {
+        pid: None,
+        names: vec!["postgres".into()],
+        port: Some(bench.cluster.port()),
+        ..named.clone()
+    };
+    let mut eyes = vec![(Eye::here(), found.clone()), (Eye::here(), named)];
+    let client = sshd.client();
+    eyes.push((Eye::far_by(&client, "localhost".parse().unwrap(), false), found));
+    for (eye, clues) in &mut eyes {
+        let server = eye.find(clues.clone()).unwrap();
+        assert!(u64::from(server.pid) == pid && server.data.is_some(), "{server:?}");
+    }
+    let mut look = || -> Vec<Sight> {
+        let sights = eyes.iter_mut().map(|(eye, _)| {
+            let asked = eye.ask(true);
+            eye.answer(asked).unwrap().sight
+        });
+        sights.collect()
+    };
+    // What works is there at both edges, and at rest.
+    let mut session = bench.cluster.admin();
+    let begin = look();
+    session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
+    let end = look();
+    let figures = end.iter().zip(&begin).map(|(end, begin)| {
+        let server = end.since(begin, true).unwrap().servers[0].clone().unwrap();
+        let io = server.io.unwrap();
+        [server.cpu.unwrap().total_s(), io.read_chars as f64, io.write_chars as f64]
+    });
+    let figures: Vec<[f64; 3]> = figures.collect();
+    assert!(figures[0].iter().all(|figure| *figure > 0.0), "{figures:?}");
+    for (first, other) in figures[0].iter().zip(&figures[1]).chain(figures[0].iter().zip(&figures[2])) {
+        assert!((first - other).abs() <= 0.01 * first.max(*other), "{figures:?}");
+    }
+}
+
 #[test]
 fn a_mariadb_server_in_a_container_is_seen() {
     let Some(container) = Container::make_or_skip().map(Arc::new) else { return };
@@ -92,7 +143,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
 }
 
 #[test]
-fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
+fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
     let cpu_bound = || {
         let record = record(run(&bench.folder, None, &["--run-time", "3", "--update-pct", "0"]));
@@ -101,14 +152,15 @@ fn a_server_that_may_use_half_a_cpu_is_bound_by_it() {
         let words: Vec<&str> = report[from..].split("Steady?").next().unwrap().split_whitespace().collect();
         (record, words.join(" "))
     };
-    if !container.limit_cpus(Some(0.5)) {
+    if !container.limit_cpus(Some(0.1)) {
         return;
     }
     let (held, words) = cpu_bound();
     let seen = &held["observed"][0];
-    assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.5.into(), &0.5.into()), "{seen}");
+    assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.1.into(), &0.1.into()), "{seen}");
     assert!(seen["group"]["throttled_s"].as_f64().is_some_and(|held_s| held_s > 0.0), "{seen}");
-    assert!(words.contains("CPU-bound? BAD Yes: the server used"), "{words}");
+    // On a machine that is full of other work it may not get even that.
+    assert!(words.contains("of the 0.10 CPUs") && !words.contains("GOOD"), "{words}");
     assert!(words.contains("held up (throttled)"), "{words}");
     assert!(container.limit_cpus(None));
     let (free, words) = cpu_bound();
@@ -139,12 +191,14 @@ fn a_host_without_slob_or_with_another_one_costs_a_note() {
     assert_complete(run(&folder, Some(&sshd), &closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
 }
 
-#[test]
-fn an_observer_that_is_killed_or_cut_off_is_started_again() {
+#[rstest]
+#[case::killed("slob", Signal::KILL, "ended")]
+#[case::cut_off("sshd", Signal::KILL, "ended")]
+#[case::that_hangs("slob", Signal::STOP, "did not answer in time")]
+fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #[case] words: &str) {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     bench.setup("1", "16M");
-    // It says by its name who it is, so that nobody else is killed.
     sshd.install("slob", Path::new(SLOB));
     let mut command = Command::new(SLOB);
     command.args(["run", "--plain", "--json", "-t", "2", "--run-time", "8", "--observe", "ssh:localhost"]);
@@ -158,21 +212,22 @@ fn an_observer_that_is_killed_or_cut_off_is_started_again() {
     });
     let mut stderr = child.stderr.take().unwrap();
     let telling = thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
-    let observer = descendant(sshd.pid().unwrap(), "slob").expect("an observer");
-    kill(observer);
+    let victim = descendant(sshd.pid().unwrap(), process).expect("an observer");
+    send(victim, signal);
     let status = child.wait().unwrap();
     telling.join().unwrap();
     let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
     assert_eq!(status.code(), Some(0));
     assert_eq!(record["status"]["state"], "completed");
-    assert!(
-        notes(&record).contains("failed after") && notes(&record).contains("started again"),
-        "{}",
-        notes(&record)
-    );
+    for words in ["failed after", words, "it is started again"] {
+        assert!(notes(&record).contains(words), "{words}: {}", notes(&record));
+    }
     // What the kernel counts goes on, what the observer added up is lost.
     assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
     assert_eq!(record["db_cpu"], Value::Null);
+    if signal == Signal::STOP {
+        send(victim, Signal::CONT);
+    }
     let mut others = Vec::new();
     let gone = Instant::now() + Duration::from_secs(20);
     while Instant::now() < gone {
@@ -268,7 +323,7 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
     descendants(pid).into_iter().find(is_it)
 }
 
-fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
 }

@@ -28,6 +28,8 @@ pub struct Clues {
     pub age_s: Option<f64>,
     /// The port that it listens on.
     pub port: Option<u16>,
+    /// The port of the other end of a connection that is open, as the server sees it.
+    pub client_port: Option<u16>,
     /// The unix socket that it listens on.
     pub socket: Option<PathBuf>,
     /// The file that holds its process's number.

@@ -1,5 +1,6 @@
 //! An observer to whoever asks, wherever it is.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use slob_engine::Clues;
@@ -50,7 +51,13 @@ impl Eye {
     /// error: [`Eye::hello`] is then absent, and [`Eye::blindness`] says why.
     #[must_use]
     pub fn far(host: SshHost, copy: bool) -> Self {
-        Self { place: Place::Far(Box::new(Remote::open(host, copy))) }
+        Self::far_by(Path::new("ssh"), host, copy)
+    }
+
+    /// The same by a client that need not be the system's `ssh`, but takes its arguments.
+    #[must_use]
+    pub fn far_by(client: &Path, host: SshHost, copy: bool) -> Self {
+        Self { place: Place::Far(Box::new(Remote::open(client, host, copy))) }
     }
 
     /// What the observer said first; `None` if there is none.
@@ -118,7 +125,7 @@ impl Eye {
                 };
                 Some(Seen { sight: *sight, observer: 0, round_trip: begun.elapsed() })
             }
-            Place::Far(remote) => remote.look(sent?),
+            Place::Far(remote) => remote.look(&sent?),
         }
     }
 

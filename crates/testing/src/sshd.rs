@@ -103,6 +103,12 @@ impl Sshd {
         format!("{}:{own}", self.path("client").display())
     }
 
+    /// A client that knows this server.
+    #[must_use]
+    pub fn client(&self) -> PathBuf {
+        self.path("client").join("ssh")
+    }
+
     /// Puts a program into the search path of those who log in.
     ///
     /// # Panics

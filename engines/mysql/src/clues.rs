@@ -22,6 +22,10 @@ pub(crate) fn of_server(conn: &mut Conn) -> Result<Clues, EngineError> {
     let uptime: Option<(String, f64)> = conn.query_first("SHOW GLOBAL STATUS LIKE 'Uptime'").map_err(fail)?;
     let log: Option<(String, String)> =
         conn.query_first("SHOW GLOBAL VARIABLES LIKE 'innodb_log_group_home_dir'").map_err(fail)?;
+    // As ADDRESS:PORT through a network.
+    let client: Option<String> = conn
+        .query_first("SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")
+        .map_err(fail)?;
     let Some((pid_file, datadir, socket, port)) = places else { return Ok(Clues::default()) };
     let in_data = |path: &str| Path::new(&datadir).join(path);
     Ok(Clues {
@@ -29,6 +33,7 @@ pub(crate) fn of_server(conn: &mut Conn) -> Result<Clues, EngineError> {
         // In whole seconds.
         age_s: uptime.map(|(_, seconds)| seconds),
         port: Some(port).filter(|port| *port > 0),
+        client_port: client.and_then(|client| client.rsplit_once(':')?.1.parse().ok()),
         socket: Some(in_data(&socket)),
         pid_file: Some(in_data(&pid_file)),
         log: log.map(|(_, path)| in_data(&path)),

@@ -59,6 +59,18 @@ pub(super) fn of(candidate: &Candidate, clues: &Clues) -> Option<Evidence> {
     (listens_on_socket(&process, &sockets, socket) || is_peer(pid, socket)).then_some(Evidence::Socket)
 }
 
+/// Whether the connection that the server told of is in the network that the process is in.
+pub(super) fn has_connection(candidate: &Candidate, clues: &Clues) -> bool {
+    let Some((server, client)) = clues.port.zip(clues.client_port) else { return false };
+    let process = i32::try_from(candidate.pid).ok().and_then(|pid| Process::new(pid).ok());
+    let tables = process.into_iter().flat_map(|process| [process.tcp(), process.tcp6()]);
+    tables.flatten().flatten().any(|entry| {
+        entry.state == TcpState::Established
+            && entry.local_address.port() == server
+            && entry.remote_address.port() == client
+    })
+}
+
 /// The file is read as the process sees it, and holds its number as it knows itself.
 fn is_in_file(pid: u32, file: &Path) -> bool {
     let read = || -> Option<String> {

@@ -55,8 +55,12 @@ pub(crate) fn find(clues: &Clues) -> Result<Identified, String> {
     let known: Vec<(Evidence, &Candidate)> =
         fitting.iter().filter_map(|candidate| Some((evidence::of(candidate, clues)?, *candidate))).collect();
     let strongest = known.iter().map(|(evidence, _)| *evidence).min();
-    let mut best = known.iter().filter(|(evidence, _)| Some(*evidence) == strongest);
-    match (best.next(), best.next()) {
+    let best: Vec<_> = known.iter().filter(|(evidence, _)| Some(*evidence) == strongest).collect();
+    // In two containers that were started together much has the same number; a connection is in the network of one.
+    let connected: Vec<_> =
+        best.iter().filter(|(_, candidate)| evidence::has_connection(candidate, clues)).copied().collect();
+    let best = if best.len() > 1 && connected.len() == 1 { connected } else { best };
+    match (best.first(), best.get(1)) {
         (Some((evidence, candidate)), None) => Ok(candidate.identified(evidence.words(clues))),
         (Some((_, one)), Some((_, other))) => Err(format!(
             "several processes could be the server, such as {} and {}: name it (pid:N)",

@@ -1,6 +1,7 @@
 //! An observer at the other end that has said hello.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use slob_spec::SshHost;
@@ -27,10 +28,10 @@ impl Link {
     ///
     /// # Errors
     /// With what is wrong and what to do, to follow a colon.
-    pub(super) fn open(host: &SshHost, with_copy: bool) -> Result<Self, String> {
+    pub(super) fn open(client: &Path, host: &SshHost, with_copy: bool) -> Result<Self, String> {
         let copy = with_copy.then(Copy::of_this_program).transpose()?;
         let command = copy.as_ref().map_or_else(|| ssh::OBSERVE.to_owned(), Copy::command);
-        let mut pipe = Pipe::to(ssh::start(host, &command)?);
+        let mut pipe = Pipe::to(ssh::start(client, host, &command)?);
         if let Some(copy) = copy {
             send(copy, &mut pipe)?;
         }

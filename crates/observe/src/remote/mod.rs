@@ -6,6 +6,7 @@ mod pipe;
 mod ssh;
 mod trust;
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,6 +32,7 @@ const MOST_STARTS: u32 = 5;
 /// An observer at the end of an ssh connection.
 #[derive(Debug)]
 pub(crate) struct Remote {
+    client: PathBuf,
     host: SshHost,
     copy: bool,
     state: State,
@@ -68,12 +70,22 @@ pub(crate) struct Sent {
 }
 
 impl Remote {
-    pub(crate) fn open(host: SshHost, copy: bool) -> Self {
-        let state = match Link::open(&host, copy) {
+    pub(crate) fn open(client: &Path, host: SshHost, copy: bool) -> Self {
+        let client = client.to_path_buf();
+        let state = match Link::open(&client, &host, copy) {
             Ok(link) => State::Up(Box::new(link), Trust::default()),
             Err(fault) => State::Down(fault),
         };
-        Self { host, copy, state, clues: Vec::new(), starts: 1, opened: Instant::now(), faults: Vec::new() }
+        Self {
+            client,
+            host,
+            copy,
+            state,
+            clues: Vec::new(),
+            starts: 1,
+            opened: Instant::now(),
+            faults: Vec::new(),
+        }
     }
 
     /// Why there is no observer.
@@ -143,8 +155,8 @@ impl Remote {
     }
 
     /// The answer, if it comes in time and can be.
-    pub(crate) fn look(&mut self, sent: Sent) -> Option<Seen> {
-        let Sent { number, at, observer } = sent;
+    pub(crate) fn look(&mut self, sent: &Sent) -> Option<Seen> {
+        let Sent { number, at, observer } = *sent;
         let State::Up(link, trust) = &mut self.state else { return None };
         let cpus = link.hello.host.cpus_online;
         let answer = link.pipe.wait(number, at + LOOK_PATIENCE).and_then(|(came, told)| match told {
@@ -180,10 +192,11 @@ impl Remote {
 
     fn start(&mut self) {
         let (sender, receiver) = sync_channel(1);
-        let (host, copy, clues) = (self.host.clone(), self.copy, self.clues.clone());
+        let (client, host) = (self.client.clone(), self.host.clone());
+        let (copy, clues) = (self.copy, self.clues.clone());
         let start = move || {
             // Nobody may want it any more.
-            let _ = sender.send(Link::open(&host, copy).and_then(|link| found_again(link, clues)));
+            let _ = sender.send(Link::open(&client, &host, copy).and_then(|link| found_again(link, clues)));
         };
         if thread::Builder::new().name("observer".into()).spawn(start).is_ok() {
             self.state = State::Starting(receiver);

@@ -1,5 +1,6 @@
 //! The system's ssh.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use slob_spec::SshHost;
@@ -30,8 +31,8 @@ const OPTIONS: [&str; 12] = [
 ///
 /// # Errors
 /// If there is no ssh.
-pub(super) fn start(host: &SshHost, command: &str) -> Result<Child, String> {
-    let mut ssh = Command::new("ssh");
+pub(super) fn start(client: &Path, host: &SshHost, command: &str) -> Result<Child, String> {
+    let mut ssh = Command::new(client);
     ssh.args(OPTIONS);
     ssh.args(host.user().map(|user| format!("-l{user}")));
     ssh.args(host.port().map(|port| format!("-p{port}")));

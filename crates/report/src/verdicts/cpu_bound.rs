@@ -109,7 +109,7 @@ fn confined(record: &Record, figures: &Figures<'_>) -> Option<Verdict> {
         ),
         (_, true) => verdict(
             Answer::Bad,
-            format!("Yes: {words}: the figures show that limit, not the storage{}.", device_words(figures)),
+            format!("Yes: {words}{}: the figures show that limit, not the storage.", device_words(figures)),
         )
         .with_detail(remedy),
         (_, false) => verdict(Answer::Doubt, format!("Now and then: {words}{}.", device_words(figures)))

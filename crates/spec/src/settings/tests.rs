@@ -274,6 +274,7 @@ fn permitted_text(kind: Kind) -> BoxedStrategy<String> {
                 .boxed()
         }
         Kind::Name => "[A-Za-z0-9._-]{1,64}".boxed(),
+        Kind::Observe => "(auto|none|pid:[1-9][0-9]{0,6}|ssh:([a-z][a-z0-9]{0,8}@)?[a-z][a-z0-9.]{0,12}(:[1-9][0-9]{0,3})?)".boxed(),
         _ => "\\P{Cc}{0,20}".boxed(),
     }
 }

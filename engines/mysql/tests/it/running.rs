@@ -312,7 +312,7 @@ fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
         "{server:?}"
     );
     let clues = loaded.engine.whereabouts().remove(0).clues;
-    let tunnel = Clues { port: clues.port.map(|port| port ^ 1), ..clues.clone() };
+    let tunnel = Clues { port: clues.port.map(|port| port ^ 1), socket: None, ..clues.clone() };
     let complaint = Eye::here().find(tunnel).expect_err("nothing shows that it is this one");
     assert!(complaint.contains("pid:"), "{complaint}");
     let older = Clues { age_s: Some(1e6), ..clues };
