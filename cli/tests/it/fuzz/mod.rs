@@ -12,6 +12,7 @@ mod folders;
 mod logins;
 mod memory;
 mod plans;
+mod profiles;
 mod records;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
