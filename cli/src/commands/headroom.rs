@@ -184,7 +184,8 @@ fn why(found: &HeadroomFound, steps: &[HeadroomStep], rules: HeadroomRules) -> S
             format!("Nothing broke up to {} times the demand: allow more with --most.", rules.most)
         }
         (Some(_), Some(_)) => {
-            format!("Both ends were measured {} times; steps are at most a tenth apart.", rules.repeats)
+            let times = output::plural(u64::from(rules.repeats), "time");
+            format!("Both ends were measured {times}; steps are at most a tenth apart.")
         }
     }
 }
