@@ -47,7 +47,7 @@ fn profile() -> Command {
 Examples:
   slob profile awr/                                   weeks of AWR or Statspack reports, to profile.json
   slob profile awr/*.html --html week.html            with a page of charts
-  slob profile --target ... --every 60s --for 1d   a live server, read only; the same command goes on
+  slob profile --target \"$PROD\" --every 60s --for 1d  a live server, read only; the same command goes on
   slob profile runs/20261120T231840Z-run -o run.json  a run of this program
   slob profile a.json b.json -o both.json             profiles of the same database become one
   slob profile show profile.json
@@ -159,7 +159,7 @@ fn plan() -> Command {
     let examples = "\
 Examples:
   slob plan profile.json > slob.conf                                the parameters that make the demand of the peak
-  slob plan profile.json --target ... > slob.conf            measured there: up to three short runs
+  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to three short runs
   slob plan profile.json --at p95 --grow 1.5
   slob plan profile.json --at '2026-11-20 10:00' --by commits
 Reads, redo, commits and writes are each met within 5 %, or it says which are not, and why. Load the data first
@@ -174,7 +174,7 @@ Reads, redo, commits and writes are each met within 5 %, or it says which are no
 fn headroom() -> Command {
     let examples = "\
 Examples:
-  slob headroom profile.json --target ...         how many times production's peak does it carry?
+  slob headroom profile.json --target \"$NEW\"                         how many times production's peak does it carry?
   slob headroom profile.json --at p95 --limit read-p99=2ms --run-time 60 --html headroom.html
   slob headroom profile.json --directory headroom/array-b            the same command goes on where it was stopped
 The demand is made at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. A limit is a latency,

@@ -84,7 +84,7 @@ fn limits(matches: &ArgMatches, wanted: &Wanted) -> Result<Vec<Limit>, Failure> 
     let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
     let limit = |(name, figure): (&str, Figure)| {
         let us = wanted.demand.figures.get(figure).filter(|us| *us > 0.0)?;
-        Some(format!("{name}={:.1}us", us * SLACK).parse::<Limit>().map_err(Failure::usage))
+        Some(format!("{name}={:.0}us", (us * SLACK).max(1.0)).parse::<Limit>().map_err(Failure::usage))
     };
     own.into_iter().filter_map(limit).collect()
 }
@@ -144,12 +144,7 @@ impl Work {
             self.steps.push(step);
             // What is served from memory would be served so again.
             if !counts {
-                return Ok(HeadroomFound {
-                    carries: None,
-                    at_least: None,
-                    less_than: None,
-                    unsettled: false,
-                });
+                return Ok(search.so_far());
             }
             search.add(HeadroomPoint { factor, held });
         }
@@ -189,7 +184,8 @@ fn why(found: &HeadroomFound, steps: &[HeadroomStep], rules: HeadroomRules) -> S
             format!("Nothing broke up to {} times the demand: allow more with --most.", rules.most)
         }
         (Some(_), Some(_)) => {
-            format!("Both ends were measured {} times; steps are at most a tenth apart.", rules.repeats)
+            let times = output::plural(u64::from(rules.repeats), "time");
+            format!("Both ends were measured {times}; steps are at most a tenth apart.")
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::common::mariadb;
 use crate::common::postgres::bench;
 use crate::common::{Folder, SLOB};
 use slob_testing::postgres::Version;
@@ -155,7 +156,9 @@ fn assert_plan_is_like_the_run(folder: &Folder, run: &[&str], musts: &[&str]) {
         }
         let off: Vec<_> = differences
             .iter()
-            .filter(|(what, percent)| musts.contains(&what.as_str()) && !(percent.abs() <= 5.0))
+            .filter(|(what, percent)| {
+                musts.contains(&what.as_str()) && (percent.is_nan() || percent.abs() > 5.0)
+            })
             .collect();
         ensure(off.is_empty(), || format!("{off:?}"))
     });
@@ -198,6 +201,18 @@ fn a_plan_from_a_run_on_a_server_is_like_that_run() {
     bench.setup("4", "32M");
     let run = [&["-s", "4"][..], &RUN].concat();
     assert_plan_is_like_the_run(&bench.folder, &run, &["physical reads", "redo", "commits"]);
+}
+
+#[test]
+fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
+    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=24M"]) else { return };
+    bench.setup("4", "32M");
+    let run = [&["-s", "4"][..], &RUN].concat();
+    assert_plan_is_like_the_run(&bench.folder, &run, &["physical reads", "redo", "commits"]);
+    let profile = watch(&bench.folder, &bench.target, 2, rustix::process::Signal::INT);
+    let figures = &profile["intervals"][0]["figures"];
+    assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
+    assert!(profile["subject"]["version"].as_str().unwrap().starts_with("MariaDB"));
 }
 
 const HEADROOM: [&str; 15] = [

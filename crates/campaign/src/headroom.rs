@@ -98,6 +98,12 @@ impl HeadroomSearch {
         HeadroomNext::Found(found(&levels, !settled))
     }
 
+    /// What is known though the search was not ended: nothing of what lies beyond the steps so far.
+    #[must_use]
+    pub fn so_far(&self) -> HeadroomFound {
+        found(&self.levels(), false)
+    }
+
     fn levels(&self) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for point in &self.points {

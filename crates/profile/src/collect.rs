@@ -66,7 +66,7 @@ impl Profile {
             let last = self.intervals.iter().rev().find(same);
             match last.and_then(|last| overlap(last, &interval)) {
                 Some(why) => {
-                    self.left_out.push(LeftOut { source: interval.source, begin: Some(interval.begin), why })
+                    self.left_out.push(LeftOut { source: interval.source, begin: Some(interval.begin), why });
                 }
                 None => self.intervals.push(interval),
             }

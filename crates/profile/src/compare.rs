@@ -147,6 +147,9 @@ fn why(
             ));
         }
     }
+    if let Some(why) = measured.and_then(|measured| too_few(line, demand, measured)) {
+        return Some(why);
+    }
     match line.what {
         "physical reads" => Some(why_reads(percent, demand, planned, costs)),
         "redo" if costs.runs == 0 => Some(format!(
@@ -173,6 +176,23 @@ fn why(
         )),
         _ => None,
     }
+}
+
+/// What comes with commits is off by as much as they are, and few of them are off by chance: operations are drawn from decks of a
+/// hundred, which a short run does not finish.
+fn too_few(line: &FitLine, demand: &Demand, measured: &Measured) -> Option<String> {
+    if !["redo", "commits", "physical writes"].contains(&line.what) {
+        return None;
+    }
+    let wanted = demand.figures.get(Figure::Commits).filter(|commits| *commits > 0.0)?;
+    let off = 100.0 * (measured.updates_per_s / wanted - 1.0);
+    let commits = measured.updates_per_s * measured.seconds;
+    // Two standard deviations of as many independent draws.
+    let chance = 200.0 / commits.max(1.0).sqrt();
+    let comes_of_them = (line.percent? - off).abs() <= TOLERANCE_PERCENT;
+    (off.abs() > 1.0 && off.abs() <= chance && comes_of_them).then(|| {
+        format!("the run had {commits:.0} commits only, and chance makes {chance:.0} % of so few: take longer runs (--calibration)")
+    })
 }
 
 fn why_reads(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
@@ -269,7 +289,13 @@ mod tests {
 
     fn measured(factor: f64) -> Measured {
         let figures: Figures = demand().figures.times(factor);
-        Measured { figures, selects_per_s: 80.0 * factor, updates_per_s: 100.0 * factor, scans_per_s: 0.0 }
+        Measured {
+            seconds: 10.0,
+            figures,
+            selects_per_s: 80.0 * factor,
+            updates_per_s: 100.0 * factor,
+            scans_per_s: 0.0,
+        }
     }
 
     #[test]
@@ -286,6 +312,20 @@ mod tests {
         let slow = compare(&demand(), &planned, Some(&measured(0.5)), &costs);
         assert!(slow.badness() > 100.0);
         assert!(slow.lines[0].why.as_ref().unwrap().contains("of the rate"), "{slow:?}");
+    }
+
+    #[test]
+    fn few_commits_are_off_by_chance() {
+        let limits = Limits { schemas: 1, scan_blocks: 0, scale_blocks: 10_000, most_sessions: 64 };
+        let planned = solve(&demand(), &Costs::default(), &limits);
+        let measured = Measured { seconds: 1.0, ..measured(1.08) };
+        let fit = compare(&demand(), &planned, Some(&measured), &Costs::default());
+        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        assert!(redo.why.as_ref().unwrap().contains("the run had 108 commits only"), "{redo:?}");
+        let long = Measured { seconds: 100.0, ..measured };
+        let fit = compare(&demand(), &planned, Some(&long), &Costs::default());
+        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        assert!(!redo.why.as_ref().unwrap().contains("chance"), "{redo:?}");
     }
 
     #[test]

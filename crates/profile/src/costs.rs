@@ -15,7 +15,9 @@ pub(crate) const CACHED: f64 = 0.02;
 /// What a short run came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Rates per second of its window, and means.
+    /// Seconds of its window.
+    pub seconds: f64,
+    /// Rates per second of it, and means.
     pub figures: Figures,
     /// Operations per second that ended: SELECTs without scans.
     pub selects_per_s: f64,
@@ -168,6 +170,7 @@ mod tests {
 
     fn measured(redo: f64) -> Measured {
         Measured {
+            seconds: 10.0,
             figures: [
                 (Figure::ReadRequests, 90.0),
                 (Figure::LogicalReads, 3.0 * 120.0 + 128.0),

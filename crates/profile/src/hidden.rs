@@ -5,8 +5,10 @@ use crate::model::{Interval, Profile};
 
 /// Intervals that are longer average over too much, in seconds: reports are usually of an hour, and end a little after it.
 pub(crate) const LONG_S: f64 = 4000.0;
+/// A figure of an interval.
+type Of = fn(&Figures) -> Option<f64>;
 /// What is looked at.
-const FIGURES: [(&str, fn(&Figures) -> Option<f64>); 3] = [
+const FIGURES: [(&str, Of); 3] = [
     ("reads", Figures::reads),
     ("redo", |figures| figures.get(Figure::RedoBytes)),
     ("commits", |figures| figures.get(Figure::Commits)),

@@ -11,6 +11,11 @@ use crate::figure::Figures;
 /// The version of the file. Readers accept this and every older one.
 pub const PROFILE_VERSION: u32 = 1;
 
+/// A rate above this, per second, is no rate: a counter of 64 bits that wrapped, or one that was read wrongly.
+pub(crate) const IMPOSSIBLE_PER_S: f64 = 1e14;
+/// An interval of more than a century, in seconds.
+const MOST_SECONDS: f64 = 4e9;
+
 /// What a database did, interval by interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -108,6 +113,18 @@ impl Interval {
         self.begin.saturating_add(length)
     }
 
+    /// Whether it could come from a source: what is saved was looked at when it was made.
+    fn sound(&self) -> Result<(), String> {
+        let place = format!("the interval of {} from {}", self.begin, self.source);
+        if !(self.seconds > 0.0 && self.seconds <= MOST_SECONDS) {
+            return Err(format!("{place} is {} s long", self.seconds));
+        }
+        match self.figures.iter().find(|(_, value)| !(0.0..IMPOSSIBLE_PER_S).contains(value)) {
+            Some((figure, value)) => Err(format!("{place} has {value} as {}", figure.name())),
+            None => Ok(()),
+        }
+    }
+
     /// The moment in its middle: what hour and day it counts for.
     #[must_use]
     pub fn middle(&self) -> DateTime {
@@ -166,6 +183,9 @@ pub enum ProfileError {
         /// What it says.
         found: u32,
     },
+    /// Somebody changed it.
+    #[error("this profile holds what no source tells: {0}; make it again with `slob profile`")]
+    Unsound(String),
     /// It holds nothing.
     #[error("this profile holds no interval")]
     Empty,
@@ -189,6 +209,7 @@ impl Profile {
         if profile.intervals.is_empty() {
             return Err(ProfileError::Empty);
         }
+        profile.intervals.iter().try_for_each(Interval::sound).map_err(ProfileError::Unsound)?;
         Ok(profile)
     }
 

@@ -244,16 +244,17 @@ impl Wanted {
         let mut best: Option<(f64, Parameters)> = None;
         for work_unit in 1..=limits.most_blocks() {
             let selects = selected / f64::from(work_unit);
-            let others = selects + scans;
-            let update_pct = 100.0 * self.commits / (self.commits + others);
-            let scan_pct = 100.0 * scans / others;
+            let update_pct = 100.0 * self.commits / (self.commits + selects + scans);
             for update_pct in around(update_pct, if self.commits > 0.0 { 1 } else { 0 }) {
-                for scan_pct in around(scan_pct, 0) {
-                    let rate = match update_pct {
-                        0 => others,
-                        percent => 100.0 * self.commits / f64::from(percent),
-                    };
-                    let rate = (rate.round() as u32).max(1);
+                let rate = match update_pct {
+                    0 => selects + scans,
+                    percent => 100.0 * self.commits / f64::from(percent),
+                };
+                let rate = (rate.round() as u32).max(1);
+                // Of what is no UPDATE, SELECTs take what reads need, and scans the rest.
+                let others = f64::from(rate) * (1.0 - f64::from(update_pct) / 100.0);
+                let rest = if scans > 0.0 && others > 0.0 { 100.0 * (1.0 - selects / others) } else { 0.0 };
+                for scan_pct in around(rest.clamp(0.0, 100.0), 0) {
                     let mix = Parameters { rate, update_pct, scan_pct, work_unit, ..base };
                     let taste = 0.02 * (f64::from(work_unit) / usual).ln().abs();
                     let badness = self.badness(&mix, costs, limits) + taste;
@@ -340,6 +341,18 @@ mod tests {
         let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
         let redo = solve(&redo, &Costs::default(), &LIMITS);
         assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100));
+    }
+
+    #[test]
+    fn reads_are_met_though_hardly_anything_is_committed() {
+        let demand = demand([
+            (Figure::LogicalReads, 68_000.0),
+            (Figure::ReadRequests, 8000.0),
+            (Figure::Commits, 0.123),
+        ]);
+        let planned = solve(&demand, &Costs::default(), &LIMITS);
+        assert!(percent_off(&planned.figures, &demand, Figure::ReadRequests) < 5.0, "{planned:?}");
+        assert!(percent_off(&planned.figures, &demand, Figure::Commits) < 5.0, "{planned:?}");
     }
 
     #[test]

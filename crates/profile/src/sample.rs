@@ -3,10 +3,8 @@
 use jiff::civil::DateTime;
 
 use crate::figure::Figures;
-use crate::model::{Histograms, Interval, Subject};
+use crate::model::{Histograms, IMPOSSIBLE_PER_S, Interval, Subject};
 
-/// A rate above this, per second, is no rate: a counter of 64 bits that wrapped, or one that was read wrongly.
-const IMPOSSIBLE_PER_S: f64 = 1e14;
 /// Clocks and snapshots may be this much apart: seconds, and as a share of the interval.
 const APART_S: f64 = 30.0;
 const APART_SHARE: f64 = 0.05;

@@ -23,12 +23,15 @@ pub(in crate::commands) struct Calibrated {
     pub(in crate::commands) runs: Vec<String>,
 }
 
+/// What makes a run of a name with parameters.
+type Measure<'a> = dyn FnMut(&str, &[(&'static str, String)]) -> Result<Record, Failure> + 'a;
+
 /// Makes them by `measure`, which is given a name and parameters. Of the plans that were measured the one that fits best
 /// comes out: one that was not measured is a hope.
 pub(in crate::commands) fn calibrate(
     wanted: &Wanted,
     loaded: &Loaded,
-    measure: &mut dyn FnMut(&str, &[(&'static str, String)]) -> Result<Record, Failure>,
+    measure: &mut Measure<'_>,
 ) -> Result<Calibrated, Failure> {
     let demand = &wanted.demand;
     let mut costs = Costs::default();

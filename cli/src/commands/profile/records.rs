@@ -65,6 +65,7 @@ pub(in crate::commands) fn measured(record: &Record) -> Option<Measured> {
     let seconds = record.window?.seconds;
     let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);
     Some(Measured {
+        seconds,
         figures: figures(record),
         selects_per_s: per_s(OpKind::Select),
         updates_per_s: per_s(OpKind::Update),

@@ -13,6 +13,7 @@ mod logins;
 mod memory;
 mod observers;
 mod plans;
+mod profiles;
 mod records;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -66,6 +66,7 @@ pub fn headroom_sentence(headroom: &Headroom) -> String {
         None if headroom.carries.is_some() => said.push(headroom.why.clone()),
         None => {}
     }
+    said.extend(easier(headroom));
     let production = headroom.plan.demand.figures.get(Figure::ReadUs);
     let here = headroom.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
     if let Some((production, here)) = production.zip(here) {
@@ -76,6 +77,23 @@ pub fn headroom_sentence(headroom: &Headroom) -> String {
         ));
     }
     said.join(" ")
+}
+
+/// A test that asks for less than production did proves less.
+fn easier(headroom: &Headroom) -> Option<String> {
+    let short = headroom.plan.fit.lines.iter().filter(|line| line.must && !line.is_met());
+    let parts: Vec<String> = short
+        .filter_map(|line| {
+            let percent = line.percent.filter(|percent| *percent < 0.0)?;
+            Some(format!("{} {} % below", line.what, fixed(-percent, if percent > -99.0 { 0 } else { 1 })))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Mind that the test asks for less than production did, as it was calibrated: {}.",
+            parts.join(", ")
+        )
+    })
 }
 
 fn carried(headroom: &Headroom) -> String {
