@@ -33,11 +33,11 @@ pub(crate) fn prose(raw: &str) -> String {
 /// Commands between backquotes as code; the text as it is where one is left open.
 fn commands(safe: &str) -> String {
     let parts: Vec<&str> = safe.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return safe.to_owned();
     }
     let shown = |(at, part): (usize, &&str)| {
-        if at % 2 == 0 { (*part).to_owned() } else { format!("<code>{part}</code>") }
+        if at.is_multiple_of(2) { (*part).to_owned() } else { format!("<code>{part}</code>") }
     };
     parts.iter().enumerate().map(shown).collect()
 }
