@@ -111,7 +111,8 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
 
 fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
     let sizes = sizes.advice("shared_buffers").into_iter();
-    let mut advice: Vec<String> = sizes.chain(found.spoilt_by(SPOILERS)).chain(found.spoilt_by(COSTS)).collect();
+    let mut advice: Vec<String> =
+        sizes.chain(found.spoilt_by(SPOILERS)).chain(found.spoilt_by(COSTS)).collect();
     // Two settings may tell of the same.
     advice.dedup();
     advice

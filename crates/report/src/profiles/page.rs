@@ -47,6 +47,7 @@ pub fn profile_page(profiles: &[Profile]) -> String {
         main: document::NO_CHARTS.to_owned() + &main,
         said: "From the intervals of the profile alone.".into(),
         slob_version: env!("CARGO_PKG_VERSION"),
+        holds: String::new(),
         charts: charts.iter().flatten().collect(),
     }
     .html()

@@ -56,6 +56,7 @@ pub fn headroom_page(headroom: &Headroom) -> String {
         main: main.concat(),
         said: "From the profile and the records of the runs alone.".into(),
         slob_version: env!("CARGO_PKG_VERSION"),
+        holds: String::new(),
         charts: charts.iter().chain(&curves).collect(),
     }
     .html()
