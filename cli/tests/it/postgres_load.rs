@@ -75,7 +75,7 @@ fn a_load_whose_server_was_killed_says_so_and_goes_on() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("what is loaded stays, `slob setup` goes on from there"), "{said}");
+    assert!(said.contains("what is loaded is kept, and `slob setup` resumes from there"), "{said}");
     cluster.restart().unwrap();
     goes_on(&folder, &target);
 }
@@ -170,7 +170,7 @@ fn a_load_that_runs_out_of_room_keeps_what_is_done_and_goes_on(#[case] version: 
     let error = load(engine.as_ref(), &plan, &AtomicBool::new(false), &Silent).unwrap_err();
     assert_eq!(error.kind(), RunErrorKind::Failed);
     let place = small.path().display().to_string();
-    for words in ["SQLSTATE 53100", &place, "MB free now", "still missing needs 71 MB", "goes on from there"]
+    for words in ["SQLSTATE 53100", &place, "MB free now", "still missing needs 71 MB", "resumes from there"]
     {
         assert!(error.to_string().contains(words), "{words}: {error}");
     }

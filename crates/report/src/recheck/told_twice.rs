@@ -10,8 +10,10 @@ use crate::window::window_intervals;
 const CPU_SLACK_S: f64 = 0.01;
 /// And by this share.
 const CPU_TOLERANCE: f64 = 0.02;
-/// Ticks of all modes together are lost now and then.
+/// Ticks of all modes together come a little late now and then.
 const HOST_TOLERANCE: f64 = 0.1;
+/// And are lost while a hypervisor has a virtual machine wait and does not say so: 15 % of them were, on a busy host.
+const LOST_TICKS: f64 = 0.25;
 /// The sampling itself comes on top of the window, in seconds.
 const SAMPLING_S: f64 = 1.0;
 /// A completed window is not shorter than planned by more than this share.
@@ -73,7 +75,7 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
     let (cpus, window) = (f64::from(host.info.cpus_online?), record.window?);
     let (told, there) = (host.cpu?.total_s(), cpus * window.seconds);
     let words = format!("s of the host's CPUs in all modes {told:.2}, CPUs times seconds {there:.2}");
-    let agrees = told >= there * (1.0 - HOST_TOLERANCE) - CPU_SLACK_S
+    let agrees = told >= there * (1.0 - LOST_TICKS) - CPU_SLACK_S
         && told <= there * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
     Some(Recheck { agrees, words })
 }
