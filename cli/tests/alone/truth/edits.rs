@@ -78,14 +78,14 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     if missed.is_empty() { Ok(()) } else { Err(missed.join("; ")) }
 }
 
-/// More by 20 to 70 %; times by five of the kernel's ticks at least, since a smaller edit could be its rounding.
+/// More by 20 to 70 %; times by half a second at least: of all CPUs together, two hundredths may be the rounding of ticks.
 fn scaled(value: &Value, random: &mut Random) -> Value {
     let by = 1.2 + random.below(50) as f64 / 100.0;
     match value.as_u64() {
         Some(number) => json!((number as f64 * by).ceil() as u64),
         None => {
             let time = value.as_f64().unwrap();
-            json!((time * by).max(time + 0.05))
+            json!((time * by).max(time + 0.5))
         }
     }
 }
