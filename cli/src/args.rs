@@ -10,10 +10,11 @@ mod scripts;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap_complete::ArgValueCompleter;
 use slob_spec::{Group, Kind, Param};
 
-use crate::{registry, version};
+use crate::{completing, registry, version};
 
 /// Parameters that decide what is loaded.
 const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
@@ -184,7 +185,7 @@ fn verify() -> Command {
     with_params(
         Command::new("verify")
             .about("Check every byte of the loaded data, or a run's record")
-            .arg(Arg::new("run").long("run").value_name("RUN").conflicts_with("durability").help("Check a run's record instead of the data"))
+            .arg(Arg::new("run").long("run").value_name("RUN").add(ArgValueCompleter::new(completing::runs)).conflicts_with("durability").help("Check a run's record instead of the data"))
             .arg(durability().help("Check as well that no acknowledged update is missing, using the journal of `slob run --durability FILE`"))
             .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and replays its plan; makes no connection\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted."),
         |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
@@ -240,7 +241,8 @@ fn file(name: &'static str, help: &'static str) -> Arg {
 
 fn completions() -> Command {
     Command::new("completions")
-        .about("Print completions for a shell")
+        .about("Print what makes a shell complete slob's command lines")
+        .after_help("Examples:\n  source <(slob completions bash)                      in ~/.bashrc; the same for zsh, after compinit\n  slob completions fish > ~/.config/fish/completions/slob.fish\nIn bash, zsh and fish, the shell asks slob at each Tab, which then offers what exists as well: runs (`latest`, ids, names),\nprofile*.json, campaigns and their variants. It looks at files alone and connects nowhere. Print it anew after an upgrade.\nIn elvish and PowerShell, commands, flags and words are completed.")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
 }
 
@@ -298,6 +300,7 @@ fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
     let file = Arg::new("conf-file")
         .long("conf")
         .value_name("FILE")
+        .value_hint(ValueHint::FilePath)
         .help("The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]");
     let table = registry::table();
     let params: Vec<&Param> = table.params().iter().filter(|param| wanted(param)).collect();
@@ -320,6 +323,7 @@ fn param_arg(param: &Param) -> Option<Arg> {
             let words = PossibleValuesParser::new(choices.iter().map(|(word, _)| *word));
             arg.value_parser(words).ignore_case(true).value_name("WORD")
         }
+        Kind::Path => arg.value_name("VALUE").allow_hyphen_values(true).value_hint(ValueHint::AnyPath),
         _ => arg.value_name("VALUE").allow_hyphen_values(true),
     };
     Some(match param.key {

@@ -5,6 +5,7 @@ mod args;
 mod as_loaded;
 mod checks;
 mod commands;
+mod completing;
 mod conf_file;
 mod failure;
 mod index;
@@ -26,6 +27,9 @@ use std::process::ExitCode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
+    if let Some(code) = completing::answer() {
+        return code;
+    }
     raise_file_limit();
     leave_no_core();
     let matches = match args::command().try_get_matches() {

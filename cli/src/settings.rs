@@ -121,6 +121,20 @@ pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     settings.entries().filter_map(entry).collect()
 }
 
+/// Where records are kept, for what must be neither heard nor stopped: a configuration that is wrong counts for nothing.
+pub(crate) fn results_dir_at_a_glance(conf: Option<&str>, flag: Option<String>) -> PathBuf {
+    let file = conf_file::read(conf).ok().flatten();
+    let environment: Vec<(String, String)> = env::var("SLOB_RESULTS_DIR")
+        .ok()
+        .map(|value| ("SLOB_RESULTS_DIR".into(), value))
+        .into_iter()
+        .collect();
+    let flags: Vec<(String, String)> = flag.map(|value| ("RESULTS_DIR".into(), value)).into_iter().collect();
+    let resolved = Settings::resolve(&registry::table(), file.as_ref(), &environment, &flags)
+        .or_else(|_| Settings::resolve(&registry::table(), None, &environment, &flags));
+    resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
+}
+
 /// Where records are kept.
 pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
     settings

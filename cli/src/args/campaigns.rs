@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgGroup, Command, value_parser};
+use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::{LOAD_ONLY, is_results_dir, switch, with_params};
+use crate::completing;
 
 /// All of them.
 pub(super) fn commands() -> [Command; 3] {
@@ -138,12 +140,14 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .required(true)
                 .num_args(1..)
                 .value_name("DIR|FILE")
+                .add(ArgValueCompleter::new(completing::campaigns))
                 .help("A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports"),
         )
         .arg(
             Arg::new("variants")
                 .long("variants")
                 .value_name("LIST")
+                .add(ArgValueCompleter::new(completing::variants))
                 .value_delimiter(',')
                 .help("Variants, each part of a run's name [default: the campaign's, or found from the names]"),
         )
@@ -158,6 +162,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
             Arg::new("relative-to")
                 .long("relative-to")
                 .value_name("VARIANT")
+                .add(ArgValueCompleter::new(completing::variants))
                 .help("Show figures relative to this variant's"),
         )
         .arg(Arg::new("scale").long("scale").hide(true).value_parser(no_scale))

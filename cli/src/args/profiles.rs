@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Command, value_parser};
+use clap_complete::ArgValueCompleter;
 use slob_profile::By;
 
 use super::{LOAD_ONLY, is_common, is_results_dir, switch, with_params};
+use crate::completing;
 
 /// All of them.
 pub(super) fn commands() -> [Command; 3] {
@@ -14,6 +16,11 @@ pub(super) fn commands() -> [Command; 3] {
 
 fn path(name: &'static str) -> Arg {
     Arg::new(name).value_parser(value_parser!(PathBuf))
+}
+
+/// A saved profile that is read.
+fn saved(name: &'static str) -> Arg {
+    path(name).add(ArgValueCompleter::new(completing::profiles))
 }
 
 fn output(help: &'static str) -> Arg {
@@ -56,11 +63,11 @@ Reports of several databases become a profile each. What is not sound (a restart
 clock that jumped, the same interval twice) is named and left out.
 Exit codes: 0 good; 1 some could not be read; 2 none could, or bad usage; 130 interrupted, what there was is kept.";
     let show = of_profile(Command::new("show").about("Show a saved profile"))
-        .arg(path("profile").default_value("profile.json").value_name("PROFILE"));
+        .arg(saved("profile").default_value("profile.json").value_name("PROFILE"));
     let diff = Command::new("diff")
         .about("Compare two profiles")
-        .arg(path("first").required(true).value_name("FIRST"))
-        .arg(path("second").required(true).value_name("SECOND"));
+        .arg(saved("first").required(true).value_name("FIRST"))
+        .arg(saved("second").required(true).value_name("SECOND"));
     let command = Command::new("profile")
         .about("What a database does per second, from AWR reports, a live server, or runs")
         .after_help(examples)
@@ -96,7 +103,7 @@ fn of_demand(command: Command) -> Command {
     let names: Vec<&str> = By::NAMES.iter().map(|(name, _)| *name).collect();
     command
         .arg(
-            path("profile")
+            saved("profile")
                 .default_value("profile.json")
                 .value_name("PROFILE")
                 .help("What `slob profile` wrote"),

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgGroup, Command, value_parser};
+use clap_complete::ArgValueCompleter;
 
 use super::{is_results_dir, switch, with_params};
+use crate::completing;
 
 /// How runs are named, for the end of help texts.
 const NAMING: &str = "\
@@ -19,6 +21,7 @@ pub(super) fn commands() -> [Command; 5] {
 pub(super) fn run_arg() -> Arg {
     Arg::new("run")
         .value_name("RUN")
+        .add(ArgValueCompleter::new(completing::runs))
         .help("The run: a folder, an id or name or part of it, `latest` or `latest~1`")
 }
 
@@ -43,6 +46,7 @@ Exit codes: 0 all records were read; 1 only some were; 2 none was.";
             Arg::new("runs")
                 .num_args(0..)
                 .value_name("RUN|FOLDER")
+                .add(ArgValueCompleter::new(completing::runs))
                 .help("Runs, or folders of runs [default: RESULTS_DIR]"),
         )
         .arg(
@@ -109,6 +113,7 @@ Examples:
             Arg::new("pair")
                 .num_args(2)
                 .value_names(["FIRST", "SECOND"])
+                .add(ArgValueCompleter::new(completing::runs))
                 .help("A run or a folder of runs for each side"),
         )
         .arg(many("first").help("The runs of the first group").requires("second"))
@@ -177,5 +182,6 @@ fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Arg
 }
 
 fn many(name: &'static str) -> Arg {
-    Arg::new(name).long(name).num_args(1..).value_name("RUN|FOLDER")
+    let runs = ArgValueCompleter::new(completing::runs);
+    Arg::new(name).long(name).num_args(1..).value_name("RUN|FOLDER").add(runs)
 }

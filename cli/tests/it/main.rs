@@ -10,6 +10,7 @@ mod campaign;
 mod captures;
 #[path = "../common/mod.rs"]
 mod common;
+mod completing;
 mod counting;
 mod drills;
 mod exports;

@@ -30,6 +30,9 @@ pub(crate) fn heading(table: &Table) -> String {
 
 /// Its figures.
 pub(crate) fn tables(page: &mut Page, analysis: &Analysis, table: &Table) {
+    if table.rows.is_empty() {
+        return page.paragraph("None of these runs has this figure: their databases do not count it.");
+    }
     let has_mean = |cell: &Cell| cell.slob_r_mean.is_some();
     let cells = || table.rows.iter().flat_map(|row| row.cells.iter().chain([&row.overall]));
     if cells().any(has_mean) {

@@ -53,8 +53,15 @@ struct Section<'a> {
 impl<'a> Section<'a> {
     fn of(analysis: &Analysis, table: &'a Table, place: usize) -> Self {
         let place = place + 1;
-        let charts = [bars::chart(analysis, table, place), ratios::chart(analysis, table, place)];
-        let charts = charts.into_iter().chain([sweep::chart(table, place)]).collect();
+        let charts = if table.rows.is_empty() {
+            Vec::new()
+        } else {
+            vec![
+                bars::chart(analysis, table, place),
+                ratios::chart(analysis, table, place),
+                sweep::chart(table, place),
+            ]
+        };
         Self { table, id: format!("table-{place}"), charts }
     }
 
@@ -65,9 +72,15 @@ impl<'a> Section<'a> {
         text::tables(&mut figures, analysis, self.table);
         let mut differences = Page::new();
         text::differences(&mut differences, self.table);
-        let charts: String = self.charts.iter().map(Chart::container).collect();
+        let charts = match self.charts.as_slice() {
+            [] => String::new(),
+            charts => {
+                let containers: String = charts.iter().map(Chart::container).collect();
+                format!("<div class=\"charts\">\n{containers}</div>\n")
+            }
+        };
         format!(
-            "<section id=\"{}\">\n<h2>{}</h2>\n{}<div class=\"charts\">\n{charts}</div>\n{}{}</section>\n",
+            "<section id=\"{}\">\n<h2>{}</h2>\n{}{charts}{}{}</section>\n",
             self.id,
             escape::text(&text::heading(self.table)),
             part("Verdicts", verdicts),
@@ -93,6 +106,8 @@ fn header(analysis: &Analysis, sections: &[Section<'_>]) -> String {
         .map(|table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>())
         .max()
         .unwrap_or(0);
+    let most =
+        if runs == 0 { String::new() } else { format!("; up to {} a table", plural(runs as u64, "run")) };
     let links = document::links(
         sections
             .iter()
@@ -105,12 +120,7 @@ fn header(analysis: &Analysis, sections: &[Section<'_>]) -> String {
     );
     format!(
         "<h1>Analysis</h1>\n<p class=\"lead\">{}</p>\n{links}",
-        escape::text(&format!(
-            "{}: {}; up to {} a table",
-            plural(names.len() as u64, "variant"),
-            names.join(", "),
-            plural(runs as u64, "run")
-        ))
+        escape::text(&format!("{}: {}{most}", plural(names.len() as u64, "variant"), names.join(", ")))
     )
 }
 

@@ -87,3 +87,24 @@ fn the_page_has_verdicts_charts_and_figures_and_nothing_of_it_is_run() {
     }
     assert!(!page.contains("<all>"));
 }
+
+#[test]
+fn a_figure_that_no_run_has_is_said_and_not_drawn() {
+    let figures = BTreeMap::from([("physical_reads_per_s".into(), 1000.0)]);
+    let sessions = BTreeSet::from([1]);
+    let run = Run {
+        label: "raw".into(),
+        models: BTreeSet::from(["write".into()]),
+        sessions,
+        figures,
+        ..Run::default()
+    };
+    let spec = TableSpec { title: "writes".into(), model: "write".into(), metric: Metric::Writes };
+    let options = Options { confidence: 0.95, scale: None };
+    let analysis = Analysis::of(&[run], &[Variant::whole("raw")], &[spec], &options).unwrap();
+    let page = analysis_page(&analysis);
+    assert!(
+        page.contains("None of these runs has this figure") && analysis.text().contains("None of these runs")
+    );
+    assert!(!page.contains("0 runs") && !page.contains("class=\"chart\""));
+}
