@@ -20,6 +20,7 @@ use slob_report::html::analysis_page;
 use slob_report::info::{self, Value};
 
 use super::awr_files::{self, Files};
+use super::headrooms;
 use crate::failure::{Failure, Outcome};
 use crate::tables::Records;
 use crate::{output, settings};
@@ -28,6 +29,10 @@ use crate::{output, settings};
 const HTML: &str = "analysis.html";
 
 pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
+    if let Some(text) = headroom_compared(matches)? {
+        output::print(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
     let mut inputs = Inputs::default();
     for input in matches.get_many::<String>("inputs").unwrap_or_default() {
@@ -58,6 +63,29 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         None => output::print(&text)?,
     }
     Ok(code)
+}
+
+/// Of a campaign of searches for headroom there is a comparison, and no table of runs.
+fn headroom_compared(matches: &ArgMatches) -> Result<Option<String>, Failure> {
+    let inputs: Vec<&String> = matches.get_many("inputs").unwrap_or_default().collect();
+    let [input] = inputs[..] else { return Ok(None) };
+    let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
+    if schedule.demand.is_empty() {
+        return Ok(None);
+    }
+    let other = ["html", "json", "csv"].into_iter().find(|flag| matches.get_flag(flag));
+    let other = other
+        .or(["output", "by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag)));
+    if let Some(flag) = other {
+        return Err(Failure::usage(format!(
+            "--{flag}: {input} is a campaign of searches for headroom: take it out"
+        )));
+    }
+    let confidence = matches.get_one::<f64>("confidence").copied().unwrap_or(95.0) / 100.0;
+    if !(confidence > 0.5 && confidence < 1.0) {
+        return Err(Failure::usage("--confidence must be more than 50 and less than 100, such as 95"));
+    }
+    headrooms::compared(Path::new(input), &schedule, &state, confidence).map(Some)
 }
 
 /// All that is to be analysed.
@@ -139,6 +167,12 @@ impl Inputs {
 
     /// A campaign says itself which run is of which variant and model; what it does not list is no part of it.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
+        if !schedule.demand.is_empty() {
+            let place = directory.display();
+            return Err(Failure::usage(format!(
+                "{place} is a campaign of searches for headroom: analyse it by itself"
+            )));
+        }
         let mut steps = BTreeMap::new();
         for step in &schedule.steps {
             if let Some(run) = state.completed_run(step) {
@@ -152,7 +186,7 @@ impl Inputs {
             let Some(step) = steps.get(&run.id) else { continue };
             run.label.clone_from(&step.variant);
             run.models = BTreeSet::from([step.model.clone()]);
-            run.sessions = BTreeSet::from([step.sessions.total()]);
+            run.sessions = step.sessions.map(slob_campaign::Sessions::total).into_iter().collect();
             self.runs.push(run);
         }
         let left = schedule.steps.len() - steps.len();

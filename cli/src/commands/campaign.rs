@@ -16,27 +16,42 @@ use slob_report::analysis::Metric;
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::{RunSpec, Settings};
 
+use super::headrooms::{self, Searches};
 use super::run;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::live::RunTalk;
 use crate::progress::duration;
 use crate::{as_loaded, interrupt, output, registry, settings};
 
+/// Of what is said of variants that are compared by headroom, as `slob analyze` has it.
+const CONFIDENCE: f64 = 0.95;
+
 pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
-    let campaign = read(matches, &base)?;
+    let mut campaign = read(matches, &base)?;
+    let searches = Searches::of(&campaign.plan)?;
+    if let Some(searches) = &searches {
+        searches.tell(&mut campaign.schedule);
+    }
     let directory = directory(matches, &campaign.plan);
     if matches.get_flag("dry-run") {
         output::print(&listing(&campaign, &directory))?;
         return Ok(ExitCode::SUCCESS);
     }
     settings::warn(&campaign.warnings);
-    let mut store = Store::open(&directory, &campaign.schedule, matches.get_flag("amend"))?;
+    let amend = matches.get_flag("amend");
+    if searches.is_some() && amend {
+        headrooms::refuse_changed(&directory, &campaign.schedule)?;
+    }
+    let mut store = Store::open(&directory, &campaign.schedule, amend)?;
     bring_probes(&settings::results_dir(&base), &directory);
     let stop = interrupt::flag()?;
-    let mut conductor = Runs { stop: Arc::clone(&stop) };
+    let mut conductor = Runs { stop: Arc::clone(&stop), searches };
     let retry = matches.get_flag("retry-failed");
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
+    if conductor.searches.is_some() && end.done > 0 {
+        output::print(&headrooms::compared(&directory, &campaign.schedule, store.state(), CONFIDENCE)?)?;
+    }
     conclude(&campaign, &directory, &end)
 }
 
@@ -52,7 +67,8 @@ fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
         None => {}
     }
     let campaign = Campaign::build(plan, base, &registry::table())?;
-    for model in &campaign.plan.models {
+    let models = campaign.plan.demand.is_none().then_some(&campaign.plan.models);
+    for model in models.into_iter().flatten() {
         Metric::named(&model.metric).map_err(|why| {
             Failure::usage(format!("{}, model '{}': {why}", campaign.plan.file, model.name))
         })?;
@@ -80,13 +96,17 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
         let _ = writeln!(text, "{:>4}  {:<40}  {switch}", index + 1, step.key());
     }
     let time = campaign.planned_time(steps).map_or_else(
-        || "duration not known, because WORK_LOOP ends the runs".to_owned(),
+        || match campaign.plan.demand {
+            Some(_) => "duration not known: a search is 10 to 15 runs as a rule".to_owned(),
+            None => "duration not known, because WORK_LOOP ends the runs".to_owned(),
+        },
         |time| {
             let time = duration(time.as_secs_f64());
             format!("at least {time} (plus hooks, connecting and reading back)")
         },
     );
-    let runs = output::plural(steps.len() as u64, "run");
+    let what = if campaign.plan.demand.is_some() { "headroom search" } else { "run" };
+    let runs = output::plural(steps.len() as u64, what);
     let _ = writeln!(text, "{runs} into {}: {time}", directory.display());
     text
 }
@@ -114,18 +134,24 @@ fn bring_probes(results: &Path, directory: &Path) {
 /// Makes runs for a campaign, and tells of it.
 struct Runs {
     stop: Arc<AtomicBool>,
+    /// Where each step is a search instead.
+    searches: Option<Searches>,
 }
 
 impl Conductor for Runs {
     fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
+        let fails = |failure: Failure| match failure.is_interruption() {
+            true => RunFailure::Interrupted,
+            false => RunFailure::Failed(failure.text()),
+        };
+        if let Some(searches) = &self.searches {
+            return searches.make(settings, &self.stop).map_err(fails);
+        }
         let kept = as_loaded::of_run(settings).and_then(|settings| {
             let spec = RunSpec::from_settings(&settings)?.spec;
             run::measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())
         });
-        let kept = kept.map_err(|failure| match failure.is_interruption() {
-            true => RunFailure::Interrupted,
-            false => RunFailure::Failed(failure.text()),
-        })?;
+        let kept = kept.map_err(fails)?;
         if let Err(failure) = kept.end() {
             output::say(&format!("warning: {}", failure.text()));
         }

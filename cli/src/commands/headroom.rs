@@ -28,7 +28,8 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
     let wanted = Wanted::of(matches)?;
     let settings = settings::resolve(matches, &[])?;
     RunSpec::from_settings(&settings)?;
-    let limits = limits(matches, &wanted)?;
+    let said = matches.get_many::<String>("limit").unwrap_or_default();
+    let said = said.map(|text| text.parse::<Limit>().map_err(Failure::usage)).collect::<Result<_, _>>()?;
     let rules = HeadroomRules {
         most: matches.get_one::<f64>("most").copied().unwrap_or(64.0),
         repeats: matches.get_one::<u32>("repeats").copied().unwrap_or(3),
@@ -36,50 +37,77 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
     if !(1.0..=1e6).contains(&rules.most) {
         return Err(Failure::usage("--most must be 1 at least"));
     }
-    let loaded = Loaded::of(&settings, &wanted)?;
     let directory = matches.get_one::<PathBuf>("directory").map_or(Path::new("headroom"), PathBuf::as_path);
-    let trail = Trail::open(directory, &about(&wanted, &loaded, &settings))?;
     let stop = interrupt::flag()?;
-    let mut work = Work {
-        settings,
-        trail,
-        stop,
-        limits,
-        count_cached: matches.get_flag("count-cached"),
-        steps: Vec::new(),
-    };
-    let calibrated = calibrate(&wanted, &loaded, &mut |name, pairs| work.run(name, pairs))?;
-    let parameters = calibrated.planned.parameters;
-    let found = work.search(&parameters, &loaded.limits, rules)?;
-    let headroom = Headroom {
-        plan: view(&wanted, Some(&loaded), calibrated),
-        limits: work.limits.iter().map(ToString::to_string).collect(),
-        why: why(&found, &work.steps, rules),
-        steps: work.steps,
-        carries: found.carries,
-        at_least: found.at_least,
-        less_than: found.less_than,
-    };
+    let asked = Asked { limits: said, rules, count_cached: matches.get_flag("count-cached") };
+    let headroom = search(settings, &wanted, &asked, Kept { directory, under: None }, stop)?;
     let page = matches.get_one::<PathBuf>("html").cloned().unwrap_or_else(|| directory.join("headroom.html"));
     output::write_page(&headroom_page(&headroom), &page)?;
     let text = match matches.get_flag("json") {
-        true => {
-            let json = serde_json::to_string_pretty(&headroom);
-            json.map_err(|error| Failure::failed(format!("writing the headroom as JSON: {error}")))? + "\n"
-        }
+        true => json_of(&headroom)?,
         false => headroom_text(&headroom),
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// How a search is to be made.
+pub(super) struct Asked {
+    /// Latencies not to be passed; production's own if none is said.
+    pub(super) limits: Vec<Limit>,
+    pub(super) rules: HeadroomRules,
+    pub(super) count_cached: bool,
+}
+
+/// Where the runs of a search are kept, and under which other conditions they were made.
+pub(super) struct Kept<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) under: Option<serde_json::Value>,
+}
+
+/// A search from its calibration to its end, or on from the runs that are there.
+pub(super) fn search(
+    settings: Settings,
+    wanted: &Wanted,
+    asked: &Asked,
+    kept: Kept<'_>,
+    stop: Arc<AtomicBool>,
+) -> Result<Headroom, Failure> {
+    let limits = limits(&asked.limits, wanted)?;
+    let loaded = Loaded::of(&settings, wanted)?;
+    let mut about = about(wanted, &loaded, &settings);
+    if let Some(under) = kept.under {
+        about["under"] = under;
+    }
+    let trail = Trail::open(kept.directory, &about)?;
+    let mut work =
+        Work { settings, trail, stop, limits, count_cached: asked.count_cached, steps: Vec::new() };
+    let calibrated = calibrate(wanted, &loaded, &mut |name, pairs| work.run(name, pairs))?;
+    let parameters = calibrated.planned.parameters;
+    let found = work.search(&parameters, &loaded.limits, asked.rules)?;
+    Ok(Headroom {
+        plan: view(wanted, Some(&loaded), calibrated),
+        limits: work.limits.iter().map(ToString::to_string).collect(),
+        why: why(&found, &work.steps, asked.rules),
+        steps: work.steps,
+        carries: found.carries,
+        at_least: found.at_least,
+        less_than: found.less_than,
+    })
+}
+
+pub(super) fn json_of(headroom: &Headroom) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(headroom);
+    Ok(json.map_err(|error| Failure::failed(format!("writing the headroom as JSON: {error}")))? + "\n")
+}
+
 /// What a latency of production may be exceeded by: two runs of the same differ by as much.
 const SLACK: f64 = 1.05;
 
 /// Those that were said, or production's own mean read and commit at that interval, and 5 %.
-fn limits(matches: &ArgMatches, wanted: &Wanted) -> Result<Vec<Limit>, Failure> {
-    if let Some(said) = matches.get_many::<String>("limit") {
-        return said.map(|text| text.parse::<Limit>().map_err(Failure::usage)).collect();
+fn limits(said: &[Limit], wanted: &Wanted) -> Result<Vec<Limit>, Failure> {
+    if !said.is_empty() {
+        return Ok(said.to_vec());
     }
     let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
     let limit = |(name, figure): (&str, Figure)| {

@@ -17,6 +17,7 @@ mod doctor;
 mod drop;
 mod export;
 mod headroom;
+mod headrooms;
 mod info;
 mod list;
 mod man;

@@ -17,6 +17,7 @@ mod exports;
 mod first_minute;
 mod fuzz;
 mod galera_job;
+mod headrooms;
 mod html_report;
 mod index_page;
 mod installing;

@@ -8,7 +8,7 @@ use slob_spec::{Length, RunSpec, Settings, Table, Warning};
 
 use crate::error::{PlanError, PlanErrors};
 use crate::hook::Moment;
-use crate::plan::{Model, Pairs, Plan, Sessions, Variant};
+use crate::plan::{Demand, Model, Pairs, Plan, Sessions, Variant};
 use crate::rounds;
 use crate::schedule::{ModelEntry, SCHEDULE_VERSION, Schedule, Step, VariantEntry};
 use crate::store::WARM_UP_FOLDER;
@@ -33,7 +33,7 @@ pub struct Campaign {
 #[derive(Clone, Debug)]
 struct Cell {
     settings: Settings,
-    /// How long a run takes by itself; `None` where operations end it.
+    /// How long a run takes by itself; `None` where operations end it, or where it is a search.
     planned: Option<Duration>,
 }
 
@@ -147,11 +147,15 @@ impl Maker<'_> {
     ) {
         let place = format!("{}, model '{}'", plan.file, model.name);
         let Some(of_model) = self.overridden(of_variant, &model.settings, &place) else { return };
-        for sessions in &plan.sessions {
+        let sessions: Vec<Option<Sessions>> = match plan.demand {
+            Some(_) => vec![None],
+            None => plan.sessions.iter().copied().map(Some).collect(),
+        };
+        for sessions in sessions {
             let step = Step {
                 variant: variant.name.clone(),
                 model: model.name.clone(),
-                sessions: *sessions,
+                sessions,
                 repeat: plan.repeats.get(),
             };
             if let Some(cell) = self.cell(plan, &of_model, &step) {
@@ -162,11 +166,11 @@ impl Maker<'_> {
 
     fn cell(&mut self, plan: &Plan, of_model: &Settings, step: &Step) -> Option<Cell> {
         let place = format!("{}, {}", plan.file, step.cell());
-        let Sessions { schemas, threads } = step.sessions;
-        let mut pairs = vec![
-            ("SCHEMAS".to_owned(), schemas.to_string()),
-            ("THREADS_PER_SCHEMA".to_owned(), threads.to_string()),
-        ];
+        let mut pairs = Vec::new();
+        if let Some(Sessions { schemas, threads }) = step.sessions {
+            pairs.push(("SCHEMAS".to_owned(), schemas.to_string()));
+            pairs.push(("THREADS_PER_SCHEMA".to_owned(), threads.to_string()));
+        }
         // The longest of its names must be one.
         pairs.push(("RUN_NAME".to_owned(), step.run_name()));
         let settings = self.overridden(of_model, &pairs, &place)?;
@@ -174,6 +178,8 @@ impl Maker<'_> {
             Ok(checked) => {
                 self.warnings.extend(checked.warnings);
                 let planned = match checked.spec.length {
+                    // How many runs a search makes nobody knows.
+                    Length::Time(_) if plan.demand.is_some() => None,
                     Length::Time(length) => Some(length + checked.spec.warmup),
                     Length::Operations(_) => None,
                 };
@@ -206,6 +212,7 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         seed: plan.seed,
         warmup_runs: plan.warmup_runs,
         baseline: plan.baseline.clone(),
+        demand: plan.demand.as_ref().map(Demand::shown).unwrap_or_default(),
         variants: plan
             .variants
             .iter()

@@ -90,6 +90,16 @@ pub enum PlanError {
         /// By what.
         instead: &'static str,
     },
+    /// A key of runs, where each step is a search for headroom.
+    #[error("{place}: `{key}` and `demand` contradict each other: {why}; take one of them out")]
+    Contradiction {
+        /// The plan's file.
+        place: String,
+        /// The key.
+        key: &'static str,
+        /// Why they do.
+        why: &'static str,
+    },
     /// Two parts of the plan claim the same parameter.
     #[error("{key} is set by variant '{variant}' and by model '{model}'; take it out of one of them")]
     Contested {

@@ -282,7 +282,10 @@ impl Work<'_> {
             ("CAMPAIGN_DIRECTORY", self.store.directory().display().to_string()),
             ("CAMPAIGN_VARIANT", step.variant.clone()),
             ("CAMPAIGN_MODEL", step.model.clone()),
-            ("CAMPAIGN_SESSIONS", step.sessions.total().to_string()),
+            (
+                "CAMPAIGN_SESSIONS",
+                step.sessions.map(|sessions| sessions.total().to_string()).unwrap_or_default(),
+            ),
             ("CAMPAIGN_REPEAT", step.repeat.to_string()),
         ];
         // What puts the system back as it was is needed most where a run was stopped: it ends by itself, or by its timeout.

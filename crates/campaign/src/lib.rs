@@ -35,7 +35,7 @@ pub use execute::{Conductor, End, Event, Kept, Progress, RunFailure, carry_out};
 pub use headroom::{HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch};
 pub use hook::{Hook, HookError, Moment};
 pub use order::Order;
-pub use plan::{Hooks, Model, Plan, Sessions, Variant};
+pub use plan::{Demand, Hooks, Model, Plan, Sessions, Variant};
 pub use saturation::{Found, Limit, Next, Point, Search, SearchRules, Why};
 pub use schedule::{ModelEntry, Schedule, Step, VariantEntry};
 pub use state::{Attempt, Ended, HookFailure, State};

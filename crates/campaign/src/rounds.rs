@@ -60,7 +60,10 @@ fn blocked(plan: &Plan) -> Vec<Step> {
 fn cells(plan: &Plan) -> Vec<Step> {
     let of = |model: &str| -> Vec<Step> {
         let cell = |sessions| Step { variant: String::new(), model: model.to_owned(), sessions, repeat: 0 };
-        plan.sessions.iter().copied().map(cell).collect()
+        match plan.demand {
+            Some(_) => vec![cell(None)],
+            None => plan.sessions.iter().copied().map(Some).map(cell).collect(),
+        }
     };
     plan.models.iter().flat_map(|model| of(&model.name)).collect()
 }

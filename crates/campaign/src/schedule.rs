@@ -18,9 +18,9 @@ pub struct Step {
     pub variant: String,
     /// The model.
     pub model: String,
-    /// The sessions.
+    /// The sessions; none where a search for headroom decides them.
     #[serde(flatten)]
-    pub sessions: Sessions,
+    pub sessions: Option<Sessions>,
     /// Which of the repeats it is, from 1.
     pub repeat: u32,
 }
@@ -29,7 +29,8 @@ impl Step {
     /// What all repeats have in common.
     #[must_use]
     pub fn cell(&self) -> String {
-        format!("{}/{}/{}", self.variant, self.model, self.sessions)
+        let sessions = self.sessions.map(|sessions| format!("/{sessions}")).unwrap_or_default();
+        format!("{}/{}{sessions}", self.variant, self.model)
     }
 
     /// What names the step.
@@ -38,10 +39,11 @@ impl Step {
         format!("{}/{}", self.cell(), self.repeat)
     }
 
-    /// RUN_NAME of its run.
+    /// RUN_NAME of its run, or the folder of its search.
     #[must_use]
     pub fn run_name(&self) -> String {
-        format!("{}-{}-{}-r{}", self.variant, self.model, self.sessions, self.repeat)
+        let sessions = self.sessions.map(|sessions| format!("-{sessions}")).unwrap_or_default();
+        format!("{}-{}{sessions}-r{}", self.variant, self.model, self.repeat)
     }
 }
 
@@ -82,6 +84,9 @@ pub struct Schedule {
     pub warmup_runs: u32,
     /// The variant that others are compared with.
     pub baseline: String,
+    /// What is searched for in each step, by the names of a plan's `demand`; empty where steps are runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub demand: BTreeMap<String, String>,
     /// The variants, in the order of the plan.
     pub variants: Vec<VariantEntry>,
     /// The models, in the order of the plan.
@@ -132,6 +137,12 @@ impl Schedule {
                     show(other.get(key))
                 ));
             }
+        }
+        let keys = self.demand.keys().chain(new.demand.keys().filter(|key| !self.demand.contains_key(*key)));
+        for key in keys.filter(|key| self.demand.get(*key) != new.demand.get(*key)) {
+            let show =
+                |demand: &BTreeMap<String, String>| demand.get(key).map_or("unset".into(), Clone::clone);
+            said.push(format!("demand: {key} was {} and is {}", show(&self.demand), show(&new.demand)));
         }
         let added = new.cells.keys().filter(|cell| !self.cells.contains_key(*cell));
         said.extend(added.map(|cell| format!("{cell} is new")));

@@ -25,21 +25,42 @@ pub(in crate::commands) struct Wanted {
     most_sessions: u32,
 }
 
+/// The choices that lead to a demand.
+pub(in crate::commands) struct Chosen<'a> {
+    pub(in crate::commands) profile: &'a Path,
+    pub(in crate::commands) instance: Option<&'a str>,
+    pub(in crate::commands) choice: Choice,
+    pub(in crate::commands) calibration: &'a str,
+    pub(in crate::commands) most_sessions: u32,
+}
+
 impl Wanted {
     pub(in crate::commands) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        let path = matches.get_one::<PathBuf>("profile").map_or(Path::new("profile.json"), PathBuf::as_path);
+        Self::chosen(&Chosen {
+            profile: matches
+                .get_one::<PathBuf>("profile")
+                .map_or(Path::new("profile.json"), PathBuf::as_path),
+            instance: matches.get_one::<String>("instance").map(String::as_str),
+            choice: choice(matches)?,
+            calibration: matches.get_one::<String>("calibration").map_or("", String::as_str),
+            most_sessions: matches.get_one::<u32>("max-sessions").copied().unwrap_or(256),
+        })
+    }
+
+    pub(in crate::commands) fn chosen(chosen: &Chosen<'_>) -> Result<Self, Failure> {
+        let path = chosen.profile;
         let profile = saved::read(path)?;
-        let profile = match matches.get_one::<String>("instance") {
+        let profile = match chosen.instance {
             Some(instance) => profile.of_instance(instance),
             None => profile,
         };
         let demand = profile
-            .demand(&choice(matches)?)
+            .demand(&chosen.choice)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        let calibration = matches.get_one::<String>("calibration").cloned().unwrap_or_default();
+        let calibration = chosen.calibration.to_owned();
         if !matches!(TIME.parse(&calibration, ANY_BLOCK), Ok(Value::Duration(_))) {
             return Err(Failure::usage(format!(
-                "--calibration is {calibration}; it must be {}",
+                "calibration is {calibration}; it must be {}",
                 TIME.permitted()
             )));
         }
@@ -49,7 +70,7 @@ impl Wanted {
             block_bytes: subject.block_bytes,
             demand,
             calibration,
-            most_sessions: matches.get_one::<u32>("max-sessions").copied().unwrap_or(256),
+            most_sessions: chosen.most_sessions,
         })
     }
 

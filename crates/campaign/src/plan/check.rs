@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use slob_spec::{Kind, Value};
 
+use super::demand;
 use super::raw::{RawCommand, RawHook, RawModel, RawPlan, RawVariant, Scalar};
 use super::{Hooks, Model, Pairs, Plan, Sessions, Variant};
 use crate::command::CommandLine;
@@ -45,12 +46,15 @@ const DECIDED: [(&str, &str); 6] = [
 ];
 
 pub(super) fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
-    let mut checks = Checks { file, errors: Vec::new() };
+    let mut checks = Checks { file, decided: &DECIDED, errors: Vec::new() };
+    let demand = raw.demand.as_ref().and_then(|demand| checks.demand(demand, &raw));
     let name = checks.name(file, "name", raw.name.as_deref().unwrap_or("campaign"));
     let settings = checks.pairs(file, &raw.settings);
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
-    let models = checks.models(&raw.models, &raw.model);
-    let sessions = checks.sessions(raw.sessions.as_deref());
+    let (models, sessions) = match raw.demand {
+        Some(_) => (vec![demand::model()], Vec::new()),
+        None => (checks.models(&raw.models, &raw.model), checks.sessions(raw.sessions.as_deref())),
+    };
     checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
     let baseline = checks.baseline(raw.baseline, &variants);
     if raw.noise
@@ -68,7 +72,7 @@ pub(super) fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let repeats = checks.repeats(raw.repeats);
     let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
     let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
-    let lists = [variants.len(), models.len(), sessions.len()];
+    let lists = [variants.len(), models.len(), sessions.len().max(1)];
     checks.not_too_many(
         lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64)),
     );
@@ -85,18 +89,21 @@ pub(super) fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         baseline,
         settings,
         variants,
+        demand,
         models,
         sessions,
     })
 }
 
-struct Checks<'a> {
-    file: &'a str,
-    errors: Vec<PlanError>,
+pub(super) struct Checks<'a> {
+    pub(super) file: &'a str,
+    /// Parameters that nobody may set, and by what they are decided.
+    pub(super) decided: &'static [(&'static str, &'static str)],
+    pub(super) errors: Vec<PlanError>,
 }
 
 impl Checks<'_> {
-    fn bad(&mut self, place: &str, key: &'static str, value: &str, permitted: &str) {
+    pub(super) fn bad(&mut self, place: &str, key: &'static str, value: &str, permitted: &str) {
         let (place, value, permitted) = (place.to_owned(), format!("'{value}'"), permitted.to_owned());
         self.errors.push(PlanError::Value { place, key, value, permitted });
     }
@@ -111,11 +118,11 @@ impl Checks<'_> {
     }
 
     fn pairs(&mut self, place: &str, settings: &BTreeMap<String, Scalar>) -> Pairs {
-        for (key, instead) in DECIDED {
-            if settings.contains_key(key) {
+        for (key, instead) in self.decided {
+            if settings.contains_key(*key) {
                 self.errors.push(PlanError::Decided {
                     place: place.to_owned(),
-                    key: key.to_owned(),
+                    key: (*key).to_owned(),
                     instead,
                 });
             }

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::raw::{HOOK_KEYS, MODEL_KEYS, PLAN_KEYS, VARIANT_KEYS};
+use super::raw::{DEMAND_KEYS, HOOK_KEYS, MODEL_KEYS, PLAN_KEYS, VARIANT_KEYS};
 use crate::error::PlanError;
 
 /// How alike two keys must be (0 to 1) for one to be offered in place of the other.
@@ -12,6 +12,9 @@ const HOOKS: [&str; 4] = ["prepare", "bounce", "before_run", "after_run"];
 /// Every unknown key. The keys of settings are the parameters', which the table of parameters knows.
 pub(super) fn unknown(plan: &Table, file: &str) -> Vec<PlanError> {
     let mut errors = unknown_of(plan, PLAN_KEYS, file);
+    if let Some(Value::Table(demand)) = plan.get("demand") {
+        errors.extend(unknown_of(demand, DEMAND_KEYS, &format!("{file}, demand")));
+    }
     for (index, variant) in tables(plan, "variant").enumerate() {
         let place = format!("{file}, variant {}", named(variant, index));
         errors.extend(unknown_of(variant, VARIANT_KEYS, &place));

@@ -1,6 +1,7 @@
 //! What a campaign is asked to do.
 
 mod check;
+mod demand;
 mod keys;
 mod raw;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::demand::Demand;
 use crate::error::{PlanError, PlanErrors};
 use crate::hook::{Hook, Moment};
 use crate::order::Order;
@@ -45,9 +47,11 @@ pub struct Plan {
     pub(crate) settings: Pairs,
     /// What is compared; the twin of an A/A pair is among them.
     pub variants: Vec<Variant>,
+    /// What is searched for in each step, where steps are searches for headroom and no runs.
+    pub demand: Option<Demand>,
     /// What is done to each.
     pub models: Vec<Model>,
-    /// With how many sessions.
+    /// With how many sessions; empty where searches decide them.
     pub sessions: Vec<Sessions>,
 }
 

@@ -21,6 +21,7 @@ pub(super) struct RawPlan {
     pub(super) retries: Option<u32>,
     #[serde(default)]
     pub(super) noise: bool,
+    pub(super) demand: Option<RawDemand>,
     pub(super) sessions: Option<Vec<Scalar>>,
     pub(super) models: Option<Vec<String>>,
     #[serde(default)]
@@ -41,6 +42,7 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "warmup_runs",
     "retries",
     "noise",
+    "demand",
     "sessions",
     "models",
     "settings",
@@ -76,6 +78,49 @@ pub(super) struct RawModel {
 }
 
 pub(super) const MODEL_KEYS: &[&str] = &["name", "metric", "settings"];
+
+/// A profile, alone or with its choices.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawDemand {
+    Profile(PathBuf),
+    Chosen(Box<RawChosen>),
+}
+
+/// As the flags of `slob headroom` are called.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawChosen {
+    pub(super) profile: PathBuf,
+    pub(super) instance: Option<String>,
+    pub(super) at: Option<String>,
+    pub(super) by: Option<String>,
+    pub(super) grow: Option<f64>,
+    pub(super) peak_factor: Option<f64>,
+    pub(super) calibration: Option<Scalar>,
+    pub(super) max_sessions: Option<u32>,
+    #[serde(default)]
+    pub(super) limits: Vec<String>,
+    pub(super) most: Option<f64>,
+    pub(super) repeats: Option<u32>,
+    #[serde(default)]
+    pub(super) count_cached: bool,
+}
+
+pub(super) const DEMAND_KEYS: &[&str] = &[
+    "profile",
+    "instance",
+    "at",
+    "by",
+    "grow",
+    "peak_factor",
+    "calibration",
+    "max_sessions",
+    "limits",
+    "most",
+    "repeats",
+    "count_cached",
+];
 
 /// A command, alone or with its timeout.
 #[derive(Debug, Deserialize)]

@@ -114,3 +114,38 @@ fn a_plan_can_be_short() {
     let none = Plan::parse("p", "").unwrap_err().to_string();
     assert!(none.contains("there is no variant; write [[variant]]"), "{none}");
 }
+
+const DEMAND: &str = "repeats = 4\nnoise = true\n\
+    demand = { profile = \"p.json\", at = \"p95\", grow = 2, limits = [\"read-p99=2ms\"], most = 8, repeats = 1 }\n\
+    [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nsettings = { SCHEMAS = 2 }\n";
+
+#[test]
+fn with_a_demand_each_step_is_a_search() {
+    let plan = Plan::parse("p", DEMAND).unwrap();
+    let demand = plan.demand.as_ref().unwrap();
+    assert_eq!(
+        (demand.at.as_str(), demand.grow, demand.rules.most, demand.rules.repeats),
+        ("p95", 2.0, 8.0, 1)
+    );
+    assert_eq!(demand.limits[0].to_string(), "read-p99=2ms");
+    let steps = crate::rounds::steps(&plan);
+    assert_eq!(steps.len(), 3 * 4);
+    let first = steps.iter().find(|step| step.variant == "a" && step.repeat == 1).unwrap();
+    assert_eq!((first.key().as_str(), first.run_name().as_str()), ("a/headroom/1", "a-headroom-r1"));
+    let short = Plan::parse("p", "demand = \"p.json\"\n[[variant]]\nname = \"a\"\n").unwrap();
+    assert_eq!(short.demand.unwrap().rules.repeats, 3);
+}
+
+#[rstest]
+#[case("repeats = 4", "sessions = [1]", "`sessions` and `demand` contradict each other")]
+#[case("repeats = 4", "models = [\"read\"]", "`models` and `demand` contradict each other")]
+#[case("repeats = 4", "warmup_runs = 1", "`warmup_runs` and `demand` contradict each other")]
+#[case("SCHEMAS = 2", "RATE = 5", "RATE is decided by the campaign (`demand`)")]
+#[case("read-p99=2ms", "reed=2ms", "limits is 'reed=2ms'")]
+#[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
+#[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
+fn what_contradicts_a_demand_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+    assert!(DEMAND.contains(right), "{right}");
+    let error = Plan::parse("p", &DEMAND.replacen(right, wrong, 1)).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}

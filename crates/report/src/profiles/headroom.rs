@@ -1,10 +1,12 @@
 //! How many times a demand a platform carries.
 
+mod compare;
 mod page;
 mod step;
 
 use serde::Serialize;
 
+pub use self::compare::{Contender, Multiple, MultipleStep, headrooms_text};
 pub use self::page::headroom_page;
 pub use self::step::HeadroomStep;
 
