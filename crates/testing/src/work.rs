@@ -1,11 +1,13 @@
 //! A small load, and operations on it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Load, LoadProgress, OpenSpec, Purpose, RunPlan, Session, SessionPlan,
+    Engine, EngineError, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session,
+    SessionPlan,
 };
-use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
+use slob_method::{Action, Batch, KeyRange, Op, PlanSeed, Planner, SchemaNo, Workload};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
 
 /// Four slices of the main table, which are loaded one by one, and a scan table in a single one.
@@ -112,6 +114,41 @@ pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
 #[must_use]
 pub fn batch(update_pct: u8, unit: u16, nonce: u64, count: usize) -> Batch {
     planned(workload(LOAD.scale, update_pct, unit), nonce, 0, count)
+}
+
+/// A SELECT of so many rows of the first schema, that no pause follows.
+#[must_use]
+pub fn select(first: u64, blocks: u16) -> Op {
+    Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0 }
+}
+
+/// Has a session execute a batch, up to a deadline if there is one.
+///
+/// # Panics
+/// If that fails, or an operation saw other rows than it was to see.
+pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
+    let mut outcome = Outcome::new();
+    session.execute(batch, deadline, &mut outcome).expect("it runs");
+    for (op, done) in batch.ops().iter().zip(outcome.ops()) {
+        assert!(op.rows().is_none_or(|rows| rows == done.rows), "{op} saw {} rows", done.rows);
+    }
+    outcome
+}
+
+/// The durations of all operations, in nanoseconds.
+#[must_use]
+pub fn took(outcome: &Outcome) -> u64 {
+    outcome.ops().iter().map(|op| op.duration_ns).sum()
+}
+
+/// The one in the middle, or behind it.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn median(mut of: Vec<u64>) -> u64 {
+    of.sort_unstable();
+    of[of.len() / 2]
 }
 
 /// The first operations of a session's plan on the first schema.

@@ -62,6 +62,13 @@ fn every_key_is_read() {
     assert_eq!(text("RUN_TIME"), Some("300"));
 }
 
+/// A plan is refused once `right` in it is `wrong`.
+fn assert_refused(file: &str, [plan, right, wrong]: [&str; 3], expected: &str) {
+    assert!(plan.contains(right), "{right}");
+    let error = Plan::parse(file, &plan.replacen(right, wrong, 1)).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}
+
 #[rstest]
 #[case("repeats = 10", "repeat = 10", "did you mean repeats?")]
 #[case("bounce = ", "bounse = ", "variant 'xfs': there is no key 'bounse'; did you mean bounce?")]
@@ -85,9 +92,7 @@ fn every_key_is_read() {
 #[case("order = \"blocked\"", "order = \"random\"", "unknown variant")]
 #[case("[[variant]]\nname = \"xfs\"", "[[variant]]", "missing field `name`")]
 fn what_is_wrong_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
-    assert!(WHOLE.contains(right), "{right}");
-    let error = Plan::parse("plan.toml", &WHOLE.replacen(right, wrong, 1)).unwrap_err().to_string();
-    assert!(error.contains(expected), "{error}");
+    assert_refused("plan.toml", [WHOLE, right, wrong], expected);
 }
 
 #[test]
@@ -145,7 +150,5 @@ fn with_a_demand_each_step_is_a_search() {
 #[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
 #[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
 fn what_contradicts_a_demand_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
-    assert!(DEMAND.contains(right), "{right}");
-    let error = Plan::parse("p", &DEMAND.replacen(right, wrong, 1)).unwrap_err().to_string();
-    assert!(error.contains(expected), "{error}");
+    assert_refused("p", [DEMAND, right, wrong], expected);
 }

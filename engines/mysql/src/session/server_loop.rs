@@ -106,9 +106,8 @@ impl ServerLoop {
         Ok(())
     }
 
-    /// Nothing comes back of a statement that an error ended.
+    /// The statement must be ready. Nothing comes back of one that an error ended.
     fn stretch(&mut self, width: u16, firsts: Value, run_us: Value) -> Result<Vec<u8>, EngineError> {
-        self.ready(Form::Stretch(width))?;
         let limit = if run_us == Value::NULL { Value::from(i64::MAX) } else { run_us };
         let answer = self
             .conn

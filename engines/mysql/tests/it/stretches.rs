@@ -4,30 +4,17 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use slob_engine::{ErrorKind, OpOutcome, Outcome, Session};
-use slob_method::{Action, Batch, KeyRange, Op};
+use slob_engine::{ErrorKind, OpOutcome, Outcome};
+use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
 use slob_testing::mariadb::{MariaDb, Product};
 use slob_testing::tries::{ensure, shown_within};
-use slob_testing::work::{FIRST, LOAD, batch, session};
+use slob_testing::work::{LOAD, batch, executed, median, select, session, took};
 
 use crate::loaded::{Loaded, loaded_on, open};
 
 fn on(product: Product) -> Option<Loaded> {
     loaded_on(MariaDb::start_product_or_skip(product, &["innodb-buffer-pool-size=64M"])?, &[])
-}
-
-fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
-    let mut outcome = Outcome::new();
-    session.execute(batch, deadline, &mut outcome).expect("it runs");
-    for (op, done) in batch.ops().iter().zip(outcome.ops()) {
-        assert!(op.rows().is_none_or(|rows| rows == done.rows), "{op} saw {} rows", done.rows);
-    }
-    outcome
-}
-
-fn took(outcome: &Outcome) -> u64 {
-    outcome.ops().iter().map(|op| op.duration_ns).sum()
 }
 
 #[rstest]
@@ -55,10 +42,8 @@ fn a_row_that_is_missing_is_missed_by_those_who_look_for_it_alone(#[case] produc
     let Some(loaded) = on(product) else { return };
     loaded.server.admin().query_drop("DELETE FROM slob1.cf1 WHERE custid = 11").expect("it is there");
     let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let select =
-        |first| Op { action: Action::Select(KeyRange { first, blocks: 3 }), schema: FIRST, pause_us: 0 };
     let mut outcome = Outcome::new();
-    let ops: Vec<_> = (6..16).map(select).collect();
+    let ops: Vec<_> = (6..16).map(|first| select(first, 3)).collect();
     session.execute(&Batch::from(ops), None, &mut outcome).expect("it runs");
     assert_eq!(outcome.ops().iter().map(|op| op.rows).collect::<Vec<_>>(), [3, 3, 3, 2, 2, 2, 3, 3, 3, 3]);
 }
@@ -141,10 +126,7 @@ fn a_stretch_of_small_operations_costs_less_than_a_statement_for_each(#[case] pr
                 sums.push(took(&executed(session.as_mut(), &batch, None)));
             }
         }
-        let [joined, apart] = sums.map(|mut of| {
-            of.sort_unstable();
-            of[of.len() / 2]
-        });
+        let [joined, apart] = sums.map(median);
         ensure(joined * 5 < apart * 4, || format!("{joined} ns as one statement, {apart} ns as 2000"))
     });
 }

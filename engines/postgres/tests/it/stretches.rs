@@ -4,35 +4,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use slob_engine::{ErrorKind, Outcome, Session};
-use slob_method::{Action, Batch, KeyRange, Op};
+use slob_engine::{ErrorKind, Outcome};
+use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
-use slob_testing::work::{FIRST, LOAD, batch, session};
+use slob_testing::work::{LOAD, batch, executed, median, select, session, took};
 
 use crate::loaded::{loaded, open};
 
 /// Most of the table.
 const WIDE: u16 = 600;
-
-fn select(first: u64, blocks: u16) -> Op {
-    Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0 }
-}
-
-fn median(mut of: Vec<u64>) -> u64 {
-    of.sort_unstable();
-    of[of.len() / 2]
-}
-
-fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
-    let mut outcome = Outcome::new();
-    session.execute(batch, deadline, &mut outcome).expect("it runs");
-    for (op, done) in batch.ops().iter().zip(outcome.ops()) {
-        assert!(op.rows().is_none_or(|rows| rows == done.rows), "{op} saw {} rows", done.rows);
-    }
-    outcome
-}
 
 #[rstest]
 #[case(Version::V15)]
@@ -131,14 +113,14 @@ fn a_stretch_of_small_operations_costs_less_than_a_statement_for_each() {
         .map(|engine| session(engine.as_ref(), 0, RedoStress::Lite).expect("it opens"));
     let batch = batch(0, 3, 1, 2000);
     shown_within(3, || {
-        let mut took = [Vec::new(), Vec::new()];
+        let mut sums = [Vec::new(), Vec::new()];
         for _ in 0..5 {
-            for (session, took) in sessions.iter_mut().zip(&mut took) {
+            for (session, sums) in sessions.iter_mut().zip(&mut sums) {
                 let outcome = executed(session.as_mut(), &batch, None);
-                took.push(outcome.ops().iter().map(|op| op.duration_ns).sum());
+                sums.push(took(&outcome));
             }
         }
-        let [joined, apart] = took.map(median);
+        let [joined, apart] = sums.map(median);
         ensure(joined * 5 < apart * 4, || format!("{joined} ns as one statement, {apart} ns as 2000"))
     });
 }
