@@ -12,7 +12,7 @@ const FILE: &str = "lock";
 /// gives it a place.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -35,7 +35,15 @@ impl Lock {
         }
         // For whoever wonders who holds it; nothing depends on it.
         let _ = file.set_len(0).and_then(|()| writeln!(&file, "{}", std::process::id()));
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    /// To close the file is not enough: a hook that another thread starts at this moment has a copy of it until it
+    /// becomes another program, and would hold the lock for as long.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
@@ -50,5 +58,15 @@ mod tests {
         assert!(matches!(Lock::take(folder.path()), Err(CampaignError::Locked { .. })));
         drop(first);
         Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_copy_that_a_starting_process_holds_does_not_keep_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        drop(lock);
+        Lock::take(folder.path()).unwrap();
+        drop(copy);
     }
 }
