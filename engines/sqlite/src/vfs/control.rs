@@ -84,11 +84,16 @@ fn control(connection: &Connection, op: c_int, arg: *mut c_void) -> rusqlite::Re
     if rc == SQLITE_OK { Ok(()) } else { Err(failure(rc)) }
 }
 
-/// Answers our own codes; `None` for all others.
+/// Answers our own codes, and a hint that is best not passed on; `None` for all others.
 ///
 /// # Safety
 /// `file` must be open and ours; `arg` must be what the function above passes for that code.
 pub(super) unsafe fn answer(file: *mut sqlite3_file, op: c_int, arg: *mut c_void) -> Option<c_int> {
+    // SQLite's own file makes nothing of it without a chunk size, which is never set; a load sends one with every other
+    // mebibyte.
+    if op == ffi::SQLITE_FCNTL_SIZE_HINT {
+        return Some(SQLITE_OK);
+    }
     if ![START_WRITE_BACK, DROP_PAGE_CACHE, STOP_COUNTING].contains(&op) {
         return None;
     }

@@ -127,17 +127,18 @@ pub(super) unsafe extern "C" fn read_main(
     let open = unsafe { open_file(file) };
     let (len, at) = (amount as usize, offset as u64);
     let is_page = is_page(at, len);
+    // SAFETY: SQLite gives us `amount` bytes to fill.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), len) };
     let pages = match &mut open.pages {
         Some(pages) if is_page && pages.reads(at, len) => pages,
-        _ => {
-            return match open.settle() {
-                SQLITE_OK => forward!(file, xRead, buffer, amount, offset),
-                rc => rc,
+        pages => {
+            return match pages.as_mut().map_or(Ok(false), |pages| pages.read_gathered(buffer, at)) {
+                Ok(true) => SQLITE_OK,
+                Ok(false) => forward!(file, xRead, buffer.as_mut_ptr().cast(), amount, offset),
+                Err(errno) => open.write_fault(at, errno),
             };
         }
     };
-    // SAFETY: SQLite gives us `amount` bytes to fill.
-    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), len) };
     let start = Instant::now();
     let result = pages.read(buffer, at);
     open.meter.reads.record(start, result.unwrap_or(0) as u64);

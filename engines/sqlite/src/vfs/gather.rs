@@ -5,6 +5,9 @@
 //! loaded its pages are collected here, and a second thread writes them, a mebibyte at a time, while the next ones
 //! are made.
 
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,6 +20,11 @@ use super::page_file::write_full;
 
 /// Bytes of a write: from here on larger ones bring nothing on the devices tried.
 const CAPACITY: usize = 1 << 20;
+/// Pieces being filled: the leaves that a load appends, and single pages in between. Each new interior page has its
+/// neighbours read and written again; held here, they cost neither a read nor a write until they are left alone.
+const OPEN: usize = 8;
+/// Pieces on their way: enough that a small one does not make SQLite wait for the large one before it.
+const ON_THEIR_WAY: usize = 4;
 
 /// Consecutive pages on their way to the file.
 struct Piece {
@@ -31,22 +39,40 @@ impl Piece {
         Self { buffer: AlignedBuffer::new(CAPACITY), offset: 0, len: 0 }
     }
 
-    /// Whether `len` bytes at `offset` continue it, and fit.
-    fn takes(&self, offset: u64, len: usize) -> bool {
-        offset == self.offset + self.len as u64 && self.len + len <= CAPACITY
+    /// Where in the piece `len` bytes at `offset` go: over what it holds of them, or behind it if they fit.
+    fn place(&self, offset: u64, len: usize) -> Option<usize> {
+        let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        let end = at.checked_add(len)?;
+        (end <= self.len || (at == self.len && end <= CAPACITY)).then_some(at)
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+
+    fn touches(&self, bytes: &Range<u64>) -> bool {
+        bytes.start < self.end() && self.offset < bytes.end
+    }
+
+    fn put(&mut self, at: usize, data: &[u8]) {
+        copy_in(&mut self.buffer.bytes()[at..], data);
+        self.len = self.len.max(at + data.len());
     }
 }
 
-/// What SQLite has written and the file may not have yet: one piece being filled, one being written.
+/// What SQLite has written and the file may not have yet. All writes are of pages of one size: they are the same or do
+/// not touch each other. No page is in two pieces being filled, and pieces are written in the order in which they were
+/// given away: the last write of a page is what the file gets in the end.
 pub(super) struct Gather {
-    filling: Piece,
+    /// The one that took the last write is last.
+    filling: Vec<Piece>,
     writer: Option<Writer>,
 }
 
 impl Gather {
     /// Gathers writes to `fd`.
     pub(super) fn new(fd: &Arc<OwnedFd>) -> Self {
-        Self { filling: Piece::new(), writer: Writer::start(Arc::clone(fd)) }
+        Self { filling: Vec::with_capacity(OPEN), writer: Writer::start(Arc::clone(fd)) }
     }
 
     /// Takes a write.
@@ -54,13 +80,45 @@ impl Gather {
     /// # Errors
     /// What `pwrite` says, of this write or an earlier one.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Errno> {
-        if !self.filling.takes(offset, data.len()) {
-            self.hand_over()?;
-            self.filling.offset = offset;
+        let bytes = offset..offset + data.len() as u64;
+        let known = self
+            .filling
+            .iter()
+            .position(|piece| piece.touches(&bytes))
+            .or_else(|| self.filling.iter().position(|piece| piece.place(offset, data.len()).is_some()));
+        let mut piece = match known {
+            Some(index) => self.filling.remove(index),
+            None => self.begin(offset)?,
+        };
+        let at = piece.place(offset, data.len()).ok_or(Errno::INVAL)?;
+        piece.put(at, data);
+        if piece.len + data.len() > CAPACITY {
+            return self.writer.as_mut().ok_or(Errno::AGAIN)?.write(piece);
         }
-        copy_in(&mut self.filling.buffer.bytes()[self.filling.len..], data);
-        self.filling.len += data.len();
+        self.filling.push(piece);
         Ok(())
+    }
+
+    /// Fills `buffer` if what belongs there is still here. False if all of it is in the file.
+    ///
+    /// # Errors
+    /// What `pwrite` says, of a write that had to be waited for.
+    pub(super) fn read(&mut self, buffer: &mut [MaybeUninit<u8>], offset: u64) -> Result<bool, Errno> {
+        let bytes = offset..offset + buffer.len() as u64;
+        let touched = self.filling.iter_mut().find(|piece| piece.touches(&bytes));
+        if let Some(piece) = touched {
+            if bytes.start >= piece.offset && bytes.end <= piece.end() {
+                let at = (bytes.start - piece.offset) as usize;
+                buffer.copy_from_slice(&piece.buffer.bytes()[at..at + buffer.len()]);
+                return Ok(true);
+            }
+            self.flush()?;
+        } else if let Some(writer) = &mut self.writer
+            && writer.on_their_way.iter().any(|way| bytes.start < way.end && way.start < bytes.end)
+        {
+            writer.wait(0)?;
+        }
+        Ok(false)
     }
 
     /// Returns when everything is written.
@@ -68,20 +126,21 @@ impl Gather {
     /// # Errors
     /// What `pwrite` says; the data are then lost, as those of a failed write are.
     pub(super) fn flush(&mut self) -> Result<(), Errno> {
-        self.hand_over()?;
-        self.writer.as_mut().map_or(Err(Errno::AGAIN), Writer::wait)
-    }
-
-    /// Gives the piece being filled to the writer.
-    fn hand_over(&mut self) -> Result<(), Errno> {
-        if self.filling.len == 0 {
-            return Ok(());
-        }
         // Without a second thread nothing can be written: the system is out of them.
         let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
-        writer.wait()?;
-        let empty = writer.idle.take().unwrap_or_else(Piece::new);
-        writer.begin(std::mem::replace(&mut self.filling, empty))
+        let given = self.filling.drain(..).try_for_each(|piece| writer.write(piece));
+        let written = writer.wait(0);
+        given.and(written)
+    }
+
+    /// An empty piece for what lies at `offset`; the one that has waited longest for more gives way to it.
+    fn begin(&mut self, offset: u64) -> Result<Piece, Errno> {
+        let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
+        if self.filling.len() == OPEN {
+            writer.write(self.filling.remove(0))?;
+        }
+        let piece = writer.idle.pop().unwrap_or_else(Piece::new);
+        Ok(Piece { offset, len: 0, ..piece })
     }
 }
 
@@ -90,20 +149,21 @@ struct Writer {
     /// `None` only while it is being stopped.
     pieces: Option<SyncSender<Piece>>,
     written: Receiver<(Piece, Result<(), Errno>)>,
-    writing: bool,
-    /// A piece that has been written, for its memory.
-    idle: Option<Piece>,
+    /// The bytes of the file that were given to it and have not come back, in order.
+    on_their_way: VecDeque<Range<u64>>,
+    /// Pieces that have been written, for their memory.
+    idle: Vec<Piece>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     fn start(fd: Arc<OwnedFd>) -> Option<Self> {
-        let (pieces, taken) = sync_channel::<Piece>(1);
-        let (done, written) = sync_channel(1);
+        let (pieces, taken) = sync_channel::<Piece>(ON_THEIR_WAY);
+        let (done, written) = sync_channel(ON_THEIR_WAY);
         let write_all = move || {
             for mut piece in taken {
                 let bytes = &piece.buffer.bytes()[..piece.len];
-                // SAFETY: Gather::write has initialised the first `len` bytes.
+                // SAFETY: Piece::put has initialised the first `len` bytes.
                 let data = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u8>(), bytes.len()) };
                 let result = write_full(&fd, data, piece.offset);
                 if done.send((piece, result)).is_err() {
@@ -112,24 +172,29 @@ impl Writer {
             }
         };
         let thread = thread::Builder::new().name("slob-load-write".into()).spawn(write_all).ok()?;
-        Some(Self { pieces: Some(pieces), written, writing: false, idle: None, thread: Some(thread) })
+        let on_their_way = VecDeque::with_capacity(ON_THEIR_WAY);
+        Some(Self { pieces: Some(pieces), written, on_their_way, idle: Vec::new(), thread: Some(thread) })
     }
 
-    fn begin(&mut self, piece: Piece) -> Result<(), Errno> {
-        let sent = self.pieces.as_ref().is_some_and(|pieces| pieces.send(piece).is_ok());
-        self.writing = sent;
-        if sent { Ok(()) } else { Err(Errno::IO) }
+    /// Has a piece written, as soon as there is room for it.
+    fn write(&mut self, piece: Piece) -> Result<(), Errno> {
+        self.wait(ON_THEIR_WAY - 1)?;
+        let bytes = piece.offset..piece.end();
+        self.pieces.as_ref().and_then(|pieces| pieces.send(piece).ok()).ok_or(Errno::IO)?;
+        self.on_their_way.push_back(bytes);
+        Ok(())
     }
 
-    /// Waits for the piece being written.
-    fn wait(&mut self) -> Result<(), Errno> {
-        if !std::mem::take(&mut self.writing) {
-            return Ok(());
+    /// Waits until no more than `left` pieces are on their way. The first failure of those that arrived is told.
+    fn wait(&mut self, left: usize) -> Result<(), Errno> {
+        let mut first = Ok(());
+        while self.on_their_way.len() > left {
+            let (piece, result) = self.written.recv().map_err(|_| Errno::IO)?;
+            self.on_their_way.pop_front();
+            self.idle.push(piece);
+            first = first.and(result);
         }
-        let (mut piece, result) = self.written.recv().map_err(|_| Errno::IO)?;
-        piece.len = 0;
-        self.idle = Some(piece);
-        result
+        first
     }
 }
 
@@ -148,6 +213,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::io::Read;
+    use std::os::unix::fs::FileExt;
 
     const PAGE: usize = 4096;
 
@@ -168,6 +234,20 @@ mod tests {
                         expected.resize((page + 1) * PAGE, 0);
                     }
                     expected[page * PAGE..(page + 1) * PAGE].copy_from_slice(&data);
+                }
+                let probed = (first.saturating_sub(i * 7) * PAGE) as u64;
+                let mut page = [MaybeUninit::uninit(); PAGE];
+                if gather.read(&mut page, probed).unwrap() {
+                    // SAFETY: `read` has just filled it.
+                    let page = page.map(|byte| unsafe { byte.assume_init() });
+                    prop_assert!(page == expected[probed as usize..][..PAGE], "what is held is the last that was written");
+                } else {
+                    let mut there = [0; PAGE];
+                    let end = file.metadata().unwrap().len();
+                    file.read_exact_at(&mut there[..end.saturating_sub(probed).min(PAGE as u64) as usize], probed).unwrap();
+                    let mut wanted = expected.get(probed as usize..).unwrap_or_default().to_vec();
+                    wanted.resize(PAGE.max(wanted.len()), 0);
+                    prop_assert!(there == wanted[..PAGE], "what is not held is in the file");
                 }
                 if flush {
                     gather.flush().unwrap();

@@ -57,6 +57,18 @@ impl PageFile {
         self.gather.as_mut().map_or(Ok(()), Gather::flush)
     }
 
+    /// Fills `buffer` if what belongs there is gathered and not written yet; false if it is to be read from the file.
+    ///
+    /// # Errors
+    /// What `pwrite` says, of a write that had to be waited for.
+    pub(super) fn read_gathered(
+        &mut self,
+        buffer: &mut [MaybeUninit<u8>],
+        offset: u64,
+    ) -> Result<bool, Errno> {
+        self.gather.as_mut().map_or(Ok(false), |gather| gather.read(buffer, offset))
+    }
+
     /// Reads until `buffer` is full or the file ends; returns the bytes read.
     ///
     /// # Errors
