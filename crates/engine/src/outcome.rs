@@ -37,6 +37,13 @@ impl Outcome {
         self.ops.push(op);
     }
 
+    /// Moves the starts of the operations from `first` on by `ns`: where a call's work lies within the call is known at its end.
+    pub fn shift_from(&mut self, first: usize, ns: u64) {
+        for op in &mut self.ops[first..] {
+            op.start_ns += ns;
+        }
+    }
+
     /// The operations carried out: a prefix of the batch's.
     #[must_use]
     pub fn ops(&self) -> &[OpOutcome] {

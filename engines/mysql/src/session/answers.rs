@@ -17,15 +17,13 @@ pub(super) fn decode(
     took: Duration,
     outcome: &mut Outcome,
 ) -> bool {
+    let first = outcome.ops().len();
     let mut clock = ServerClock::new(0, took);
-    // What does not fit is found when it is put into the outcome.
-    let _ = follow(ops, answer, is_open, &mut clock, |_, _, _| ());
-    let offset = begun_ns + clock.unseen_ns();
-    let mut clock = ServerClock::new(0, took);
-    follow(ops, answer, is_open, &mut clock, |start_ns, duration_ns, rows| {
-        outcome.push(OpOutcome { start_ns: offset + start_ns, duration_ns, rows });
-    })
-    .is_some()
+    let fits = follow(ops, answer, is_open, &mut clock, |start_ns, duration_ns, rows| {
+        outcome.push(OpOutcome { start_ns: begun_ns + start_ns, duration_ns, rows });
+    });
+    outcome.shift_from(first, clock.unseen_ns());
+    fits.is_some()
 }
 
 /// Puts what a stretch answered into `outcome`: for each operation its rows and its end in microseconds since the start, behind
@@ -41,23 +39,19 @@ pub(super) fn decode_stretch(
     let (Some(rows), Some(begin_us)) = (words.next(), words.next().and_then(number)) else {
         return answer.is_empty();
     };
-    let mut clock = ServerClock::new(begin_us, took);
-    let rest = words.clone();
-    for end_us in rest.skip(1).step_by(2).filter_map(number) {
-        clock.advance(end_us);
-    }
-    let offset = begun_ns + clock.unseen_ns();
+    let first = outcome.ops().len();
     let mut clock = ServerClock::new(begin_us, took);
     for _ in ops {
         let Some(rows) = words.next() else { break };
         let (Some(rows), Some(end_us)) = (number(rows), words.next().and_then(number)) else { return false };
-        let (start_ns, duration_ns) = (offset + clock.elapsed_ns(), clock.advance(end_us));
+        let (start_ns, duration_ns) = (begun_ns + clock.elapsed_ns(), clock.advance(end_us));
         outcome.push(OpOutcome { start_ns, duration_ns, rows: u64::try_from(rows).unwrap_or(0) });
     }
+    outcome.shift_from(first, clock.unseen_ns());
     rows == b"0" && words.next().is_none()
 }
 
-fn words(answer: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+fn words(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty())
 }
 

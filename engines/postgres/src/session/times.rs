@@ -34,12 +34,8 @@ pub(super) fn decode(
     outcome: &mut Outcome,
 ) -> bool {
     let Some((&Moment(began), rest)) = times.split_first() else { return false };
+    let first = outcome.ops().len();
     let mut clock = ServerClock::new(began, took);
-    for Moment(moment) in rest {
-        clock.advance(*moment);
-    }
-    let offset = clock.unseen_ns();
-    clock = ServerClock::new(began, took);
     let mut rest = rest.iter();
     for (op, rows) in batch.ops().iter().zip(seen) {
         if batch.dues_ns().is_some() {
@@ -47,13 +43,14 @@ pub(super) fn decode(
             clock.advance(*woken);
         }
         let (Some(Moment(end)), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
-        let start_ns = offset + clock.elapsed_ns();
+        let start_ns = clock.elapsed_ns();
         outcome.push(OpOutcome { start_ns, duration_ns: clock.advance(*end), rows });
         if op.pause_us > 0 {
             let Some(Moment(woken)) = rest.next() else { return false };
             clock.advance(*woken);
         }
     }
+    outcome.shift_from(first, clock.unseen_ns());
     seen.len() <= batch.ops().len() && rest.next().is_none()
 }
 
