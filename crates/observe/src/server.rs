@@ -9,7 +9,7 @@ use slob_stats::Merge;
 
 use crate::find::{self, Identified, children, started};
 use crate::place;
-use crate::sight::{Found, ServerSight};
+use crate::sight::{Found, ServerFigures, ServerSight};
 
 /// Of so many processes at most the ticks are read in one look, which take a file each: those of larger families take turns.
 const TICKS_READ: usize = 64;
@@ -108,16 +108,16 @@ impl Server {
         }
         let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
         let has_sessions = self.clues.has_children && self.background.is_some();
-        Some(ServerSight {
-            processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
-            found: self.times_found,
+        let figures = ServerFigures {
             cpu: Some(self.cpu),
             sessions_cpu: has_sessions.then_some(self.sessions_cpu),
             io: self.io.filter(|_| edge),
             data: counters(&self.data),
             log: counters(&self.log),
             group: self.group.as_ref().map(Group::used),
-        })
+        };
+        let processes = u32::try_from(pids.len()).unwrap_or(u32::MAX);
+        Some(ServerSight { processes, found: self.times_found, figures })
     }
 
     /// Its processes: they are not others'.
