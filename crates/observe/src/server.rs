@@ -101,20 +101,22 @@ impl Server {
         if started(self.identified.pid) != Some(self.identified.started) {
             self.find_again()?;
         }
+        let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
+        let (data, log) = (counters(&self.data), counters(&self.log));
+        let group = self.group.as_ref().map(Group::used);
         let pids = self.processes();
         self.add_cpu(&pids);
         if edge {
             self.add_io(&pids);
         }
-        let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
         let has_sessions = self.clues.has_children && self.background.is_some();
         let figures = ServerFigures {
             cpu: Some(self.cpu),
             sessions_cpu: has_sessions.then_some(self.sessions_cpu),
             io: self.io.filter(|_| edge),
-            data: counters(&self.data),
-            log: counters(&self.log),
-            group: self.group.as_ref().map(Group::used),
+            data,
+            log,
+            group,
         };
         let processes = u32::try_from(pids.len()).unwrap_or(u32::MAX);
         Some(ServerSight { processes, found: self.times_found, figures })
