@@ -191,5 +191,5 @@ fn server_cpu_s(eye: &mut Eye) -> Result<f64, Box<dyn Error>> {
     let asked = eye.ask(false);
     let sight = eye.answer(asked).ok_or("the server is not seen")?.sight;
     let server = sight.servers.into_iter().flatten().next().ok_or("the server is gone")?;
-    Ok(server.cpu.ok_or("its CPU time is not seen")?.total_s())
+    Ok(server.figures.cpu.ok_or("its CPU time is not seen")?.total_s())
 }

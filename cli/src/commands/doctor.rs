@@ -1,7 +1,7 @@
 //! `slob doctor`: what would spoil a test, and what to do about it.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use slob_engine::{Engine, Purpose, Server};
 use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo};
 use slob_record::latest_probe;
 use slob_report::format::{fixed, percent};
-use slob_run::{Loaded, data_on_this_host, plan_load, prepare};
+use slob_run::{DataHere, Loaded, plan_load_there, prepare};
 use slob_spec::{Entry, LoadSpec, RunSpec, Settings};
 
 use crate::checks::{self, Check, Grade};
@@ -144,8 +144,16 @@ fn at_target(settings: &Settings) -> AtTarget {
     let place = if server.capabilities.embedded { "built in" } else { "reached" };
     found.checks.push(Check::good("Target", format!("{} {}, {place}", server.product, server.version)));
     if server.capabilities.stores_data {
-        found.checks.push(data(settings, &load, engine.as_ref()));
-        found.checks.extend(below(settings, engine.as_ref(), &server, &mut found.device));
+        let here = DataHere::find(engine.as_ref(), server.capabilities.embedded);
+        let path = here.as_ref().ok().map(|here| here.path.clone());
+        found.checks.push(data(settings, &load, engine.as_ref(), &server, path));
+        match here {
+            Ok(here) => {
+                found.checks.extend(below(settings, &here, &server));
+                found.device = here.device.ok();
+            }
+            Err(lacking) => found.checks.push(unseen(&lacking)),
+        }
     }
     let advice = |advice: &String| {
         Check::warning("Server", advice.clone(), "change it, or keep it the same in all runs")
@@ -155,14 +163,20 @@ fn at_target(settings: &Settings) -> AtTarget {
 }
 
 /// What is loaded, by the checks of a run; or whether it could be, by those of a load.
-fn data(settings: &Settings, load: &LoadSpec, engine: &dyn Engine) -> Check {
+fn data(
+    settings: &Settings,
+    load: &LoadSpec,
+    engine: &dyn Engine,
+    server: &Server,
+    path: Option<PathBuf>,
+) -> Check {
     let subject = "Data";
     let loaded = match Loaded::at(engine) {
         Ok(loaded) => loaded,
         Err(error) => return Check::problem(subject, error.to_string()),
     };
     let Some(loaded) = loaded else {
-        return match plan_load(engine, load) {
+        return match plan_load_there(engine, load, server, path) {
             Ok(plan) => {
                 let gb = plan.bytes() as f64 / 1e9;
                 Check::warning(
@@ -185,23 +199,18 @@ fn data(settings: &Settings, load: &LoadSpec, engine: &dyn Engine) -> Check {
     }
 }
 
-/// What lies below the data, as far as that can be seen from here.
-fn below(
-    settings: &Settings,
-    engine: &dyn Engine,
-    server: &Server,
-    found: &mut Option<Device>,
-) -> Vec<Check> {
+fn unseen(lacking: &str) -> Check {
+    Check::warning(
+        "Device",
+        format!("the database's files can't be seen from here: {lacking}"),
+        "'Physical?' and 'CPU-bound?' will know less",
+    )
+}
+
+/// What lies below the data.
+fn below(settings: &Settings, here: &DataHere, server: &Server) -> Vec<Check> {
     let mut all = Vec::new();
-    let Some(path) = data_on_this_host(engine, server.capabilities.embedded) else {
-        all.push(Check::warning(
-            "Device",
-            "the database's files can't be seen from here: 'Physical?' and 'CPU-bound?' will know less",
-            "run slob as root or as the server's account, or name the database's host: --observe ssh:HOST",
-        ));
-        return all;
-    };
-    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let there = here.folder();
     if server.capabilities.embedded && server.capabilities.direct_io == Some(true) {
         all.push(direct_io(there));
     } else if server.capabilities.direct_io == Some(false) {
@@ -211,10 +220,10 @@ fn below(
             "switch it on, or load far more data than this machine has memory",
         ));
     }
-    let device = match Device::behind(there) {
+    let device = match &here.device {
         Ok(device) => device,
-        Err(error) => {
-            all.push(Check::warning("Device", error.to_string(), "'Physical?' will rest on fewer counters"));
+        Err(why) => {
+            all.push(Check::warning("Device", why.as_str(), "'Physical?' will rest on fewer counters"));
             return all;
         }
     };
@@ -227,7 +236,7 @@ fn below(
         ),
     });
     let results = settings::results_dir(settings);
-    let probe = latest_probe(&results, &HostInfo::read().hostname, &device, server.block_bytes);
+    let probe = latest_probe(&results, &HostInfo::read().hostname, device, server.block_bytes);
     all.push(match probe.and_then(|probe| probe.result.ceiling_iops()) {
         Some(ceiling) => Check::good("Probe", format!("the device's ceiling is {} IOPS", fixed(ceiling, 0))),
         None => Check::warning(
@@ -236,7 +245,6 @@ fn below(
             format!("slob probe {}", next_step::quoted(&there.display().to_string())),
         ),
     });
-    *found = Some(device);
     all
 }
 

@@ -8,6 +8,7 @@ mod device;
 mod open_loop;
 mod saturate;
 mod truth;
+mod ways;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,8 +1,11 @@
 //! A PostgreSQL server with a plain role, whose database is the target, and a folder for runs.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::Folder;
+use slob_testing::Container;
 use slob_testing::postgres::{Cluster, Version};
 
 /// A server, the address of a plain role's database on it, and a folder for runs.
@@ -19,6 +22,17 @@ pub(crate) fn bench(version: Version, settings: &[(&str, &str)]) -> Option<Bench
     cluster.sql("CREATE DATABASE slob OWNER plain");
     let target = format!("postgres://plain@127.0.0.1:{}/slob", cluster.port());
     Some(Bench { cluster, target, folder: Folder::new() })
+}
+
+/// The same in a container, with a schema loaded; its target is the container's address.
+pub(crate) fn contained(version: Version, settings: &[(&str, &str)]) -> Option<(Bench, Arc<Container>)> {
+    let container = Arc::new(Container::make_or_skip()?);
+    let mut bench = bench(version, settings)?;
+    bench.cluster.restart_contained(Arc::clone(&container));
+    bench.target = format!("postgres://plain@{}:{}/slob", container.address(), bench.cluster.port());
+    bench.target.push_str("?sslmode=disable");
+    bench.setup("1", "32M");
+    Some((bench, container))
 }
 
 impl Bench {

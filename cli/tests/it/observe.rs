@@ -16,19 +16,11 @@ use slob_observe::{Eye, Sight};
 use slob_testing::postgres::Version;
 use slob_testing::{Container, Sshd};
 
-use crate::common::postgres::{Bench, bench};
+use crate::common::postgres::{self, Bench, bench};
 use crate::common::{Called, Folder, SLOB, mariadb};
 
-/// A server in a container, with a schema loaded; its target is the container's address.
 fn contained() -> Option<(Bench, Arc<Container>)> {
-    let container = Arc::new(Container::make_or_skip()?);
-    let settings = [("shared_buffers", "1MB"), ("max_connections", "20")];
-    let mut bench = bench(Version::V15, &settings)?;
-    bench.cluster.restart_contained(Arc::clone(&container));
-    bench.target = format!("postgres://plain@{}:{}/slob", container.address(), bench.cluster.port());
-    bench.target.push_str("?sslmode=disable");
-    bench.setup("1", "32M");
-    Some((bench, container))
+    postgres::contained(Version::V15, &[("shared_buffers", "1MB"), ("max_connections", "20")])
 }
 
 /// Runs with an ssh that knows the server's key.

@@ -24,4 +24,4 @@ pub use eye::{Asked, Eye, Seen};
 pub use message::{Answer, Hello, PROTOCOL, Question, Told};
 pub use observer::Observer;
 pub use serve::serve;
-pub use sight::{Between, Found, ServerSight, ServerSince, Sight};
+pub use sight::{Between, Found, ServerFigures, ServerSight, Sight};

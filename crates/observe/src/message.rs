@@ -174,8 +174,9 @@ impl Sight {
             .all(cpu_time)
         });
         let of_servers = self.servers.iter().flatten().all(|server| {
-            let cpus = server.cpu.into_iter().chain(server.sessions_cpu);
-            let group = server.group.unwrap_or_default();
+            let figures = &server.figures;
+            let cpus = figures.cpu.into_iter().chain(figures.sessions_cpu);
+            let group = figures.group.unwrap_or_default();
             cpus.flat_map(|cpu| [cpu.user_s, cpu.system_s]).all(cpu_time)
                 && group.cpu_s.into_iter().chain(group.throttled_s).all(cpu_time)
         });

@@ -9,7 +9,7 @@ use slob_stats::Merge;
 
 use crate::find::{self, Identified, children, started};
 use crate::place;
-use crate::sight::{Found, ServerSight};
+use crate::sight::{Found, ServerFigures, ServerSight};
 
 /// Of so many processes at most the ticks are read in one look, which take a file each: those of larger families take turns.
 const TICKS_READ: usize = 64;
@@ -101,23 +101,25 @@ impl Server {
         if started(self.identified.pid) != Some(self.identified.started) {
             self.find_again()?;
         }
+        let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
+        let (data, log) = (counters(&self.data), counters(&self.log));
+        let group = self.group.as_ref().map(Group::used);
         let pids = self.processes();
         self.add_cpu(&pids);
         if edge {
             self.add_io(&pids);
         }
-        let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
         let has_sessions = self.clues.has_children && self.background.is_some();
-        Some(ServerSight {
-            processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
-            found: self.times_found,
+        let figures = ServerFigures {
             cpu: Some(self.cpu),
             sessions_cpu: has_sessions.then_some(self.sessions_cpu),
             io: self.io.filter(|_| edge),
-            data: counters(&self.data),
-            log: counters(&self.log),
-            group: self.group.as_ref().map(Group::used),
-        })
+            data,
+            log,
+            group,
+        };
+        let processes = u32::try_from(pids.len()).unwrap_or(u32::MAX);
+        Some(ServerSight { processes, found: self.times_found, figures })
     }
 
     /// Its processes: they are not others'.

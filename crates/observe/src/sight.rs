@@ -53,7 +53,17 @@ pub struct ServerSight {
     pub processes: u32,
     /// How often it was found: after a restart it is another process.
     pub found: u32,
-    /// CPU time of its processes since it was found.
+    /// Its figures since then, or since the boot.
+    #[serde(flatten)]
+    pub figures: ServerFigures,
+}
+
+/// What a server, its devices and its control group did: until a moment as in a [`Sight`], or in an interval as in
+/// [`Between`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerFigures {
+    /// CPU time of its processes.
     pub cpu: Option<CpuSplit>,
     /// That of the processes which serve sessions, where there is one for each: those that were not there when it was found.
     pub sessions_cpu: Option<CpuSplit>,
@@ -77,24 +87,7 @@ pub struct Between {
     /// CPU time of others, in seconds.
     pub others_cpu_s: Option<f64>,
     /// Each server, as in [`Sight::servers`].
-    pub servers: Vec<Option<ServerSince>>,
-}
-
-/// What a server did between two sights.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerSince {
-    /// CPU time of its processes.
-    pub cpu: Option<CpuSplit>,
-    /// That of the processes that serve sessions.
-    pub sessions_cpu: Option<CpuSplit>,
-    /// I/O of its processes.
-    pub io: Option<ProcessIo>,
-    /// What the device behind the data did.
-    pub data: Option<DeviceCounters>,
-    /// What the device behind the log did, if that is another one.
-    pub log: Option<DeviceCounters>,
-    /// What its control group used.
-    pub group: Option<GroupUse>,
+    pub servers: Vec<Option<ServerFigures>>,
 }
 
 impl Sight {
@@ -117,23 +110,27 @@ impl Sight {
 }
 
 impl ServerSight {
-    fn since(&self, earlier: &Self, same_observer: bool) -> ServerSince {
-        let cpu = |later: Option<CpuSplit>, earlier: Option<CpuSplit>| {
-            Some(later?.since(&earlier?)).filter(|_| same_observer)
-        };
-        let device = |later: Option<DeviceCounters>, earlier: Option<DeviceCounters>| later?.since(&earlier?);
-        let io = self.io.zip(earlier.io).filter(|_| same_observer);
-        ServerSince {
-            cpu: cpu(self.cpu, earlier.cpu),
-            sessions_cpu: cpu(self.sessions_cpu, earlier.sessions_cpu),
-            io: io.map(|(later, earlier)| later.since(&earlier)),
-            data: device(self.data, earlier.data),
-            log: device(self.log, earlier.log),
-            group: self
-                .group
-                .zip(earlier.group)
-                .filter(|_| self.found == earlier.found)
-                .map(|(later, earlier)| later.since(&earlier)),
+    fn since(&self, earlier: &Self, same_observer: bool) -> ServerFigures {
+        let ServerFigures { cpu, sessions_cpu, io, data, log, group } = &self.figures;
+        let before = &earlier.figures;
+        let same_group = self.found == earlier.found;
+        ServerFigures {
+            cpu: both(cpu, &before.cpu, same_observer, CpuSplit::since),
+            sessions_cpu: both(sessions_cpu, &before.sessions_cpu, same_observer, CpuSplit::since),
+            io: both(io, &before.io, same_observer, ProcessIo::since),
+            data: both(data, &before.data, true, DeviceCounters::since).flatten(),
+            log: both(log, &before.log, true, DeviceCounters::since).flatten(),
+            group: both(group, &before.group, same_group, GroupUse::since),
         }
     }
+}
+
+/// The interval between two figures, if both are known and `comparable`.
+fn both<T, R>(
+    later: &Option<T>,
+    earlier: &Option<T>,
+    comparable: bool,
+    since: impl Fn(&T, &T) -> R,
+) -> Option<R> {
+    later.as_ref().zip(earlier.as_ref()).filter(|_| comparable).map(|(later, earlier)| since(later, earlier))
 }

@@ -204,6 +204,7 @@ pub(crate) fn eventful_run() -> Record {
         counters: Some(record.counters.clone()),
         shares_with: None,
     }];
+    record.observed = parts::observed();
     record.server_report = Some(ServerReportRecord {
         kind: "awr".into(),
         snapshots: [41, 42],

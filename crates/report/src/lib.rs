@@ -40,6 +40,7 @@ mod page;
 pub mod profiles;
 mod recheck;
 mod sections;
+mod server_cpu;
 mod summary;
 mod sums;
 mod timed;

@@ -9,6 +9,7 @@ mod endpoints;
 mod events;
 mod facts;
 mod histogram;
+mod hosts;
 mod load_profile;
 mod losses;
 mod marks;
@@ -95,6 +96,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::of_window(Group::Figures, |page, figures| histogram::write(page, figures.record)),
     Section::of_window(Group::Figures, device::write),
     Section::of_window(Group::Figures, |page, figures| endpoints::write(page, figures.record)),
+    Section::of_window(Group::Figures, |page, figures| hosts::write(page, figures.record)),
     Section::new(Group::Probe, probe::write),
     Section::new(Group::Figures, events::write),
     Section::new(Group::Figures, |page, figures| events::background(page, figures.record)),

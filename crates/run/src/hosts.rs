@@ -1,7 +1,6 @@
 //! The hosts of the servers, and who looks at them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
@@ -79,7 +78,9 @@ impl Hosts {
         let mut asked = vec![0; eyes.len()];
         let servers = wanted.into_iter().map(|(server, observe, way)| {
             let find = || {
-                let way = way?.ok_or("it was not to be looked for")?;
+                let way = way?.ok_or(
+                    "it was not to be looked for; name its host (--observe ssh:HOST) and it will be",
+                )?;
                 let host = ways.iter().position(|one| *one == way).ok_or("there is nobody to look for it")?;
                 let mut clues = server.clues.clone();
                 if let Observe::Pid(pid) = observe {
@@ -182,32 +183,14 @@ impl Places {
             match &server.found {
                 Ok(found) => found.lacking.clone(),
                 Err(_) if server.by == Observe::None.to_string() => Vec::new(),
-                Err(lacking) => {
-                    let elsewhere = if server.by == Observe::Auto.to_string() {
-                        " If it is on another host, --observe ssh:HOST looks there."
-                    } else {
-                        ""
-                    };
-                    vec![format!(
-                        "The server{of} was not seen ({}): {lacking}. Its CPU, and the device behind its data, are not known.{elsewhere}",
-                        server.by
-                    )]
-                }
+                Err(lacking) => vec![format!(
+                    "The server{of} was not seen ({}): {lacking}. Its CPU, and the device behind its data, are not known.",
+                    server.by
+                )],
             }
         };
         let mut notes: Vec<String> = self.servers.iter().flat_map(note).collect();
         notes.dedup();
         notes
     }
-}
-
-/// Where the data of a target are on this host; `None` if they are elsewhere, or not seen.
-#[must_use]
-pub fn data_on_this_host(engine: &dyn Engine, embedded: bool) -> Option<PathBuf> {
-    let server = engine.whereabouts().into_iter().next()?;
-    if embedded {
-        // The folder need not be there yet.
-        return server.clues.data;
-    }
-    Eye::here().find(server.clues).ok()?.path
 }

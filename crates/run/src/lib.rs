@@ -6,6 +6,7 @@
 
 mod assemble;
 mod context;
+mod data_here;
 mod endpoints;
 mod error;
 mod growing_series;
@@ -42,12 +43,12 @@ mod verify;
 mod workload;
 
 pub use context::RunContext;
+pub use data_here::DataHere;
 pub use error::{RunError, RunErrorKind};
-pub use hosts::data_on_this_host;
 pub use journal::{Acknowledged, Journal};
 pub use loaded::Loaded;
 pub use loader::{LoadSummary, load};
-pub use loader_plan::{LoadPlan, plan_load};
+pub use loader_plan::{LoadPlan, plan_load, plan_load_there};
 pub use observe::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
 pub use prepare::{Prepared, prepare};
 pub use random::fresh_seed;

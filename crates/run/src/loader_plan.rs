@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::thread;
 
-use slob_engine::{Capabilities, Engine, Load, LoadState, Slice};
+use slob_engine::{Capabilities, Engine, Load, LoadState, Server, Slice};
 use slob_method::SchemaNo;
 use slob_spec::LoadSpec;
 
 use crate::RunError;
-use crate::hosts::data_on_this_host;
+use crate::data_here::DataHere;
 use crate::loader_slices::Slicing;
 use crate::loader_space::check_space;
 use crate::prepare::check_block_size;
@@ -100,6 +100,20 @@ pub(crate) fn rows_of(slice: &Slice) -> u64 {
 /// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters, or there is no room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    let data = DataHere::find(engine, server.capabilities.embedded).ok();
+    plan_load_there(engine, spec, &server, data.map(|data| data.path))
+}
+
+/// The same where the server is known already, and where on this host its data are, if they are there.
+///
+/// # Errors
+/// As [`plan_load`].
+pub fn plan_load_there(
+    engine: &dyn Engine,
+    spec: &LoadSpec,
+    server: &Server,
+    data_path: Option<PathBuf>,
+) -> Result<LoadPlan, RunError> {
     check_block_size(spec.block_sz, server.block_bytes)?;
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
     let count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
@@ -121,7 +135,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,
         block_bytes: server.block_bytes,
-        data_path: data_on_this_host(engine, server.capabilities.embedded),
+        data_path,
     };
     // Rows whose room is free again once what can't be relied on is removed.
     let mut freed = 0_u64;

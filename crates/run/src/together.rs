@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, ProcessIo};
-use slob_observe::{Between, Seen, ServerSince};
+use slob_observe::{Between, Seen, ServerFigures};
 use slob_stats::Merge;
 
-use crate::hosts::Places;
+use crate::hosts::{HostPlace, Places, ServerPlace};
 
 /// What was seen of all hosts at one moment.
 #[derive(Clone, Debug, Default)]
@@ -59,12 +59,12 @@ impl Together {
     }
 
     /// What a server did.
-    pub(crate) fn server(&self, server: usize) -> Option<&ServerSince> {
+    pub(crate) fn server(&self, server: usize) -> Option<&ServerFigures> {
         let (_, number) = self.places.servers.get(server)?.seen_at?;
         self.host_of(server)?.servers.get(number)?.as_ref()
     }
 
-    fn servers(&self) -> impl Iterator<Item = Option<&ServerSince>> {
+    fn servers(&self) -> impl Iterator<Item = Option<&ServerFigures>> {
         (0..self.places.servers.len()).map(|server| self.server(server))
     }
 
@@ -88,8 +88,25 @@ impl Together {
 
     /// CPU time of others on all hosts, in seconds.
     pub(crate) fn others_cpu_s(&self) -> Option<f64> {
-        let all: Option<Vec<f64>> = self.hosts().into_iter().map(|host| host?.others_cpu_s).collect();
+        let of = |(host, place): (usize, &HostPlace)| {
+            let others_s = self.hosts.get(host)?.as_ref()?.others_cpu_s?;
+            Some((others_s - self.servers_beside_s(host, place)?).max(0.0))
+        };
+        let all: Option<Vec<f64>> = self.places.hosts_of_database().map(of).collect();
         all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+    }
+
+    /// Who looks at a host knows no more servers there than were looked for by it: those that another one looks at, on the
+    /// same host, are others to it, but not to the run.
+    fn servers_beside_s(&self, host: usize, place: &HostPlace) -> Option<f64> {
+        let is_beside = |server: &usize| {
+            let seen_at = self.places.servers[*server].seen_at.map(|(host, _)| host);
+            seen_at.is_some_and(|other| other != host && self.places.hosts[other].key == place.key)
+        };
+        let beside = (0..self.places.servers.len()).filter(is_beside);
+        let seconds: Option<Vec<f64>> =
+            beside.map(|server| Some(self.server(server)?.cpu?.total_s())).collect();
+        seconds.map(|all| all.iter().sum())
     }
 
     /// CPU time of all servers: a part of them would pass for all.
@@ -110,7 +127,7 @@ impl Together {
     /// What all devices behind the data did, each once. A device is busy as long as the busiest of them was.
     pub(crate) fn device(&self) -> Option<DeviceCounters> {
         let mut known = BTreeSet::new();
-        let of_server = |(number, place): (usize, &crate::hosts::ServerPlace)| {
+        let of_server = |(number, place): (usize, &ServerPlace)| {
             let device = place.found.as_ref().ok()?.data.as_ref()?;
             let (host, _) = place.seen_at?;
             let is_new = known.insert((self.places.hosts.get(host)?.key.clone(), device.stack.clone()));

@@ -66,3 +66,19 @@ fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
         passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|f| f[0] == name)?;
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
+
+/// A command by an account that has no rights. `None`, which stderr says, where this test is not root's, or that account can't
+/// reach the program.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+#[must_use]
+pub fn as_nobody(program: &Path) -> Option<Command> {
+    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
+    let nobody = find(&passwd, "nobody").filter(|_| rustix::process::geteuid().is_root());
+    let command = || Account { other: nobody }.command(program, "PG");
+    let reaches_it = command().arg("--version").output().is_ok_and(|done| done.status.success());
+    if nobody.is_none() || !reaches_it {
+        eprintln!("skipped: this test is not root's, or nobody may not run {}", program.display());
+        return None;
+    }
+    Some(command())
+}

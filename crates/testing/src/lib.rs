@@ -16,6 +16,7 @@ pub mod work;
 
 use std::path::{Path, PathBuf};
 
+pub use account::as_nobody;
 pub use container::Container;
 pub use sshd::Sshd;
 

@@ -1,5 +1,7 @@
 use std::fs;
+use std::io::{Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::*;
 
@@ -121,4 +123,51 @@ fn an_interval_has_only_what_both_ends_have() {
     let earlier = GroupUse { cpu_s: Some(1.0), read_bytes: Some(9), ..GroupUse::default() };
     let between = later.since(&earlier);
     assert_eq!((between.cpu_s, between.periods, between.read_bytes), (Some(2.0), None, None));
+}
+
+/// A real mount of version 2, with whatever controllers the machine has bound to it. What those of others would tell is absent.
+#[test]
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn a_real_group_of_version_two_tells_what_its_controllers_know() {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let at = mounts.lines().filter(|line| line.contains(" - cgroup2 ")).find_map(|line| {
+        let mut fields = line.split(' ').skip(3);
+        (fields.next()? == "/").then_some(fields.next()?)
+    });
+    let name = format!("slob-test-{}", std::process::id());
+    let Some(folder) = at.map(|at| Path::new(at).join(&name)).filter(|folder| fs::create_dir(folder).is_ok())
+    else {
+        eprintln!("skipped: this account can make no control group of version 2 here");
+        return;
+    };
+    let mut process = Command::new("sh");
+    process.args(["-c", "read go; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo worked; read end"]);
+    let mut process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    fs::write(folder.join("cgroup.procs"), process.id().to_string()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    // Where controllers are bound to version 1, those lines would be preferred.
+    let group = group(dir.path(), &format!("0::/{name}\n"), &mounts).unwrap();
+    let before = group.used();
+    let (mut input, mut output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    input.write_all(b"go\n").unwrap();
+    output.read_exact(&mut [0; 7]).unwrap();
+    let used = group.used().since(&before);
+    let limits = group.limits();
+    drop(input);
+    process.wait().unwrap();
+    let has = |file: &str| folder.join(file).is_file();
+    let (has_memory, has_io) = (has("memory.current"), has("io.stat"));
+    fs::remove_dir(&folder).unwrap();
+    assert_eq!((limits.version, limits.cpus, limits.memory_bytes), (2, None, None));
+    assert_eq!(limits.path, format!("/{name}"));
+    // The time is there without a controller, by the scheduler's own account.
+    assert!(used.cpu_s.is_some_and(|cpu_s| cpu_s > 0.01), "{used:?}");
+    assert_eq!(
+        (used.periods, used.throttled_s),
+        (None, None),
+        "without a quota there is nothing to be held up by"
+    );
+    assert_eq!(used.memory_bytes.is_some(), has_memory, "{used:?}");
+    // A group without I/O has a file without lines.
+    assert!(has_io || used.read_bytes.is_none(), "{used:?}");
 }

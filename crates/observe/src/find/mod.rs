@@ -43,7 +43,7 @@ pub(crate) fn find(clues: &Clues) -> Result<Identified, String> {
     }
     let named = process::named(&clues.names);
     if named.is_empty() {
-        return Err(format!("no process named {} is seen there", clues.names.join(" or ")));
+        return Err(none_named(clues));
     }
     let fits = |candidate: &&Candidate| {
         clues.age_s.is_none_or(|age_s| (candidate.age_s - age_s).abs() <= SAME_START_S)
@@ -70,12 +70,23 @@ pub(crate) fn find(clues: &Clues) -> Result<Identified, String> {
     }
 }
 
+fn none_named(clues: &Clues) -> String {
+    let names = clues.names.join(" or ");
+    // With hidepid an account sees its own processes alone, and the first one is never among them.
+    if started(1).is_none() {
+        return format!("no process named {names} is seen, nor any other account's: run as root");
+    }
+    format!(
+        "no process named {names} is seen there; if the server is on another host, name that one (--observe ssh:HOST)"
+    )
+}
+
 fn of_another_age(named: &[Candidate], age_s: f64) -> String {
     let (first, n) = (&named[0], named.len());
     let are = if n == 1 { "one process is".to_owned() } else { format!("{n} processes are") };
     format!(
         "{are} named {} there, but none was started {age_s:.0} s ago, as the server says that it was: it runs elsewhere, or \
-         where this account does not see it",
+         where this account does not see it; name its host (--observe ssh:HOST) or its process (pid:N)",
         first.name
     )
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use slob_host::{CpuSplit, CpuTimes};
 
 use super::trust::Trust;
-use crate::{ServerSight, Sight};
+use crate::{ServerFigures, ServerSight, Sight};
 
 fn sight(at_s: f64, host_s: f64, db_s: f64) -> Sight {
     let none = CpuTimes {
@@ -19,7 +19,8 @@ fn sight(at_s: f64, host_s: f64, db_s: f64) -> Sight {
         steal_s: 0.0,
     };
     let cpu = Some(CpuSplit { user_s: db_s, system_s: 0.0 });
-    let server = ServerSight { cpu, ..ServerSight::default() };
+    let server =
+        ServerSight { processes: 1, found: 1, figures: ServerFigures { cpu, ..ServerFigures::default() } };
     Sight { at_s, cpu: Some(none), servers: vec![Some(server)], ..Sight::default() }
 }
 

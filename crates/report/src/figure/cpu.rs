@@ -76,12 +76,14 @@ fn run_cpu_s(run: &Measured<'_>) -> Option<f64> {
     Some(run.db_cpu_s()? + run.client_cpu_on_host_s()?)
 }
 
-/// By the clocks of all processes, which are exact. Where they were not read it is what the kernel sampled tick by tick, less
-/// what the run is known to have used. Interrupts are left out of that: the device's own ones belong to the test, and nobody
-/// can tell them from others'.
+/// By the clocks of all processes, which are exact. Where they were not read, or tell of more than the host has (records of
+/// earlier releases do), it is what the kernel sampled tick by tick, less what the run is known to have used. Interrupts are
+/// left out of that: the device's own ones belong to the test, and nobody can tell them from others'.
 fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
-    if let Some(others_s) = run.record.host.as_ref().and_then(|host| host.others_cpu_s) {
-        return percent_of_host(run, others_s);
+    let others_s = run.record.host.as_ref().and_then(|host| host.others_cpu_s);
+    let exact = others_s.and_then(|others_s| percent_of_host(run, others_s));
+    if let Some(exact) = exact.filter(|share| *share <= 100.0) {
+        return Some(exact);
     }
     let host = run.host_cpu()?;
     let programs_s = host.user_s + host.nice_s + host.system_s;

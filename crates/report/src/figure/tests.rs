@@ -71,6 +71,19 @@ fn an_embedded_databases_cpu_is_subtracted_once_and_a_servers_with_the_clients()
     assert_eq!(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), None);
 }
 
+/// Records of releases that counted whole lives of processes that ended have 304.9 % and the like.
+#[test]
+fn others_never_use_more_than_a_host_has() {
+    let mut record = fixture::direct_read_run();
+    let host = |record: &mut slob_record::Record, others_s| {
+        record.host.as_mut().unwrap().others_cpu_s = Some(others_s)
+    };
+    host(&mut record, 96.0);
+    close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 10.0);
+    host(&mut record, 3.049 * 960.0);
+    close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 100.0 * 3.0 / 960.0);
+}
+
 #[test]
 fn reads_from_the_page_cache_do_not_reach_the_ceiling() {
     let mut record = fixture::direct_read_run();

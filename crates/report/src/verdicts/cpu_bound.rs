@@ -70,10 +70,9 @@ fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verd
             format!("Not known, nor is it known whether the database runs on this host: {busy_words} here."),
         ),
     };
-    match servers_own_count(record, figures) {
-        Some(said) => verdict.with_detail(said),
-        None => verdict,
-    }
+    let lacking = record.observed.iter().filter(|server| server.process.is_none());
+    let lacking = lacking.map(|server| format!("The server was not seen: {}.", server.found));
+    verdict.with_details(servers_own_count(record, figures).into_iter().chain(lacking).collect())
 }
 
 /// The CPU time of its sessions that the server itself counted, or sampled, among what they did.

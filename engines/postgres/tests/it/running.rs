@@ -275,7 +275,7 @@ fn processes_are_those_of_this_server() {
     let seen = sight.servers[0].as_ref().expect("it runs");
     // Not all of its processes are listed.
     assert!(
-        i64::from(seen.processes) >= listed && seen.cpu.is_some() && seen.io.is_some(),
+        i64::from(seen.processes) >= listed && seen.figures.cpu.is_some() && seen.figures.io.is_some(),
         "{listed} {seen:?}"
     );
     let another = Clues { age_s: clues.age_s.map(|age_s| age_s + 1000.0), ..clues.clone() };

@@ -3,8 +3,8 @@
 use slob_record::{ObservedRecord, Record};
 
 use super::CPU_FULL_PERCENT;
-use crate::counters::ratio;
 use crate::format::{fixed, percent, seconds};
+use crate::server_cpu::{has_quota, throttled_percent, used_percent};
 
 /// From here on being held up by a quota is more than a burst now and then, in percent of its periods.
 const THROTTLED_PERCENT: f64 = 10.0;
@@ -30,16 +30,7 @@ impl<'a> Confined<'a> {
 
     fn of(server: &'a ObservedRecord, of_host: u32) -> Option<Self> {
         let cpus = server.cpus.filter(|cpus| *cpus < f64::from(of_host))?;
-        // A quota is for all that run in the group.
-        let of_group = server.group.and_then(|group| group.cpu_s).filter(|_| server.has_quota());
-        let own = server.cpu.map(|cpu| cpu.total_s());
-        let used_s = of_group.into_iter().chain(own).reduce(f64::max)?;
-        let used_percent = ratio(100.0 * used_s, server.seconds? * cpus)?;
-        let group = server.group.unwrap_or_default();
-        let throttled_percent = group
-            .throttled_periods
-            .zip(group.periods)
-            .and_then(|(held, all)| ratio(100.0 * held as f64, all as f64));
+        let (used_percent, throttled_percent) = (used_percent(server)?, throttled_percent(server));
         Some(Self { server, cpus, used_percent, throttled_percent })
     }
 
@@ -60,7 +51,7 @@ impl<'a> Confined<'a> {
             Some(endpoint) => format!("the server of {endpoint}"),
             None => "the server".to_owned(),
         };
-        let by = if server.has_quota() { "its control group" } else { "it" };
+        let by = if has_quota(server) { "its control group" } else { "it" };
         let cpus = if cpus.fract() == 0.0 { fixed(*cpus, 0) } else { fixed(*cpus, 2) };
         let held = self.held_up().map(|held| format!(", and {held}")).unwrap_or_default();
         format!("{whose} used {} % of the {cpus} CPUs that {by} may use{held}", percent(*used_percent))
@@ -74,17 +65,5 @@ impl<'a> Confined<'a> {
             percent(share),
             time.unwrap_or_default()
         ))
-    }
-}
-
-trait Quota {
-    fn has_quota(&self) -> bool;
-}
-
-impl Quota for ObservedRecord {
-    /// Whether it is the quota that confines it.
-    fn has_quota(&self) -> bool {
-        let quota = self.limits.as_ref().and_then(|limits| limits.cpus);
-        quota.is_some() && quota == self.cpus
     }
 }

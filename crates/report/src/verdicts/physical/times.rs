@@ -21,7 +21,8 @@ pub(super) fn behind_the_total(record: &Record, figures: &Figures<'_>) -> Option
         return Some(Finding::new(
             Answer::Doubt,
             "Not certain: only the device's total is known, which includes everyone's reads; this user may not read \
-             the counters of the server's processes (/proc/PID/io), and the database does not time its reads.",
+             the counters of the server's processes (/proc/PID/io), and the database does not time its reads. Run as root or as \
+             the server's account.",
         ));
     };
     (times.share < MOSTLY_CACHED).then(|| times.contradiction())
