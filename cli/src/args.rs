@@ -94,7 +94,7 @@ fn run() -> Command {
         Command::new("run")
             .about("Run a test and print its summary")
             .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
-            .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").help("The number of schemas"))
+            .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").add(ArgValueCompleter::new(completing::schemas)).help("The number of schemas"))
             .arg(switch("strict").help("Exit with code 1 unless every verdict is good"))
             .arg(switch("full").help("Print the full report instead of its summary").conflicts_with("json"))
             .arg(switch("json").help("Print the record as JSON instead of the summary"))
@@ -112,7 +112,7 @@ fn mark() -> Command {
             .about("Note an event in a run that is under way")
             .after_help("The mark appears in the record, the series and the reports, and as a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   if several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and anything it starts, can call `slob mark TEXT` without naming the run.")
             .arg(Arg::new("text").required(true).num_args(1..).value_name("TEXT").help("What is happening, in one line"))
-            .arg(Arg::new("run").long("run").value_name("ID").help("The run, by its id or name [default: the only one under way]")),
+            .arg(Arg::new("run").long("run").value_name("ID").add(ArgValueCompleter::new(completing::under_way)).help("The run, by its id or name [default: the only one under way]")),
         is_results_dir,
     )
 }
@@ -141,7 +141,7 @@ fn report() -> Command {
             .arg(switch("summary").help("Print only the verdicts and key figures").conflicts_with_all(["html", "compare-probe"]))
             .arg(switch("html").help("Write the report with charts as one HTML file, next to the record").conflicts_with("compare-probe"))
             .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` means stdout"))
-            .arg(switch("compare-probe").help("Print only the comparison with the device by itself: what the database costs"))
+            .arg(switch("compare-probe").help("Print only the comparison with the bare device: what the database costs"))
             .after_help("Examples:\n  slob report                                the latest run, as text\n  slob report 20261120T231840Z-demo --html   rewrite its report.html\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
         is_results_dir,
     )
@@ -149,7 +149,7 @@ fn report() -> Command {
 
 fn probe() -> Command {
     let command = Command::new("probe")
-        .about("Measure the device behind a folder by itself, without a database")
+        .about("Measure the device behind a folder, without a database")
         .after_help("Reads random blocks of a scratch file in that folder, then removes the file.\nThe result is kept in the results folder; later runs on the same device are compared with it.\nExamples:\n  slob probe /data                       the device behind a folder of this host\n  slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")
         .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
         .arg(switch("write").help("Measure random writes as well"))
@@ -242,7 +242,7 @@ fn file(name: &'static str, help: &'static str) -> Arg {
 fn completions() -> Command {
     Command::new("completions")
         .about("Print what makes a shell complete slob's command lines")
-        .after_help("Examples:\n  source <(slob completions bash)                      in ~/.bashrc; the same for zsh, after compinit\n  slob completions fish > ~/.config/fish/completions/slob.fish\nIn bash, zsh and fish, the shell asks slob at each Tab, which then offers what exists as well: runs (`latest`, ids, names),\nprofile*.json, campaigns and their variants. It looks at files alone and connects nowhere. Print it anew after an upgrade.\nIn elvish and PowerShell, commands, flags and words are completed.")
+        .after_help("Examples:\n  source <(slob completions bash)                      in ~/.bashrc; the same for zsh, after compinit\n  slob completions fish > ~/.config/fish/completions/slob.fish\nIn bash, zsh and fish, the shell asks slob at each Tab, which then offers what exists as well: runs (`latest`, ids, names),\nthe schemas they worked on, profile*.json, campaigns and their variants. It reads files and makes no connection. Print it anew after an upgrade.\nIn elvish and PowerShell, commands, flags and words are completed.")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
 }
 
@@ -327,7 +327,7 @@ fn param_arg(param: &Param) -> Option<Arg> {
         _ => arg.value_name("VALUE").allow_hyphen_values(true),
     };
     Some(match param.key {
-        "SCHEMAS" => arg.short('s'),
+        "SCHEMAS" => arg.short('s').add(ArgValueCompleter::new(completing::schemas)),
         "THREADS_PER_SCHEMA" => arg.short('t'),
         _ => arg,
     })

@@ -1,4 +1,5 @@
-//! What a shell completes: the words of the command line, and what there is here: runs, profiles, campaigns and their variants.
+//! What a shell completes: the words of the command line, and what there is here: runs, their numbers of schemas, profiles, campaigns and
+//! their variants.
 //!
 //! Folders and files are looked at, never a server. What can't be read is left out: who presses a key asks for no error.
 
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use slob_campaign::{CAMPAIGN_FILE, read_campaign};
-use slob_record::list_runs;
+use slob_record::{SeriesWanted, list_runs, read_record_with, runs_under_way};
 
 use crate::{args, settings};
 
@@ -21,6 +22,8 @@ const ASKED: &str = "COMPLETE";
 /// Runs that are offered as `latest~N`: more of them once the `~` is typed.
 const STEPS_BACK: usize = 2;
 const MORE_STEPS_BACK: usize = 10;
+/// Runs that are looked into.
+const LATEST_RUNS: usize = 10;
 
 /// Answers a shell that asks; `None` where the program has its own work to do.
 pub(crate) fn answer() -> Option<ExitCode> {
@@ -71,6 +74,24 @@ pub(crate) fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found, current)
 }
 
+/// Runs that are under way, by their ids.
+pub(crate) fn under_way(current: &OsStr) -> Vec<CompletionCandidate> {
+    let ids = runs_under_way(&results()).into_iter();
+    fitting(ids.rev().filter_map(|id| one_word(OsStr::new(&id))).map(CompletionCandidate::new), current)
+}
+
+/// Numbers of schemas that the last runs worked on, the newest first: a database is not asked how many it holds.
+pub(crate) fn schemas(current: &OsStr) -> Vec<CompletionCandidate> {
+    let runs = list_runs(&results()).unwrap_or_default();
+    let mut found: Vec<CompletionCandidate> = Vec::new();
+    for run in runs.iter().rev().take(LATEST_RUNS) {
+        let Ok(record) = read_record_with(run, SeriesWanted::Empty) else { continue };
+        let number = CompletionCandidate::new(record.workload.schemas.to_string());
+        add(&mut found, number.help(Some(format!("as in {}", record.id).into())));
+    }
+    fitting(found.into_iter(), current)
+}
+
 /// Profiles in this folder; then any path.
 pub(crate) fn profiles(current: &OsStr) -> Vec<CompletionCandidate> {
     let names = entries(Path::new(".")).into_iter().filter_map(|path| one_word(path.file_name()?));
@@ -89,18 +110,21 @@ pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The variants of the campaigns that are typed.
 pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
-    let typed = current.to_string_lossy();
     let schedules = typed_words().into_iter().filter_map(|word| read_campaign(Path::new(&word)).ok()?);
     let names = schedules.flat_map(|(schedule, _)| schedule.variants).map(|variant| variant.name);
-    let fitting = names.filter(|name| name.starts_with(&*typed));
-    fitting.filter_map(|name| one_word(OsStr::new(&name))).map(CompletionCandidate::new).collect()
+    fitting(names.filter_map(|name| one_word(OsStr::new(&name))).map(CompletionCandidate::new), current)
+}
+
+/// Those that begin as typed.
+fn fitting(candidates: impl Iterator<Item = CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    candidates.filter(|candidate| candidate.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
 /// Those that begin as typed. Any path will do as well, but where nothing is typed yet, what is meant is shown alone.
-fn with_paths(mut found: Vec<CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
-    let typed = current.to_string_lossy();
-    found.retain(|candidate| candidate.get_value().to_string_lossy().starts_with(&*typed));
-    if found.is_empty() || !typed.is_empty() {
+fn with_paths(found: Vec<CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = fitting(found.into_iter(), current);
+    if found.is_empty() || !current.is_empty() {
         PathCompleter::any().complete(current).into_iter().for_each(|path| add(&mut found, path));
     }
     found

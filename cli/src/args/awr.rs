@@ -72,7 +72,7 @@ fn histogram() -> Command {
         ))
         .arg(files())
         .arg(Arg::new("event").long("event").value_name("NAME").action(clap::ArgAction::Append).help(
-            "A wait event; may be given more than once [default: reads of one block and writes of the log]",
+            "A wait event; may be repeated [default: single-block reads and log writes]",
         ))
         .arg(
             Arg::new("over")

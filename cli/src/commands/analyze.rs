@@ -170,7 +170,7 @@ impl Inputs {
         if !schedule.demand.is_empty() {
             let place = directory.display();
             return Err(Failure::usage(format!(
-                "{place} is a campaign of searches for headroom: analyse it by itself"
+                "{place} is a campaign of searches for headroom: analyse it separately"
             )));
         }
         let mut steps = BTreeMap::new();
@@ -232,7 +232,7 @@ impl Inputs {
 
     fn analysis(mut self, matches: &ArgMatches, options: &Options) -> Result<Analysis, Failure> {
         if self.campaign.is_some() && self.others {
-            return Err(Failure::usage("a campaign and other runs: analyse the campaign by itself"));
+            return Err(Failure::usage("a campaign and other runs: analyse the campaign separately"));
         }
         let said: Vec<Variant> = matches
             .get_many::<String>("variants")

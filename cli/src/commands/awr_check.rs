@@ -78,7 +78,7 @@ fn summary(check: &Doubts) -> String {
             check.pairs.len()
         ),
         (Some(Verdict::Explained), _) => format!(
-            "sound: {} of {} pairs agree, and of the others it is known why they do not",
+            "sound: {} of {} pairs agree; why the others do not is known",
             count(Verdict::Agree),
             check.pairs.len()
         ),

@@ -27,7 +27,7 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
             (_, 0) => "no report could be read".to_owned(),
             (1, _) => "there is only one report: name a second one, or a compare-period report".to_owned(),
             (_, found) => format!(
-                "{found} periods were read, and two can be compared: name two reports of one period, or one compare-period report"
+                "{found} periods were read, but only two can be compared: name two reports, or one compare-period report"
             ),
         };
         return Err(Failure::usage(error));

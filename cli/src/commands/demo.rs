@@ -41,7 +41,7 @@ fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -
     output::say("1. Loading four small schemas, one row per block");
     let display = if plain { setup::Display::Lines } else { setup::Display::Bar };
     output::say(&setup::load_all(settings, display, stop)?);
-    output::say("2. Probing the device by itself");
+    output::say("2. Probing the device without a database");
     let plan = ProbePlan {
         file_bytes: 512 << 20,
         seconds_per_step: 1.0,

@@ -241,7 +241,7 @@ fn below(settings: &Settings, here: &DataHere, server: &Server) -> Vec<Check> {
         Some(ceiling) => Check::good("Probe", format!("the device's ceiling is {} IOPS", fixed(ceiling, 0))),
         None => Check::warning(
             "Probe",
-            "the device was not measured by itself, so its ceiling is not known",
+            "the device has not been probed, so its ceiling is not known",
             format!("slob probe {}", next_step::quoted(&there.display().to_string())),
         ),
     });

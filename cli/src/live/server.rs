@@ -39,7 +39,7 @@ impl MetricsServer {
         output::say(&format!("serving metrics at http://{address}/metrics during the run"));
         if !address.ip().is_loopback() {
             output::say(
-                "warning: whoever can reach that address can read them: the run's name, target and figures",
+                "warning: anybody who can reach that address can read the run's name, target and figures",
             );
         }
         let (figures, over) = (Figures::default(), Arc::new(AtomicBool::new(false)));

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::common::{Folder, SLOB};
 
@@ -77,6 +79,44 @@ fn profiles_campaigns_and_variants_are_offered() {
     folder.slob(["campaign", "fs.toml"]).success();
     assert_eq!(offered(&folder, &["analyze", ""]), ["campaigns/fs", "runs"]);
     assert_eq!(offered(&folder, &["analyze", "campaigns/fs", "--relative-to", ""])[..2], ["raw", "xfs"]);
+}
+
+#[test]
+fn the_schemas_of_the_last_runs_are_offered() {
+    let folder = Folder::new();
+    for schemas in ["2", "12", "2"] {
+        folder.slob(["run", "--target", "null:", "--warmup", "0", "--run-time", "1", "-s", schemas]).success();
+    }
+    for words in [&["run", ""][..], &["run", "-s", ""], &["saturate", "--schemas", ""]] {
+        assert_eq!(offered(&folder, words), ["2", "12"], "{words:?}");
+    }
+    assert_eq!(offered(&folder, &["run", "-s", "1"]), ["12"]);
+    assert_eq!(offered(&folder, &["run", "-s", "3"]), [""; 0]);
+}
+
+#[test]
+fn a_run_under_way_is_offered_for_a_mark_and_one_that_ended_is_not() {
+    let folder = with_two_runs("runs");
+    assert_eq!(offered(&folder, &["mark", "--run", ""]), [""; 0]);
+    let mut run = Command::new(SLOB)
+        .args(["run", "--target", "null:", "--warmup", "0", "--run-time", "30"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let found = loop {
+        let found = offered(&folder, &["mark", "--run", ""]);
+        if !found.is_empty() || begun.elapsed() > Duration::from_secs(60) {
+            break found;
+        }
+        sleep(Duration::from_millis(50));
+    };
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(found.len() == 1 && found[0].ends_with("-run") && ![OLDER, NEWER].contains(&&*found[0]), "{found:?}");
+    assert_eq!(offered(&folder, &["mark", "--run", ""]), [""; 0]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub enum ReadError {
     },
     /// It ends before its end.
     #[error(
-        "line {line}: {next_at}, in section '{section}', without the report's end: it was cut short; what stands before it was read"
+        "line {line}: {next_at}, in section '{section}', before the report's end: it was cut short; everything before it was read"
     )]
     CutShort {
         /// The last line.
@@ -97,7 +97,7 @@ pub enum ReadError {
         read: Vec<Report>,
     },
     /// The file can't be read further: what it is packed in is damaged, or the disk is.
-    #[error("line {line}: {why}; the file can't be read further, and what stands before it was read")]
+    #[error("line {line}: {why}; the rest of the file can't be read; everything before it was")]
     Unreadable {
         /// The last line that was read.
         line: usize,

@@ -29,7 +29,7 @@ pub use error::RecordError;
 pub use files::{OPERATIONS_FILE, RUN_FILE};
 pub use find::{find_run, find_runs, list_runs, run_folder};
 pub use interval::Interval;
-pub use marks::{MarkText, leave_mark};
+pub use marks::{MarkText, leave_mark, runs_under_way};
 pub use model::{
     ConfigEntry, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, KindRecord, LoadRecord,
     LongestWait, Record, SchemaRecord, ServerRecord, SessionRecord, SettingRecord, Status, Verification,

@@ -86,7 +86,7 @@ impl MarkBox {
 pub fn leave_mark(results: &Path, run: Option<&str>, text: &MarkText) -> Result<String, RecordError> {
     // Taken first: finding the run may take a while.
     let at = Timestamp::now();
-    let mut under_way = runs_under_way(results);
+    let mut under_way = boxes_under_way(results);
     let ids = |under_way: &[(String, PathBuf)]| under_way.iter().map(|(id, _)| id.clone()).collect();
     let fits = |id: &str| run.is_none_or(|run| id == run || id.ends_with(&format!("-{run}")));
     let all: Vec<String> = ids(&under_way);
@@ -109,8 +109,14 @@ pub fn leave_mark(results: &Path, run: Option<&str>, text: &MarkText) -> Result<
     Ok(id.clone())
 }
 
+/// The ids of the runs that are under way in a results folder, oldest first; none if it can't be read.
+#[must_use]
+pub fn runs_under_way(results: &Path) -> Vec<String> {
+    boxes_under_way(results).into_iter().map(|(id, _)| id).collect()
+}
+
 /// Runs that are under way, with their files of marks, oldest first.
-fn runs_under_way(results: &Path) -> Vec<(String, PathBuf)> {
+fn boxes_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     let run = |entry: fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();

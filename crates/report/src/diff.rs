@@ -18,7 +18,7 @@ pub use self::metrics::Metric;
 pub(crate) use self::sentence::{range, shown_percent};
 
 use crate::figure::Figures;
-use crate::page::Block;
+use crate::page::{Block, Page};
 
 /// What differs between two sides, of one run or of several repeated ones each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,9 +99,9 @@ impl Diff {
     /// Heading of the section on what was set up differently; before it stands what is said in short.
     pub(crate) const CHANGES: &str = text::CHANGES;
 
-    /// What [`Self::text`] shows, for another form of it.
+    /// What [`Self::text`] shows below the names of the runs, for another form of it.
     pub(crate) fn blocks(&self) -> Vec<Block> {
-        text::page(self).into_blocks()
+        text::body(Page::new(), self).into_blocks()
     }
 }
 
@@ -117,6 +117,11 @@ impl Side {
             Status::Completed => None,
         };
         Self { runs, incomplete: records.iter().filter_map(wrong).collect() }
+    }
+
+    /// Its runs in words: the id of one, how many they are and which of several.
+    pub(crate) fn words(&self) -> String {
+        text::runs(self)
     }
 
     /// Whether it has repeats.

@@ -71,7 +71,7 @@ impl Canceller {
     /// The server says cancelled, but it was not us.
     fn foreign(&self, error: &EngineError) -> EngineError {
         EngineError::new(ErrorKind::Fatal, "executing a batch", error.to_string())
-            .with_advice(format!("somebody else ended it, for instance with {}", self.0.interrupt.others()))
+            .with_advice(format!("somebody else ended it, perhaps with {}", self.0.interrupt.others()))
     }
 }
 

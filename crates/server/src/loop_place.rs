@@ -25,7 +25,7 @@ impl LoopPlace {
             (SERVER, "a procedure in the server executes whole batches; consecutive SELECTs are one statement where \
                       that is cheaper"),
             (STATEMENT, "the same with one statement for each operation"),
-            (CLIENT, "this program sends each operation by itself, for servers without procedures"),
+            (CLIENT, "this program sends operations one by one, for servers without procedures"),
         ]),
         Group::Servers,
         "where the loop over the operations of a batch runs",

@@ -21,7 +21,7 @@ pub fn all_there(load: &Load, [rows, least, greatest]: [u64; 3], step: &str) -> 
     if (rows, least, greatest) == (load.scale, 1, load.scale) {
         return Ok(());
     }
-    let message = format!("{rows} of {} rows are there", load.scale);
+    let message = format!("{rows} of {} rows exist", load.scale);
     Err(EngineError::new(ErrorKind::Data, step, message)
         .with_advice("remove the schema with `slob drop` and load it again"))
 }

@@ -45,8 +45,8 @@ fn idle(named: &Named) -> Option<Warning> {
         let idle = 100.0 * (1.0 - active.value / f64::from(sessions));
         return (idle > IDLE_PERCENT).then(|| {
             let text = format!(
-                "of {sessions} sessions (by the file's name) {:.1} were active on average: {idle:.0} % of their time was idle, \
-                 and rates per second are lower by as much",
+                "of {sessions} sessions (by the file's name) {:.1} were active on average: they were idle for {idle:.0} % of the time, \
+                 which lowers rates per second as much",
                 active.value
             );
             warning(Weight::Doubt, text)
@@ -57,7 +57,7 @@ fn idle(named: &Named) -> Option<Warning> {
     (idle > IDLE_PERCENT).then(|| {
         let text = format!(
             "idle for at least {idle:.1} % of the interval: {:.3} sessions were active on average, but rates are divided by \
-             all of it",
+             the whole interval",
             active.value
         );
         warning(Weight::Doubt, text)
@@ -72,7 +72,7 @@ fn restart(report: &Report) -> Option<Warning> {
     let after = started.duration_since(begin).as_secs_f64();
     (after > slack).then(|| {
         let text = format!(
-            "the instance was started at {started}, after the first snapshot ({begin}): counters began anew within the interval",
+            "the instance was started at {started}, after the first snapshot ({begin}): counters were reset within the interval",
         );
         warning(Weight::Impossible, text)
     })
@@ -144,7 +144,7 @@ fn two_peaks(report: &Report) -> Option<Warning> {
     // Of single block reads: a cache serves nothing else here.
     let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     let text = format!(
-        "the mean of '{}', {}, is of two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
+        "the mean of '{}', {}, hides two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
         event.name,
         duration(mean),
         peaks.short_percent,
@@ -171,7 +171,7 @@ fn impossible(report: &Report) -> Vec<Warning> {
             warnings.push(warning(
                 Weight::Impossible,
                 format!(
-                    "'{application}' ({:.0}) is more than '{all}' ({:.0}), which it is a part of",
+                    "'{application}' ({:.0}) exceeds '{all}' ({:.0}), of which it is a part",
                     part.value, whole.value
                 ),
             ));
@@ -190,7 +190,7 @@ fn impossible(report: &Report) -> Vec<Warning> {
         if let Some(percent) = line.percent.filter(|percent| percent.value > 100.0 || percent.value < 0.0) {
             warnings.push(warning(
                 Weight::Note,
-                format!("'{}' is {} %, which no share can be", line.name, percent.value),
+                format!("'{}' is {} %, which is impossible", line.name, percent.value),
             ));
         }
     }

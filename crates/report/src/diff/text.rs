@@ -21,6 +21,11 @@ pub(super) fn page(diff: &Diff) -> Page {
         page.fact(name, &runs(side));
         side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
     }
+    body(page, diff)
+}
+
+/// What follows the names of the runs.
+pub(super) fn body(mut page: Page, diff: &Diff) -> Page {
     page.section("In short");
     diff.statements.iter().for_each(|statement| page.hanging("  -", statement));
     changes(&mut page, diff);
@@ -38,7 +43,8 @@ pub(super) fn page(diff: &Diff) -> Page {
     page
 }
 
-fn runs(side: &Side) -> String {
+/// The ids of a side's runs; of many the first and the last.
+pub(super) fn runs(side: &Side) -> String {
     match side.runs.as_slice() {
         [one] => one.clone(),
         few if few.len() <= MOST_NAMED => format!("{}: {}", plural(few.len() as u64, "run"), few.join(", ")),

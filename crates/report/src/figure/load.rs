@@ -24,7 +24,7 @@ figures! { LOAD:
     SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS,
         Number(|run| Some(run.per_s(of_kind(run, OpKind::Scan))));
     ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher,
-        "rows of these operations; one lies in each block",
+        "rows of these operations; each block holds one",
         Number(|run| Some(run.per_s(total(run.record.operations.values().map(|kind| kind.rows)))));
     COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED,
         Count(|run| commits(run.record));

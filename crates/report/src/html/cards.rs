@@ -95,7 +95,7 @@ fn read_p99(record: &Record, figures: &Figures<'_>) -> Card {
             let about = "Upper bound of the bucket in which the database counts such a read";
             (format!("\u{2264} {number}"), about, "the database's own histogram of its waits")
         } else {
-            (number, "Each read by itself, from call to return", "the database's clock around each read")
+            (number, "Each single read, from call to return", "the database's clock around each read")
         };
         return Card {
             name: "p99 of a physical read",

@@ -78,7 +78,7 @@ impl Section {
     }
 }
 
-/// What is said in short comes first, with the runs; then the charts, then what differs and all figures.
+/// What is said in short comes first; then the charts, then what differs and all figures.
 fn sections(blocks: Vec<Block>) -> Vec<Section> {
     let is_heading = |block: &Block, title: &str| matches!(block, Block::Section(name) if name == title);
     let tables = blocks.iter().position(|block| is_heading(block, Diff::CHANGES)).unwrap_or(blocks.len());
@@ -94,24 +94,18 @@ fn header(diff: &Diff, typical: [Option<&Record>; 2], groups: &[Group]) -> Strin
             .chain(groups.iter().map(|group| (group.id, group.title)))
             .chain([("figures", "Figures")]),
     );
-    let said = |(side, record): (&Side, Option<&Record>)| match record {
-        Some(record) if side.is_group() => {
-            format!(
-                "{} runs; the charts show the median one, {} ({})",
-                side.runs.len(),
-                record.name,
-                record.id
-            )
-        }
-        Some(record) => format!("{} ({})", record.name, record.id),
-        None => "no run".into(),
-    };
-    let [first, second] = typical;
+    let [first, second] = [(&diff.first, typical[0]), (&diff.second, typical[1])].map(|(side, record)| {
+        let drawn = record.filter(|_| side.is_group()).map(|run| format!("; the charts show the median one, {}", run.id));
+        escape::text(&(side.words() + &drawn.unwrap_or_default()))
+    });
+    let cautions: String = [&diff.first, &diff.second]
+        .iter()
+        .flat_map(|side| &side.incomplete)
+        .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
+        .collect();
     format!(
-        "<h1>Comparison</h1>\n<p class=\"lead\"><span class=\"key first\"></span>First: {}<br><span class=\"key \
-         second\"></span>Second: {}</p>\n{links}",
-        escape::text(&said((&diff.first, first))),
-        escape::text(&said((&diff.second, second)))
+        "<h1>Comparison</h1>\n<p class=\"lead\"><span class=\"key first\"></span>First: {first}<br><span class=\"key \
+         second\"></span>Second: {second}</p>\n{cautions}{links}",
     )
 }
 
@@ -144,14 +138,16 @@ mod tests {
     fn of_a_group_the_median_run_is_drawn() {
         let run = |name: &str, times: u64| {
             let mut record = fixture::direct_read_run();
-            record.name = name.into();
+            record.id = name.into();
             record.operations.values_mut().for_each(|totals| totals.operations *= times);
             record
         };
         let group = [run("slow", 1), run("fast", 9), run("middle", 3)];
-        assert_eq!(typical(&group).unwrap().name, "middle");
+        assert_eq!(typical(&group).unwrap().id, "middle");
         let page = page(&group, &[run("other", 2)]);
-        assert!(page.contains("3 runs; the charts show the median one, middle ("), "{}", &page[..4000]);
+        let said = "3 runs: slow, fast, middle; the charts show the median one, middle<br>";
+        assert!(page.contains(said), "{}", &page[..4000]);
+        assert_eq!(page.matches("other").count(), 1);
     }
 
     #[test]

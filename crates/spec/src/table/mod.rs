@@ -95,11 +95,11 @@ impl Table {
                     faults.push(format!("the key {key} is not in capitals"));
                 }
                 if !keys.insert(key) {
-                    faults.push(format!("the key {key} stands twice"));
+                    faults.push(format!("the key {key} occurs twice"));
                 }
             }
             if let Some(flag) = param.flag.filter(|flag| !flags.insert(*flag)) {
-                faults.push(format!("the flag --{flag} stands twice"));
+                faults.push(format!("the flag --{flag} occurs twice"));
             }
             faults.extend(param_faults(param));
         }

@@ -36,7 +36,7 @@ pub(super) static PARAMS: &[Param] = &[
         "UPDATE_WORK_UNIT",
         WORK_UNITS,
         Group::Workload,
-        "blocks that one UPDATE touches, if not as many as WORK_UNIT",
+        "blocks that one UPDATE touches, if different from WORK_UNIT",
     )
     .original("in pgio only")
     .flag("update-work-unit"),
@@ -62,6 +62,6 @@ pub(super) static PARAMS: &[Param] = &[
 ];
 
 static ARRIVALS: &[(&str, &str)] =
-    &[("steady", "all the same"), ("poisson", "exponential, as from many independent users")];
+    &[("steady", "equally spaced"), ("poisson", "exponential, as from many independent users")];
 
 static REDO: &[(&str, &str)] = &[("LITE", "2 columns"), ("HEAVY", "all 19 columns")];

@@ -24,7 +24,7 @@ pub(super) fn host(record: &Record) -> Chart {
     Chart {
         id: "host-cpu".into(),
         title: "CPU of the host by mode".into(),
-        about: "Share of all CPUs. What is left to 100 % was idle; stolen time went to other guests of the hypervisor; I/O wait is idle time too."
+        about: "Share of all CPUs. The rest up to 100 % was idle; stolen time went to other guests of the hypervisor; I/O wait is idle time too."
             .into(),
         source: "/proc/stat, which the kernel samples at its tick".into(),
         body: host_drawing(record),

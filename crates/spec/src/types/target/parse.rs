@@ -21,7 +21,7 @@ pub enum BadTarget {
     Host,
     /// An `@` stands where it can't divide user from host.
     #[error(
-        "an '@' stands in the path; write user:password@ directly after '//', and %40 for an '@' elsewhere"
+        "there is an '@' in the path; write user:password@ directly after '//', and %40 for an '@' elsewhere"
     )]
     StrayAt,
     /// A percent sign is not followed by two hexadecimal digits, or the bytes are not UTF-8.
