@@ -123,8 +123,10 @@ fn confined(record: &Record, figures: &Figures<'_>) -> Option<Verdict> {
 /// Of several hosts, the one that was at its limit while all together were not.
 fn fullest_host(record: &Record) -> Option<Finding> {
     let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
-    let (busy, endpoint) = record.observed.iter().filter_map(busy).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (busy >= CPU_FULL_PERCENT).then(|| {
+    let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
+    let others_are_not = all.iter().any(|(busy, _)| *busy < CPU_FULL_PERCENT);
+    let (busy, endpoint) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (others_are_not && busy >= CPU_FULL_PERCENT).then(|| {
         let words =
             format!("The host of {endpoint} had its CPUs {} % busy, more than the others.", percent(busy));
         Finding::new(Answer::Doubt, words)
