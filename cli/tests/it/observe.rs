@@ -2,6 +2,7 @@
 //! one, with keys of its own.
 
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use slob_engine::Clues;
 use slob_observe::{Eye, Sight};
 use slob_testing::postgres::Version;
-use slob_testing::{Container, Sshd};
+use slob_testing::{Container, Sshd, as_nobody};
 
 use crate::common::postgres::{self, Bench, bench};
 use crate::common::{Called, Folder, SLOB, mariadb};
@@ -132,6 +133,52 @@ fn a_mariadb_server_in_a_container_is_seen() {
     let seen = &auto["observed"][0];
     assert!(seen["process"].is_number() && auto["db_cpu"].is_object(), "{seen} {}", notes(&auto));
     assert!(auto["server"]["data_path"].as_str().is_some_and(|path| path.starts_with("/srv")));
+}
+
+/// A run by an account that has no rights, in a folder that it may write to.
+fn run_as_nobody(conf: &Folder, arguments: &[&str]) -> Option<(Value, String)> {
+    let folder = Folder::in_temp();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    std::fs::copy(conf.path().join("slob.conf"), folder.path().join("slob.conf")).unwrap();
+    let mut command = as_nobody(Path::new(SLOB))?;
+    command.args(["run", "--json", "--run-time", "2", "--update-pct", "0"]).args(arguments);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = folder.slob(["report"]).success().stdout;
+    let words: Vec<&str> = report.split_whitespace().collect();
+    Some((serde_json::from_slice(&output.stdout).unwrap(), words.join(" ")))
+}
+
+#[test]
+fn an_account_without_rights_sees_cpu_and_device_and_is_told_what_is_lacking() {
+    let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup("1", "16M");
+    let Some((seen, report)) = run_as_nobody(&bench.folder, &[]) else { return };
+    assert!(seen["observed"][0]["process"].is_number() && seen["db_cpu"].is_object(), "{}", seen["observed"]);
+    assert_eq!(seen["db_io"], Value::Null);
+    let words = "This account may not read what the server's processes read";
+    assert!(
+        notes(&seen).contains(words) && report.contains("run as root or as the server's account"),
+        "{report}"
+    );
+}
+
+#[test]
+fn an_account_without_rights_is_told_which_process_may_be_the_server() {
+    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=6M"]) else { return };
+    bench.setup("1", "16M");
+    // The socket tells whoever may use it who listens there.
+    let data = bench.server.data_folder();
+    std::fs::set_permissions(data.parent().unwrap(), PermissionsExt::from_mode(0o700)).unwrap();
+    let Some((unseen, report)) = run_as_nobody(&bench.folder, &[]) else { return };
+    assert_eq!((&unseen["observed"][0]["process"], &unseen["db_cpu"]), (&Value::Null, &Value::Null));
+    let found = unseen["observed"][0]["found"].as_str().unwrap();
+    let (_, pid) = found.split_once("or name it (pid:").unwrap_or_else(|| panic!("{found}"));
+    // Each verdict that lacks it, the note, and the line of the server.
+    assert!(report.matches(found).count() >= 4, "{report}");
+    let named = format!("pid:{}", pid.trim_end_matches(')'));
+    let (seen, _) = run_as_nobody(&bench.folder, &["--observe", &named]).unwrap();
+    assert!(seen["db_cpu"].is_object() && notes(&seen).contains("run as root or as the server's account"));
 }
 
 #[test]

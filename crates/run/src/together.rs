@@ -173,3 +173,42 @@ impl Places {
         self.servers.iter().find_map(|server| server.found.as_ref().ok()?.data.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_observe::{ServerSight, Sight};
+
+    fn place() -> HostPlace {
+        HostPlace { info: None, key: "one boot".into(), is_databases: true, is_here: true }
+    }
+
+    /// Server 0 or 1, each looked at by an observer of its own.
+    fn server(observer: usize) -> ServerPlace {
+        let (by, found) = ("auto".to_owned(), Err("nothing is needed of it here".to_owned()));
+        ServerPlace { endpoint: None, by, seen_at: Some((observer, 0)), found }
+    }
+
+    /// At a moment at which all others, by each observer's own count, and its server used so many seconds.
+    fn seen(at_s: f64, others_s: f64, server_s: Option<f64>) -> Option<Seen> {
+        let cpu = server_s.map(|user_s| CpuSplit { user_s, system_s: 0.0 });
+        let figures = ServerFigures { cpu, ..ServerFigures::default() };
+        let servers = vec![Some(ServerSight { processes: 1, found: 1, figures })];
+        let sight = Sight { at_s, others_cpu_s: Some(others_s), servers, ..Sight::default() };
+        Some(Seen { sight, observer: 0, round_trip: Duration::ZERO })
+    }
+
+    fn others_s(of_second_s: Option<f64>) -> Option<f64> {
+        let places = Arc::new(Places { hosts: vec![place(), place()], servers: vec![server(0), server(1)] });
+        let at = |seen| HostsSeen { places: Arc::clone(&places), seen };
+        let begin = at(vec![seen(100.0, 0.0, Some(0.0)), seen(100.0, 0.0, Some(0.0))]);
+        let end = at(vec![seen(110.0, 10.0, Some(3.0)), seen(110.0, 9.0, of_second_s)]);
+        end.since(&begin).others_cpu_s()
+    }
+
+    #[test]
+    fn two_observers_of_one_host_do_not_count_each_others_servers_as_others() {
+        assert_eq!(others_s(Some(4.0)), Some(6.0));
+        assert_eq!(others_s(None), None, "whose the rest is can't be told");
+    }
+}

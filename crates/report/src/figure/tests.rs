@@ -76,7 +76,7 @@ fn an_embedded_databases_cpu_is_subtracted_once_and_a_servers_with_the_clients()
 fn others_never_use_more_than_a_host_has() {
     let mut record = fixture::direct_read_run();
     let host = |record: &mut slob_record::Record, others_s| {
-        record.host.as_mut().unwrap().others_cpu_s = Some(others_s)
+        record.host.as_mut().unwrap().others_cpu_s = Some(others_s);
     };
     host(&mut record, 96.0);
     close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 10.0);

@@ -1,5 +1,7 @@
 //! What each of several servers used of its host, and what the devices behind it did.
 
+use std::cmp::Ordering;
+
 use slob_host::DeviceCounters;
 use slob_record::{ObservedRecord, Record};
 
@@ -13,8 +15,8 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         return;
     }
     let mut servers: Vec<&ObservedRecord> = record.observed.iter().collect();
-    // What is known of none of its limits comes last.
-    servers.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
+    // One of which nothing is known comes last.
+    servers.sort_by(|a, b| nearness(b).partial_cmp(&nearness(a)).unwrap_or(Ordering::Equal));
     page.section("Hosts of the endpoints");
     table(
         page,
@@ -101,10 +103,12 @@ fn device_busy(server: &ObservedRecord) -> Option<f64> {
     server.device.as_ref()?.counters?.used.utilisation_percent(server.seconds?)
 }
 
-/// The share of whatever it came nearest to the limit of, in percent.
-fn nearness(server: &ObservedRecord) -> f64 {
+/// How near it came to each of its limits, in percent, the nearest first: servers of one host differ by the others.
+fn nearness(server: &ObservedRecord) -> Vec<f64> {
     let shares = [host_busy(server), used_percent(server), device_busy(server)];
-    shares.into_iter().flatten().fold(-1.0, f64::max)
+    let mut shares: Vec<f64> = shares.into_iter().flatten().collect();
+    shares.sort_by(|a, b| b.total_cmp(a));
+    shares
 }
 
 #[cfg(test)]

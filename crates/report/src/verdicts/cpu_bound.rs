@@ -30,7 +30,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
     }
     let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures) else {
         return Verdict::unknown(Question::CpuBound, "Not known: the host's CPU time was not sampled.")
-            .with_details(details(record, figures));
+            .with_details(lacking(record).chain(details(record, figures)).collect());
     };
     let main = match Site::of(record) {
         Site::Seen => confined(record, figures).unwrap_or_else(|| on_its_host(record, figures, busy)),
@@ -70,9 +70,13 @@ fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verd
             format!("Not known, nor is it known whether the database runs on this host: {busy_words} here."),
         ),
     };
-    let lacking = record.observed.iter().filter(|server| server.process.is_none());
-    let lacking = lacking.map(|server| format!("The server was not seen: {}.", server.found));
-    verdict.with_details(servers_own_count(record, figures).into_iter().chain(lacking).collect())
+    verdict.with_details(servers_own_count(record, figures).into_iter().chain(lacking(record)).collect())
+}
+
+/// Why servers were not seen, and what helps.
+fn lacking(record: &Record) -> impl Iterator<Item = String> {
+    let unseen = record.observed.iter().filter(|server| server.process.is_none());
+    unseen.map(|server| format!("The server was not seen: {}.", server.found))
 }
 
 /// The CPU time of its sessions that the server itself counted, or sampled, among what they did.
@@ -119,8 +123,10 @@ fn confined(record: &Record, figures: &Figures<'_>) -> Option<Verdict> {
 /// Of several hosts, the one that was at its limit while all together were not.
 fn fullest_host(record: &Record) -> Option<Finding> {
     let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
-    let (busy, endpoint) = record.observed.iter().filter_map(busy).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (busy >= CPU_FULL_PERCENT).then(|| {
+    let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
+    let others_are_not = all.iter().any(|(busy, _)| *busy < CPU_FULL_PERCENT);
+    let (busy, endpoint) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (others_are_not && busy >= CPU_FULL_PERCENT).then(|| {
         let words =
             format!("The host of {endpoint} had its CPUs {} % busy, more than the others.", percent(busy));
         Finding::new(Answer::Doubt, words)

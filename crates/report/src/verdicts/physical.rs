@@ -118,7 +118,7 @@ fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) ->
         return short(record, figures, blocks, (witness, share), own);
     }
     let verdict = match first {
-        (witness, share) if share > EXCESS => excess(witness, share),
+        (witness, share) if share > EXCESS => excess(record, witness, share),
         _ => all_there(blocks, &shares),
     };
     let total_only = first.0.place != Place::Process;
@@ -152,14 +152,14 @@ fn all_there(blocks: u64, shares: &[(&Witness, f64)]) -> Verdict {
 }
 
 /// More was read than was asked for, and nobody knows for whom.
-fn excess(witness: &Witness, share: f64) -> Verdict {
+fn excess(record: &Record, witness: &Witness, share: f64) -> Verdict {
     let (name, more) = (witness.name(), percent(100.0 * (share - 1.0)));
-    Verdict::new(
+    let verdict = Verdict::new(
         Question::Physical,
         Answer::Doubt,
         format!("Not certain: the {name} read {more} % more than the buffer cache asked for."),
-    )
-    .with_detail(match witness.place {
+    );
+    let verdict = verdict.with_detail(match witness.place {
         Place::Process => {
             "The system read ahead, or the server's processes read for others too: how many of the run's own reads a \
              cache served is not known."
@@ -168,7 +168,15 @@ fn excess(witness: &Witness, share: f64) -> Verdict {
             "Other programs used it, or the system read ahead: how many of the database's own reads a cache served \
              is not known."
         }
-    })
+    });
+    let unread =
+        witness.place != Place::Process && record.observed.iter().any(|server| server.process.is_some());
+    if !unread {
+        return verdict;
+    }
+    verdict.with_detail(
+        "Run as root or as the server's account: then what the kernel fetched for its processes is known.",
+    )
 }
 
 /// Less was read than was asked for. `own` says whether the kernel's count for the database's processes is complete.

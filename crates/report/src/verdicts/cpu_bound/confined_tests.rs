@@ -98,4 +98,8 @@ fn of_several_hosts_the_fullest_is_named() {
     }
     let found = judge(&Figures::of(&record));
     assert!(found.sentence.contains("host of db2:5000"), "{found:?}");
+    // Both on one host.
+    record.observed[1].host_cpu = Some(full);
+    let found = judge(&Figures::of(&record));
+    assert!(!format!("{found:?}").contains("more than the others"), "{found:?}");
 }
