@@ -161,7 +161,7 @@ mod tests {
         ];
         let faults = Table::new("no target", &[BAD]).faults();
         for part in
-            ["WORK_UNIT stands", "lower is not", "lower: the def", "PIN: a secret", "--target st", "TARGET: "]
+            ["WORK_UNIT occurs", "lower is not", "lower: the def", "PIN: a secret", "--target occurs", "TARGET: "]
         {
             assert!(faults.iter().any(|fault| fault.contains(part)), "{part} not in {faults:?}");
         }
