@@ -72,8 +72,8 @@ Examples:
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob conf` lists them.
 `slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
 
-Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or some records were unreadable;
-2 bad usage, nothing was changed; 3 the load or run failed, results so far are kept; 130 interrupted."
+Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or a record is unreadable;
+2 bad usage, nothing was changed; 3 the load or run failed, results are kept; 130 interrupted."
     )
 }
 
@@ -241,7 +241,7 @@ fn file(name: &'static str, help: &'static str) -> Arg {
 
 fn completions() -> Command {
     Command::new("completions")
-        .about("Print what makes a shell complete slob's command lines")
+        .about("Print the script that makes a shell complete slob's command lines")
         .after_help("Examples:\n  source <(slob completions bash)                      in ~/.bashrc; the same for zsh, after compinit\n  slob completions fish > ~/.config/fish/completions/slob.fish\nIn bash, zsh and fish, the shell asks slob at each Tab, which then offers what exists as well: runs (`latest`, ids, names),\nthe schemas they worked on, profile*.json, campaigns and their variants. It reads files and makes no connection. Print it anew after an upgrade.\nIn elvish and PowerShell, commands, flags and words are completed.")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)))
 }

@@ -89,7 +89,7 @@ pub(crate) fn results(folder: &Path) -> Check {
         ),
         Ok(space) => Check::good(
             subject,
-            format!("{}, {:.1} GB free", folder.display(), space.free_bytes as f64 / 1e9),
+            format!("{}: {:.1} GB free", folder.display(), space.free_bytes as f64 / 1e9),
         ),
         Err(error) => Check::problem(subject, error.to_string()),
     }

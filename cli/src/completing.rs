@@ -116,7 +116,10 @@ pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Those that begin as typed.
-fn fitting(candidates: impl Iterator<Item = CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
+fn fitting(
+    candidates: impl Iterator<Item = CompletionCandidate>,
+    current: &OsStr,
+) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     candidates.filter(|candidate| candidate.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }

@@ -71,9 +71,13 @@ fn histogram() -> Command {
              slob awr histogram --html waits.html awr_*.html\n{EXIT_CODES}"
         ))
         .arg(files())
-        .arg(Arg::new("event").long("event").value_name("NAME").action(clap::ArgAction::Append).help(
-            "A wait event; may be repeated [default: single-block reads and log writes]",
-        ))
+        .arg(
+            Arg::new("event")
+                .long("event")
+                .value_name("NAME")
+                .action(clap::ArgAction::Append)
+                .help("A wait event; may be repeated [default: single-block reads and log writes]"),
+        )
         .arg(
             Arg::new("over")
                 .long("over")

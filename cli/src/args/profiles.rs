@@ -69,7 +69,7 @@ Exit codes: 0 good; 1 some could not be read; 2 none could, or bad usage; 130 in
         .arg(saved("first").required(true).value_name("FIRST"))
         .arg(saved("second").required(true).value_name("SECOND"));
     let command = Command::new("profile")
-        .about("What a database does per second, from AWR reports, a live server, or runs")
+        .about("Show what a database does per second, from AWR reports, a live server, or runs")
         .after_help(examples)
         .args_conflicts_with_subcommands(true)
         .arg(
@@ -129,7 +129,7 @@ fn of_demand(command: Command) -> Command {
                 .value_name("TIMES")
                 .default_value("1")
                 .value_parser(value_parser!(f64))
-                .help("Plan for so many times as much"),
+                .help("Plan for this many times the demand"),
         )
         .arg(
             Arg::new("peak-factor")
@@ -172,7 +172,7 @@ Examples:
 Reads, redo, commits and writes are each met within 5 %, or it says which are not, and why. Load the data first
 (`slob setup`): more than the database's cache holds, or the reads will not be physical.";
     let command = Command::new("plan")
-        .about("The test that makes the same demand as a profile, as a commented slob.conf")
+        .about("Turn a profile into a test with the same demand: a commented slob.conf")
         .after_help(examples)
         .arg(output("Write slob.conf to this file, and print the table alone"));
     with_params(of_demand(command), |param| !LOAD_ONLY.contains(&param.key))
@@ -188,7 +188,7 @@ The demand is made at 1x, then twice as much and so on, until a limit breaks; th
 and that the rate is kept within 5 %. Each step is an ordinary run of WARMUP + RUN_TIME; there are about ten to fifteen. A step whose
 reads the page cache served does not count.";
     let command = Command::new("headroom")
-        .about("How many times a profile's demand a platform carries, and what breaks beyond")
+        .about("Find how many times a profile's demand a platform carries, and what breaks beyond")
         .after_help(examples)
         .arg(Arg::new("limit").long("limit").value_name("WHAT=TIME").num_args(1).action(clap::ArgAction::Append).help("A latency not to be passed, as of `slob saturate`; may be given several times [default: production's own mean read and commit]"))
         .arg(path("directory").long("directory").value_name("DIR").default_value("headroom").help("Where its runs are kept"))

@@ -113,7 +113,7 @@ fn device_use(before: &DeviceCounters, after: &DeviceCounters) -> Check {
     let bytes =
         |counters: &DeviceCounters| counters.used.read_bytes.saturating_add(counters.used.write_bytes);
     let moved = bytes(after).saturating_sub(bytes(before));
-    let said = format!("{} MB/s of other programs", fixed(moved as f64 / 1e6 / WATCHED.as_secs_f64(), 1));
+    let said = format!("other programs move {} MB/s", fixed(moved as f64 / 1e6 / WATCHED.as_secs_f64(), 1));
     if moved >= IO_BYTES_PER_S {
         return Check::warning(subject, said, "stop other programs, or expect 'Steady?' to name them");
     }
@@ -181,7 +181,7 @@ fn data(
                 let gb = plan.bytes() as f64 / 1e9;
                 Check::warning(
                     subject,
-                    format!("nothing is loaded; {gb:.2} GB as configured would fit"),
+                    format!("nothing is loaded; there is room for the {gb:.2} GB that are configured"),
                     "slob setup 4",
                 )
             }
@@ -256,7 +256,7 @@ fn direct_io(folder: &Path) -> Check {
         Ok(rustix::fs::open(file.path(), flags, Mode::empty())?)
     });
     match tried {
-        Ok(_) => Check::good(subject, format!("{} supports it", folder.display())),
+        Ok(_) => Check::good(subject, format!("supported by the file system of {}", folder.display())),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Check::problem(
             subject,
             format!(

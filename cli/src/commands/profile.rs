@@ -58,11 +58,8 @@ fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, 
         for profile in &mut profiles {
             if !profile.instances().contains(&instance.as_str()) {
                 let names = profile.instances().join(", ");
-                let known = if names.is_empty() {
-                    "it has none by itself".into()
-                } else {
-                    format!("there are {names}")
-                };
+                let known =
+                    if names.is_empty() { "it has none".into() } else { format!("there are {names}") };
                 let database = profile.subject.words();
                 return Err(Failure::usage(format!(
                     "no interval of {database} is of instance {instance}; {known}"
@@ -101,7 +98,7 @@ fn show_and_save(matches: &ArgMatches, profiles: &[Profile], save: bool) -> Resu
         several => {
             let names: Vec<String> = several.iter().map(|profile| profile.subject.words()).collect();
             output::say(&format!(
-                "these are {} databases, and each is a profile of its own: {}; --database NAME chooses one",
+                "these are {} databases, each with its own profile: {}; --database NAME chooses one",
                 several.len(),
                 names.join(", ")
             ));

@@ -22,7 +22,7 @@ pub(crate) fn setup(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
     let loaded = load_all(&settings, display, &stop)?;
-    output::say(&format!("{loaded}; `{}` is next", next_step::run(matches, &settings)));
+    output::say(&format!("{loaded}; next: `{}`", next_step::run(matches, &settings)));
     Ok(ExitCode::SUCCESS)
 }
 

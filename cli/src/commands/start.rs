@@ -99,7 +99,10 @@ impl Place {
                 [
                     ("slob doctor", "check this machine and the target before you test"),
                     ("slob run --run-time 60", "one session on each schema, for a minute"),
-                    ("slob saturate --run-time 20", "find the number of sessions that gets the most"),
+                    (
+                        "slob saturate --run-time 20",
+                        "find the number of sessions beyond which throughput stops growing",
+                    ),
                 ],
             ),
             Self::Runs { results, count, latest, status } => (

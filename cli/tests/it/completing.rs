@@ -85,7 +85,9 @@ fn profiles_campaigns_and_variants_are_offered() {
 fn the_schemas_of_the_last_runs_are_offered() {
     let folder = Folder::new();
     for schemas in ["2", "12", "2"] {
-        folder.slob(["run", "--target", "null:", "--warmup", "0", "--run-time", "1", "-s", schemas]).success();
+        folder
+            .slob(["run", "--target", "null:", "--warmup", "0", "--run-time", "1", "-s", schemas])
+            .success();
     }
     for words in [&["run", ""][..], &["run", "-s", ""], &["saturate", "--schemas", ""]] {
         assert_eq!(offered(&folder, words), ["2", "12"], "{words:?}");
@@ -115,7 +117,10 @@ fn a_run_under_way_is_offered_for_a_mark_and_one_that_ended_is_not() {
     };
     run.kill().unwrap();
     run.wait().unwrap();
-    assert!(found.len() == 1 && found[0].ends_with("-run") && ![OLDER, NEWER].contains(&&*found[0]), "{found:?}");
+    assert!(
+        found.len() == 1 && found[0].ends_with("-run") && ![OLDER, NEWER].contains(&&*found[0]),
+        "{found:?}"
+    );
     assert_eq!(offered(&folder, &["mark", "--run", ""]), [""; 0]);
 }
 

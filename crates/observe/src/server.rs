@@ -191,7 +191,7 @@ fn device(
     let found = match path {
         Some(path) => place::device(pid, path),
         None if is_told => {
-            Err(format!("this account may not look at process {pid}: run as root or as the server's account"))
+            Err(format!("this account may not inspect process {pid}: run as root or as the server's account"))
         }
         None => Err("the server does not say where they are".to_owned()),
     };

@@ -57,7 +57,7 @@ impl Sample {
         let wrong = self.figures.iter().find(|(_, value)| !(0.0..IMPOSSIBLE_PER_S).contains(value));
         if let Some((figure, value)) = wrong {
             return Err(refuse(format!(
-                "{} is {value:.0} {}: a counter wrapped or began anew",
+                "{} is {value:.0} {}: a counter wrapped or was reset",
                 figure.title(),
                 figure.unit()
             )));

@@ -42,9 +42,7 @@ pub(crate) fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
     let page = std::str::from_utf8(text).map_err(|error| broken(&error))?;
     let packed = page.split_once(BEGIN).and_then(|(_, rest)| Some(rest.split_once(END)?.0));
     let packed = packed.ok_or_else(|| {
-        serde_json::Error::custom(
-            "this page holds no run's record; name the run's folder or its report.html",
-        )
+        serde_json::Error::custom("this page holds no run's record; name the run's folder or its report.html")
     })?;
     let packed = STANDARD.decode(packed).map_err(|error| broken(&error))?;
     let mut json = Vec::new();

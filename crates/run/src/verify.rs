@@ -277,8 +277,10 @@ impl<'a> Reader<'a> {
             }
         }
         for _ in missing..strays {
-            found
-                .fault(format!("a row that nobody loaded was found among those from {}", piece.place(first)));
+            found.fault(format!(
+                "a row that was never loaded was found among those from {}",
+                piece.place(first)
+            ));
         }
         Ok(found)
     }

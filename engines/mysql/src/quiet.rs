@@ -13,7 +13,7 @@ use crate::globals::Globals;
 /// Switches, with what each costs an operation of ours.
 const SWITCHES: &[(&str, &str)] = &[
     ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps range reads"),
-    ("innodb_random_read_ahead", "it reads pages that nobody requested"),
+    ("innodb_random_read_ahead", "it reads pages that no statement requested"),
 ];
 
 /// Switches off what is on. Returns what was switched, to be switched on again when it is dropped, and in sentences what

@@ -171,7 +171,7 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "OFF",
         "innodb_use_native_aio is off: pages are written by a few threads only.",
     ),
-    ("query_cache_type", "ON", "query_cache_type is on: it may answer SELECTs without a look at the data."),
+    ("query_cache_type", "ON", "query_cache_type is on: it may answer SELECTs without reading the data."),
 ];
 
 #[cfg(test)]

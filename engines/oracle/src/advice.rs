@@ -95,7 +95,7 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "FORCE",
         "result_cache_mode is FORCE: results of SELECTs may come from a cache without a block being read; set it to MANUAL.",
     ),
-    ("commit_wait", "NOWAIT", "commit_wait is NOWAIT: our commits ask to wait for the log all the same."),
+    ("commit_wait", "NOWAIT", "commit_wait is NOWAIT: our commits ask to wait for the log anyway."),
     ("recyclebin", "on", "The recyclebin is on: tables that others drop keep their room; ours are purged."),
 ];
 

@@ -91,7 +91,7 @@ pub(crate) fn schema(
         None
     };
     found.ok_or_else(|| {
-        let message = format!("there is no schema of ours in the account {}", connector.prefix.user(schema));
+        let message = format!("the account {} holds no schema of slob's", connector.prefix.user(schema));
         EngineError::new(ErrorKind::Usage, step, message).with_advice(
             "load it with `slob setup`; if it is there, the account that looks must be allowed to SELECT from it",
         )

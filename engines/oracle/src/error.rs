@@ -112,7 +112,7 @@ fn advice_on_access(code: i32) -> Option<&'static str> {
         }
         12162 | 12547 => "for the local instance, set ORACLE_HOME and ORACLE_SID as the server has them",
         12170 | 12535 | 12543 | 12545 => {
-            "the host does not answer: look at its name, the port and firewalls in between"
+            "the host does not answer: check its name, the port and firewalls in between"
         }
         12505 | 12514 | 12516 | 12520 | 12541 => {
             "see `lsnrctl status` on the server for the services and the port"
@@ -139,7 +139,7 @@ fn advice_on_access(code: i32) -> Option<&'static str> {
 /// What is in the way of a statement.
 fn advice_on_work(code: i32) -> Option<&'static str> {
     Some(match code {
-        54 => "somebody else has locked it: see V$LOCKED_OBJECT, and say it again",
+        54 => "somebody else has locked it: see V$LOCKED_OBJECT, and repeat the command",
         257 => "the archiver has no room: back up and delete archived logs, or make the recovery area larger",
         942 => "the account may not see it: give it SELECT_CATALOG_ROLE, or name another with DBA_PRIV_USER",
         955 => {

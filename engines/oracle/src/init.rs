@@ -120,7 +120,7 @@ fn rest(script: &mut Script) {
     script.say("run, put one of these into the parameter file; a mix is to be read with its scans apart:");
     script.say("  _serial_direct_read=never    # through the cache, as an OLTP application's short scans");
     script.say("  _serial_direct_read=always   # past it, as a report's");
-    script.say("Scans that shall find their blocks in the cache whatever SELECTs do there: db_keep_cache_size above the size of all");
+    script.say("Scans that must find their blocks in the cache whatever SELECTs do there: db_keep_cache_size above the size of all");
     script.say("CF2, and then, for each of them: ALTER TABLE SLOB1.CF2 STORAGE (BUFFER_POOL KEEP) CACHE");
     script.say("");
     script.say("Part 6: the server's own calibration, as SYSDBA, in quiet hours: it loads the storage for ten minutes.");

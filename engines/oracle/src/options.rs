@@ -57,7 +57,7 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::new(
         "ORACLE_ACCOUNTS",
         Kind::Choice(&[
-            (CREATE, "setup makes an account for each schema, with a password of its own"),
+            (CREATE, "setup creates an account for each schema, each with a different password"),
             (EXISTING, "the accounts are there; their passwords are in ORACLE_PASSWORD_FILE"),
             (KIT, "USER1, USER2, ... of the original kit, with their tables, used as they are"),
         ]),

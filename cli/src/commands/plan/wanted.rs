@@ -141,7 +141,7 @@ impl Loaded {
         let other = wanted.block_bytes.filter(|bytes| *bytes != self.block_bytes);
         let blocks = other.map(|bytes| {
             format!(
-                "Blocks have {bytes} bytes there and {} here: as many are read and written, not as many bytes.",
+                "Blocks have {bytes} bytes there and {} here: the test moves as many blocks, not as many bytes.",
                 self.block_bytes
             )
         });

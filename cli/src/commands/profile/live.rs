@@ -103,7 +103,7 @@ impl<'a> Watch<'a> {
     fn go_on(&mut self, every: Duration, length: Duration, stop: &AtomicBool) -> Result<bool, Failure> {
         let begin = Instant::now();
         output::say(&format!(
-            "asking {} every {} for {}; Ctrl-C ends it and keeps what there is, the same command goes on",
+            "asking {} every {} for {}; Ctrl-C ends it and keeps what there is; the same command resumes",
             self.profile.subject.name,
             duration(every.as_secs_f64()),
             duration(length.as_secs_f64())
@@ -198,7 +198,7 @@ fn sample(subject: &Subject, last: &Seen, seen: &Seen) -> Sample {
         .find(|(counter, value)| before.counters.get(*counter).is_some_and(|before| before > *value));
     let fault = match went_back {
         _ if restarted => Some("the server was restarted within it".to_owned()),
-        Some((counter, _)) => Some(format!("the counter {} began anew within it", counter.name())),
+        Some((counter, _)) => Some(format!("the counter {} was reset within it", counter.name())),
         None => None,
     };
     Sample {
@@ -279,7 +279,7 @@ mod tests {
         let restarted = of(&seen(100, 50, 0, at), &seen(700, 10, 60, at));
         assert_eq!(restarted.left_out[0].why, "the server was restarted within it");
         let reset = of(&seen(100, 50, 0, at), &seen(7, 110, 60, at));
-        assert!(reset.left_out[0].why.contains("commits began anew"), "{reset:?}");
+        assert!(reset.left_out[0].why.contains("commits was reset"), "{reset:?}");
         let mut late = seen(700, 110, 60, at);
         late.clock = late.clock.saturating_add(jiff::SignedDuration::from_secs(3600));
         assert!(of(&seen(100, 50, 0, at), &late).left_out[0].why.contains("a clock jumped"));

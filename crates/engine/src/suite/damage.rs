@@ -54,7 +54,7 @@ pub fn is_told(engine: &dyn Engine, sound: SchemaNo, damaged: SchemaNo) -> Verdi
     ensure(found == [(sound, false), (damaged, true)], || {
         format!("schemas, and whether damaged: {found:?}")
     })?;
-    ensure(states[0].load == states[1].load, || format!("they are not of one load: {states:?}"))?;
+    ensure(states[0].load == states[1].load, || format!("they come from different loads: {states:?}"))?;
     engine.server().map_err(text)?;
     let redo = Some(RedoStress::Lite);
     let run = RunPlan { schemas: &[damaged], sessions: 1, redo, scans: false, stop: None };

@@ -34,7 +34,7 @@ pub const CHECKS: &[Check] = &[
     Check { name: "an empty target has no schemas", run: loading::starts_empty },
     Check { name: "a load that was stopped is resumed", run: loading::loads_and_resumes },
     Check { name: "a loaded schema is listed as what it was loaded as", run: loading::lists_what_it_loaded },
-    Check { name: "every row has a block of its own", run: loading::one_row_per_block },
+    Check { name: "every row has its own block", run: loading::one_row_per_block },
     Check { name: "an existing schema is not replaced", run: loading::refuses_to_replace },
     Check { name: "every row reads back as loaded", run: loading::reads_back },
     Check { name: "a SELECT counts exactly its work unit", run: working::selects_are_exact },

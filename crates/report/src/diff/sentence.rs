@@ -24,10 +24,9 @@ pub(super) fn statements(metrics: &[Metric], runs: (usize, usize), confidence: f
     let mut statements: Vec<String> = SPOKEN.iter().filter_map(spoken).collect();
     let counts = format!("{} and {}", plural(runs.0 as u64, "run"), plural(runs.1 as u64, "run"));
     statements.push(match runs.0.min(runs.1) {
-        0 | 1 => format!(
-            "With {counts} it can't be said whether a difference is more than noise: repeat both sides, three times \
-             or more."
-        ),
+        0 | 1 => "A single run on a side can't show whether a difference is more than noise: repeat both sides, three \
+                  times or more."
+            .into(),
         _ => format!(
             "From {counts}; statements hold with {} % confidence (Welch's t interval on logarithms).",
             fixed(100.0 * confidence, if confidence > 0.99 { 1 } else { 0 })

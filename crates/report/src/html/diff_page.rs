@@ -7,7 +7,7 @@ use super::charts::{self, Group};
 use super::document::{self, Document};
 use super::plot::Chart;
 use super::{blocks, escape};
-use crate::diff::{Diff, Side};
+use crate::diff::Diff;
 use crate::figure::{self, Figures};
 use crate::page::Block;
 
@@ -95,7 +95,9 @@ fn header(diff: &Diff, typical: [Option<&Record>; 2], groups: &[Group]) -> Strin
             .chain([("figures", "Figures")]),
     );
     let [first, second] = [(&diff.first, typical[0]), (&diff.second, typical[1])].map(|(side, record)| {
-        let drawn = record.filter(|_| side.is_group()).map(|run| format!("; the charts show the median one, {}", run.id));
+        let drawn = record
+            .filter(|_| side.is_group())
+            .map(|run| format!("; the charts show the median one, {}", run.id));
         escape::text(&(side.words() + &drawn.unwrap_or_default()))
     });
     let cautions: String = [&diff.first, &diff.second]
@@ -144,10 +146,10 @@ mod tests {
         };
         let group = [run("slow", 1), run("fast", 9), run("middle", 3)];
         assert_eq!(typical(&group).unwrap().id, "middle");
-        let page = page(&group, &[run("other", 2)]);
+        let page = page(&group, &[run("named-once", 2)]);
         let said = "3 runs: slow, fast, middle; the charts show the median one, middle<br>";
         assert!(page.contains(said), "{}", &page[..4000]);
-        assert_eq!(page.matches("other").count(), 1);
+        assert_eq!(page.matches("named-once").count(), 1);
     }
 
     #[test]

@@ -128,18 +128,22 @@ fn section(group: &SeriesGroup, charts: &[Chart], at: usize) -> String {
     let title = escape::text(&group.title);
     format!(
         "<section id=\"charts{suffix}\">\n<h2>{title}</h2>\n<div class=\"charts\">\n{containers}</div>\n</section>\n\
-         <section id=\"table{suffix}\">\n<h2>All figures: {title}</h2>\n{}</section>\n",
+         <section id=\"table{suffix}\">\n<h2>All figures: {title}</h2>\n<div class=\"part\">\n{}</div>\n</section>\n",
         table(group)
     )
 }
 
+/// The first column holds names, the others figures.
 fn table(page: &SeriesGroup) -> String {
-    let head: String = page.heads.iter().map(|head| format!("<th>{}</th>", escape::text(head))).collect();
-    let row = |row: &Vec<String>| {
-        let cells: String =
-            row.iter().map(|cell| format!("<td class=\"n\">{}</td>", escape::text(cell))).collect();
-        format!("<tr>{cells}</tr>\n")
+    let cells = |tag: &str, texts: &[String]| -> String {
+        let cell = |(at, text): (usize, &String)| {
+            let side = if at == 0 { "" } else { " class=\"n\"" };
+            format!("<{tag}{side}>{}</{tag}>", escape::text(text))
+        };
+        texts.iter().enumerate().map(cell).collect()
     };
+    let head = cells("th", &page.heads);
+    let row = |row: &Vec<String>| format!("<tr>{}</tr>\n", cells("td", row));
     blocks::framed(&head, &page.rows.iter().map(row).collect::<String>())
 }
 

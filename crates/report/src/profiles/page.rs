@@ -58,9 +58,9 @@ fn section(profile: &Profile, whole: &Profile, charts: &[Chart], at: usize) -> S
     let mut page = Page::new();
     text::all(&mut page, profile);
     let maps: String = MAPS.iter().filter_map(|figure| week(whole, *figure)).collect();
+    let maps = if maps.is_empty() { maps } else { format!("<div class=\"part\">\n{maps}</div>\n") };
     format!(
-        "<section id=\"profile-{}\">\n<h2>{}</h2>\n<div class=\"part\">\n{}</div>\n<div class=\"part\">\n{maps}</div>\n\
-         <div class=\"charts\">\n{containers}</div>\n</section>\n",
+        "<section id=\"profile-{}\">\n<h2>{}</h2>\n<div class=\"part\">\n{}</div>\n{maps}<div class=\"charts\">\n{containers}</div>\n</section>\n",
         at + 1,
         escape::text(&profile.subject.words()),
         blocks::html(&page.into_blocks())

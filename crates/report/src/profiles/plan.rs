@@ -41,7 +41,7 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
         "THREADS_PER_SCHEMA" => "sessions that arrivals find free: twice those that were active",
         "RATE" => "operations per second: production's work, not as fast as possible",
         "ARRIVALS" if parameters.poisson => "as of many independent users",
-        "ARRIVALS" => "at so low a rate chance would drown what is compared",
+        "ARRIVALS" => "at such a low rate, chance would hide any difference",
         "UPDATE_PCT" => "each UPDATE commits once: this is the share of the commits",
         "SCAN_PCT" => "scans of a small table are the logical reads that hit",
         "WORK_UNIT" => "blocks of a SELECT: the physical reads",

@@ -96,7 +96,7 @@ fn figures(page: &mut Page, summary: &Summary) {
     }
     page.table(&table);
     page.paragraph(
-        "Each figure has its own median, 95th percentile and peak: they need not be of one interval.",
+        "Each figure has its own median, 95th percentile and peak, possibly from different intervals.",
     );
 }
 

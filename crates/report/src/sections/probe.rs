@@ -17,7 +17,9 @@ pub(super) fn write(page: &mut Page, figures: &Figures<'_>) {
     }
     page.section("Device without a database (probe)");
     let Some(probe) = &record.probe else {
-        page.paragraph("The device has not been probed: `slob probe` shows what it can do without a database.");
+        page.paragraph(
+            "The device has not been probed: `slob probe` shows what it can do without a database.",
+        );
         return;
     };
     steps(page, probe);

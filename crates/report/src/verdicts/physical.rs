@@ -48,7 +48,7 @@ fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writ
         }
         _ => "the buffer cache requested no physical reads".into(),
     };
-    let sentence = format!("The load was writes ({writes}); {reads}.");
+    let sentence = format!("This was a test of writes ({writes}); {reads}.");
     let verdict = match blocks {
         0 => Verdict::new(Question::Physical, Answer::Good, sentence),
         _ => {
@@ -136,7 +136,7 @@ fn all_there(blocks: u64, shares: &[(&Witness, f64)]) -> Verdict {
     match busy_device {
         // The first witness is then another one: the kernel's count for the database's processes.
         Some((_, all)) => good(format!(
-            "Yes: the kernel fetched {} % of what the buffer cache asked for from storage.",
+            "Yes: of what the buffer cache asked for, the kernel fetched {} % from storage.",
             percent(100.0 * share)
         ))
         .with_detail(format!(

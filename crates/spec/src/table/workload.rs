@@ -62,6 +62,6 @@ pub(super) static PARAMS: &[Param] = &[
 ];
 
 static ARRIVALS: &[(&str, &str)] =
-    &[("steady", "equally spaced"), ("poisson", "exponential, as from many independent users")];
+    &[("steady", "all equal"), ("poisson", "exponential, as from many independent users")];
 
 static REDO: &[(&str, &str)] = &[("LITE", "2 columns"), ("HEAVY", "all 19 columns")];

@@ -54,7 +54,7 @@ fn refused(code: u16) -> (ErrorKind, &'static str) {
             "give the password in MYSQL_PWD, in [client] of ~/.my.cnf (mode 0600) or in the target, and check the user's name and host",
         ),
         1044 => (ErrorKind::Privilege, "GRANT the role rights on that database, or name none in the target"),
-        1049 => (ErrorKind::Usage, "name no database in the target: schemas are databases of their own"),
+        1049 => (ErrorKind::Usage, "name no database in the target: each schema is a database"),
         1040 | 1203 | 1226 => (
             ErrorKind::Usage,
             "raise max_connections (or max_user_connections), or use fewer schemas or threads",

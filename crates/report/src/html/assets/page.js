@@ -196,7 +196,7 @@
       })),
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
-    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height: PRINT_HEIGHT });
+    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height: paperHeight(layout.showlegend ? traces.length : 0) });
     return { traces, layout };
   }
 
@@ -207,6 +207,8 @@
   let plotly = null;
   const ranges = new Map();
 
+  // About four names stand in a line of the legend; the lines after the first are not taken from the drawing.
+  const paperHeight = (names) => PRINT_HEIGHT + 21 * Math.max(0, Math.ceil(names / 4) - 1);
   // Where names stand one below the other, a long legend is given room of its own, so that none is taken from the drawing.
   function makeRoom(place, names) {
     place.dataset.height ||= parseInt(place.style.height);
@@ -216,7 +218,8 @@
   function draw(place) {
     const chart = charts[place.dataset.chart];
     const { traces, layout } = figure(chart, place);
-    if (!printing) makeRoom(place, layout.showlegend ? traces.length : 0);
+    if (printing) place.style.height = layout.height + "px";
+    else makeRoom(place, layout.showlegend ? traces.length : 0);
     const zoomed = ranges.get(place.dataset.chart);
     if (zoomed && !printing) layout.xaxis.range = zoomed;
     return plotly.react(place, traces, layout, config);

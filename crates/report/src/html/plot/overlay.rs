@@ -5,7 +5,8 @@ use super::{Axis, Bars, Chart, Colour, Drawing, Fill, Line, Stroke, Trace};
 /// What tells the two runs apart, in the order of the charts.
 const RUNS: [(&str, Colour); 2] = [("first", Colour::First), ("second", Colour::Second)];
 /// What tells the lines of a run apart, in their order.
-const STROKES: [Stroke; 4] = [Stroke::Solid, Stroke::Dotted, Stroke::Dashed, Stroke::DashDotted];
+const STROKES: [Stroke; 5] =
+    [Stroke::Solid, Stroke::Dotted, Stroke::Dashed, Stroke::DashDotted, Stroke::LongDashed];
 /// How much bars hide that stand before others.
 const OPACITY: f64 = 0.55;
 

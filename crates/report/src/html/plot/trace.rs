@@ -26,6 +26,7 @@ pub(crate) enum Stroke {
     Dotted,
     Dashed,
     DashDotted,
+    LongDashed,
 }
 
 impl Stroke {
@@ -35,6 +36,7 @@ impl Stroke {
             Self::Dotted => "dot",
             Self::Dashed => "dash",
             Self::DashDotted => "dashdot",
+            Self::LongDashed => "longdash",
         }
     }
 }

@@ -189,7 +189,7 @@ fn curve(headroom: &Headroom) -> Chart {
     Chart {
         id: "rate".into(),
         title: "Asked for and done".into(),
-        about: "Where the lines part, the platform no longer does what is asked of it.".into(),
+        about: "Where the lines part, the platform no longer keeps up.".into(),
         source: "the runs of this search that count".into(),
         body: if headroom.counted().next().is_some() {
             Ok(drawing)

@@ -126,7 +126,7 @@ fn a_run_that_writes_is_no_cached_test() {
     let found = verdict(&record);
     assert!(!is_cached_test(&record, &Figures::of(&record)));
     assert_eq!(found.answer, Answer::Good);
-    assert!(found.sentence.starts_with("The load was writes (63.4 MB/s of redo, "), "{found:?}");
+    assert!(found.sentence.starts_with("This was a test of writes (63.4 MB/s of redo, "), "{found:?}");
     assert!(found.sentence.contains("99.98 % hit the buffer cache"), "{found:?}");
     record.client_io.as_mut().unwrap().read_bytes = 0;
     assert_eq!(verdict(&record).answer, Answer::Doubt);
