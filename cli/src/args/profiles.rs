@@ -174,7 +174,7 @@ Reads, redo, commits and writes are each met within 5 %, or it says which are no
     let command = Command::new("plan")
         .about("The test that makes the same demand as a profile, as a commented slob.conf")
         .after_help(examples)
-        .arg(output("Write slob.conf to this file, and print the table alone"));
+        .arg(output("Write slob.conf to this file, and print the table (or --json) alone"));
     with_params(of_demand(command), |param| !LOAD_ONLY.contains(&param.key))
 }
 

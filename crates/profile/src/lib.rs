@@ -17,12 +17,15 @@ mod demand;
 mod diff;
 mod figure;
 mod hidden;
+#[cfg(test)]
+mod hostile;
 mod model;
 mod not_modelled;
 mod plan;
 mod sample;
 mod summary;
 mod together;
+mod why;
 
 pub use choice::{At, By, Choice, ChoiceError};
 pub use collect::collect;

@@ -1,18 +1,16 @@
 //! How many times a demand a platform carries.
 
-mod compare;
 mod page;
 mod step;
 
 use serde::Serialize;
 
-pub use self::compare::{Contender, Multiple, MultipleStep, headrooms_text};
 pub use self::page::headroom_page;
 pub use self::step::HeadroomStep;
 
 use slob_profile::Figure;
 
-use super::plan::{PlanView, fit_table};
+use super::plan::{PlanView, fit_table, said};
 use super::{text, words};
 use crate::format::{duration_us, fixed, or_absent, plural, significant};
 use crate::page::{Column, Page, Table};
@@ -160,11 +158,7 @@ pub fn headroom_text(headroom: &Headroom) -> String {
     page.table(&beside(headroom));
     page.section("The plan, as it was calibrated");
     page.table(&fit_table(&headroom.plan.fit));
-    for line in headroom.plan.fit.lines.iter().filter(|line| line.must) {
-        if let Some(why) = &line.why {
-            page.hanging("  -", &format!("{}: not met: {why}.", line.what));
-        }
-    }
+    said(&mut page, &headroom.plan);
     if !headroom.plan.not_modelled.is_empty() {
         page.section("What the method does not model");
         page.table(&text::not_modelled_table(&headroom.plan.not_modelled));
