@@ -85,9 +85,7 @@ fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str]) 
         folder.run_json(&[&["-s", "4"][..], &RUN].concat());
         let first = profiled(folder, "run.json");
         let plan = planned(folder, "run.json", &target(folder));
-        for what in MUST {
-            assert!(line(&plan, what)["measured"].is_number(), "{what} of {plan:#}");
-        }
+        assert_met_or_said(&plan);
         folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", "1"]);
         let second = profiled(folder, "plan.json");
         like_each_other(&first, &second, rates, means)
@@ -99,8 +97,9 @@ const BLOCKS: [&str; 4] =
 
 #[test]
 fn a_plan_from_a_run_is_like_that_run() {
+    // A checkpoint writes a thousand pages at once, some each minute here: writes are said, and not compared.
     let folder = Folder::loaded(4, "32M");
-    assert_plan_is_like_the_run(&folder, &BLOCKS, &["single_block_read_us", "commit_wait_us"]);
+    assert_plan_is_like_the_run(&folder, &BLOCKS[..3], &["single_block_read_us", "commit_wait_us"]);
 }
 
 #[test]
@@ -124,12 +123,16 @@ fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
 }
 
 /// Every figure that must be met is, or the plan says why not.
-fn met_or_said(plan: &Value) -> Seen {
+fn assert_met_or_said(plan: &Value) {
     for what in MUST {
         let line = line(plan, what);
         let is_met = line["percent"].as_f64().is_some_and(|percent| percent.abs() <= TOLERANCE);
-        assert!(is_met != line["why"].is_string(), "{line:#}");
+        assert!(line["measured"].is_number() && is_met != line["why"].is_string(), "{what} of {plan:#}");
     }
+}
+
+/// What every engine can do.
+fn reads_and_commits_are_met(plan: &Value) -> Seen {
     for what in ["physical reads", "commits"] {
         let percent = line(plan, what)["percent"].as_f64().unwrap();
         ensure(percent.abs() <= TOLERANCE, || format!("{what}: {percent} %"))?;
@@ -142,21 +145,25 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
     let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = bench(Version::V18, &settings) else { return };
     bench.setup("4", "32M");
-    let sqlite = Folder::loaded(4, "32M");
     let there = |folder: &Folder, name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     shown_within(4, || {
+        let sqlite = Folder::loaded(4, "32M");
         sqlite.run_json(&[&["-s", "4"][..], &RUN].concat());
         profiled(&sqlite, "run.json");
-        // SQLite logs whole pages: as much redo is that of more blocks here, and these are written too.
         let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target);
-        met_or_said(&plan)?;
-        let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default().to_owned();
-        ensure(why.contains("redo decides how many blocks are changed"), || format!("writes: {why}"))?;
+        assert_met_or_said(&plan);
+        reads_and_commits_are_met(&plan)?;
+        let redo = line(&plan, "redo")["percent"].as_f64().unwrap();
+        ensure(redo.abs() <= TOLERANCE, || format!("redo: {redo} %"))?;
+        // What was loaded anew is not checkpointed within seconds.
+        let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
+        assert!(why.contains("checkpoints wrote them later"), "{plan:#}");
         // The other way round a page is more than a row's change, and nothing smaller can be done.
         bench.run(&[&["-s", "4"][..], &RUN].concat());
         profiled(&bench.folder, "run.json");
         let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &target(&sqlite));
-        met_or_said(&plan)?;
+        assert_met_or_said(&plan);
+        reads_and_commits_are_met(&plan)?;
         let redo = line(&plan, "redo");
         let why = redo["why"].as_str().unwrap_or_default();
         assert!(redo["percent"].as_f64().unwrap() > TOLERANCE, "{redo:#}");

@@ -72,6 +72,9 @@ impl Fit {
     }
 }
 
+/// Why writes of an interval without a checkpoint are not compared.
+const LATE: &str = "none was written in that interval, though its commits changed blocks: checkpoints wrote them later, and a \
+                    profile of longer intervals would tell";
 /// Less than this of something, per second, is none of it.
 const NOTHING: f64 = 1e-6;
 
@@ -111,9 +114,14 @@ pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, 
         ),
     ];
     let lines = rows.into_iter().filter_map(|(what, unit, demanded, plan, measured_value, must)| {
-        let demanded = demanded.filter(|demanded| *demanded > NOTHING)?;
+        let demanded = demanded?;
+        let commits = demand.figures.get(Figure::Commits).unwrap_or(0.0);
+        let is_late = what == "physical writes" && demanded <= NOTHING && commits > NOTHING;
+        if demanded <= NOTHING && !is_late {
+            return None;
+        }
         let is = if measured.is_some() { measured_value } else { plan };
-        let percent = is.map(|is| 100.0 * (is / demanded - 1.0));
+        let percent = is.filter(|_| !is_late).map(|is| 100.0 * (is / demanded - 1.0));
         let line = FitLine {
             what,
             unit,
@@ -121,12 +129,14 @@ pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, 
             planned: plan,
             measured: measured_value,
             percent,
-            must,
-            why: None,
+            must: must && !is_late,
+            why: is_late.then(|| LATE.to_owned()),
             note: measured.and_then(|measured| counts_other(what, demand, measured)),
         };
-        let why = if line.is_met() { None } else { why(&line, demand, planned, measured, costs) };
-        Some(FitLine { why, ..line })
+        match line.is_met() || is_late {
+            true => Some(line),
+            false => Some(FitLine { why: why(&line, demand, planned, measured, costs), ..line }),
+        }
     });
     Fit { lines: lines.collect() }
 }
@@ -170,7 +180,8 @@ fn counts_other(what: &str, demand: &Demand, measured: &Measured) -> Option<&'st
 pub(crate) mod tests {
     use super::*;
     use crate::figure::Figures;
-    use crate::plan::{Limits, solve};
+    use crate::parameters::Limits;
+    use crate::plan::solve;
 
     pub(crate) fn demand() -> Demand {
         Demand {
@@ -214,6 +225,24 @@ pub(crate) mod tests {
         let slow = compare(&demand(), &planned, Some(&measured(0.5)), &costs);
         assert!(slow.badness() > 100.0);
         assert!(slow.lines[0].why.as_ref().unwrap().contains("of the rate"), "{slow:?}");
+    }
+
+    #[test]
+    fn writes_that_came_after_the_interval_are_not_compared() {
+        let mut late = demand();
+        late.figures.set(Figure::WriteBlocks, 0.0);
+        let limits = Limits { schemas: 1, scan_blocks: 0, scale_blocks: 10_000, most_sessions: 64 };
+        let planned = solve(&late, &Costs::default(), &limits);
+        let fit = compare(&late, &planned, Some(&measured(1.0)), &Costs::default());
+        let writes = fit.lines.iter().find(|line| line.what == "physical writes").unwrap();
+        assert_eq!(
+            (writes.demanded, writes.measured, writes.percent, writes.must),
+            (0.0, Some(800.0), None, false)
+        );
+        assert!(writes.why.as_ref().unwrap().contains("checkpoints wrote them later"), "{writes:?}");
+        late.figures.set(Figure::Commits, 0.0);
+        let fit = compare(&late, &planned, Some(&measured(1.0)), &Costs::default());
+        assert!(fit.lines.iter().all(|line| line.what != "physical writes"), "{fit:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::demand::ReadsAre;
 use crate::figure::{Figure, Figures};
-use crate::plan::Parameters;
+use crate::parameters::Parameters;
 
 /// Assumed of an UPDATE of one block until it is measured, in bytes of redo: two columns of 128 bytes before and after with
 /// what goes with them, and all nineteen.
@@ -32,6 +32,12 @@ impl Measured {
     #[must_use]
     pub fn operations_per_s(&self) -> f64 {
         self.selects_per_s + self.updates_per_s + self.scans_per_s
+    }
+
+    /// Blocks of the main tables that operations of these parameters visited, per second.
+    pub(crate) fn visited_per_s(&self, parameters: &Parameters) -> f64 {
+        let changed = self.updates_per_s * f64::from(parameters.update_work_unit);
+        self.selects_per_s * f64::from(parameters.work_unit) + changed
     }
 
     /// Physical reads as a demand counts them; blocks where the target does not count requests.
@@ -91,7 +97,7 @@ impl Costs {
     ) {
         self.runs += 1;
         let changed = measured.updates_per_s * f64::from(parameters.update_work_unit);
-        let visited = measured.selects_per_s * f64::from(parameters.work_unit) + changed;
+        let visited = measured.visited_per_s(parameters);
         let scanned = measured.scans_per_s * scan_blocks as f64;
         if let Some(reads) = measured.reads(reads_are).filter(|_| scanned > 0.0 && self.runs > 1) {
             let of_scans = (reads - self.reads_per_block * visited).max(0.0) / scanned;

@@ -36,7 +36,7 @@ pub(crate) fn why(
         return Some(why);
     }
     match line.what {
-        "physical reads" => Some(why_reads(percent, demand, planned, costs)),
+        "physical reads" => Some(why_reads(percent, demand, planned, measured, costs)),
         "redo" if costs.runs == 0 => Some(format!(
             "an UPDATE of {} is thought to write {:.0} bytes of redo, and blocks are whole: --target measures it",
             blocks(parameters.update_work_unit),
@@ -80,7 +80,13 @@ fn too_few(line: &FitLine, demand: &Demand, measured: &Measured) -> Option<Strin
     })
 }
 
-fn why_reads(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
+fn why_reads(
+    percent: f64,
+    demand: &Demand,
+    planned: &Planned,
+    measured: Option<&Measured>,
+    costs: &Costs,
+) -> String {
     if costs.reads_per_block < CACHED {
         return format!(
             "the target's cache served {:.1} % of the blocks: load more than it holds (SCALE)",
@@ -92,8 +98,21 @@ fn why_reads(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) ->
     if percent > 0.0 && demand.reads().is_some_and(|reads| own > 0.95 * reads) {
         return format!("the UPDATEs alone read {own:.0} blocks/s before they change them");
     }
-    "what the cache served changed from run to run: let it warm up longer (WARMUP), or load more (SCALE)"
-        .into()
+    // Reads for each block that was visited, as measured and as planned for.
+    let per_block =
+        measured.and_then(|measured| Some([measured.reads(demand.reads_are)?, planned.figures.reads()?]));
+    let visited = measured.map_or(0.0, |measured| measured.visited_per_s(&planned.parameters));
+    let said = per_block.filter(|_| visited > 0.0).map(|[read, planned_for]| {
+        let planned_for = 100.0 * planned_for / planned.parameters.visited_per_s();
+        format!(
+            "{:.0} % of the visited blocks were read, and {planned_for:.0} % were planned for; ",
+            100.0 * read / visited
+        )
+    });
+    let said = said.unwrap_or_default();
+    format!(
+        "{said}the cache does not serve the same in every run: let it warm up longer (WARMUP), or load more (SCALE)"
+    )
 }
 
 fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
@@ -137,11 +156,15 @@ fn why_writes(percent: f64, measured: Option<&Measured>, planned: &Planned) -> S
         return "redo decides how many blocks are changed, and these are not as many as were written".into();
     }
     let share = 100.0 * written / changed;
-    match percent < 0.0 && share < 80.0 {
-        true => format!(
+    match share {
+        _ if percent < 0.0 && share < 80.0 => format!(
             "{share:.0} % of the changed blocks were written within the run: the rest is left to later checkpoints"
         ),
-        false => format!(
+        _ if percent > 0.0 && share > 120.0 => format!(
+            "{changed:.0} blocks/s were changed within the run and {written:.0} written: what was changed before it, or besides \
+             the tables"
+        ),
+        _ => format!(
             "redo decides how many blocks are changed: {changed:.0}/s were, and each was written {:.1} times",
             written / changed
         ),
@@ -153,7 +176,8 @@ mod tests {
     use super::*;
     use crate::compare::compare;
     use crate::compare::tests::{demand, measured};
-    use crate::plan::{Limits, solve};
+    use crate::parameters::Limits;
+    use crate::plan::solve;
 
     #[test]
     fn few_commits_are_off_by_chance() {

@@ -104,7 +104,11 @@ pub fn plan_table(view: &PlanView) -> String {
 pub(super) fn said(page: &mut Page, view: &PlanView) {
     for line in &view.fit.lines {
         if let Some(why) = &line.why {
-            let verb = if line.must { "not met" } else { "approached only" };
+            let verb = match (line.percent, line.must) {
+                (None, _) => "not compared",
+                (_, true) => "not met",
+                (_, false) => "approached only",
+            };
             page.hanging("  -", &format!("{}: {verb}: {why}.", line.what));
         }
         if let Some(note) = &line.note {

@@ -1,6 +1,6 @@
 //! A profile as text.
 
-use slob_profile::{Change, Figure, FigureSummary, Profile, Summary, diff, not_modelled};
+use slob_profile::{Change, Figure, FigureSummary, Profile, Summary, diff, length, not_modelled};
 
 use super::words;
 use crate::format::{ABSENT, fixed, or_absent, percent, plural, signed_percent};
@@ -52,7 +52,7 @@ fn head(page: &mut Page, profile: &Profile) {
         page.fact("Version", version);
     }
     if let Some(summary) = Summary::of(profile) {
-        let [shortest, _, longest] = summary.lengths_s.map(words::length);
+        let [shortest, _, longest] = summary.lengths_s.map(length);
         let lengths = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
         let (from, to) = (summary.from.strftime("%Y-%m-%d %H:%M"), summary.to.strftime("%Y-%m-%d %H:%M"));
         let count = plural(summary.intervals as u64, "interval");
