@@ -37,7 +37,7 @@ fn of_profile(command: Command) -> Command {
             Arg::new("database")
                 .long("database")
                 .value_name("NAME")
-                .help("Of several databases, only this one"),
+                .help("Of several databases, only this one, by its name or number"),
         )
         .arg(
             Arg::new("instance")

@@ -67,7 +67,7 @@ settings = { BUFFERED = true }
 fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     let folder = Folder::loaded(2, "16M");
     folder.write("plan.toml", ENDED);
-    let run = ["-s", "2", "-t", "1", "--update-pct", "0", "--buffered", "true", "--run-time", "2"];
+    let run = ["-s", "2", "-t", "1", "--update-pct", "0", "--buffered=true", "--run-time", "2"];
     folder.run_json(&run);
     folder.slob(["profile", "latest", "-o", "run.json"]).success();
     let called = folder.slob(["campaign", "plan.toml"]).success();

@@ -104,7 +104,8 @@ impl Costs {
             self.reads_per_scan_block = Some(of_scans);
         }
         if visited > 0.0 {
-            if let Some(reads) = measured.reads(reads_are).filter(|_| self.scans_hit()) {
+            // Scans that miss would be taken for reads of blocks.
+            if let Some(reads) = measured.reads(reads_are).filter(|_| scanned <= 0.0 || self.scans_hit()) {
                 self.reads_per_block = reads / visited;
             }
             if let Some(logical) = measured.figures.get(Figure::LogicalReads) {
@@ -201,6 +202,18 @@ mod tests {
         assert!(!costs.knows_redo(true));
         // What was assumed of the two kinds differs by five.
         assert_eq!(costs.redo_of_update(true, 2), 5000.0);
+    }
+
+    #[test]
+    fn reads_are_learned_without_scans_though_scans_miss() {
+        let mut costs = Costs::default();
+        costs.learn(&parameters(2), &measured(7.0), ReadsAre::Requests, 128);
+        let missing = |reads| Measured { figures: [(Figure::ReadRequests, reads)].into(), ..measured(7.0) };
+        costs.learn(&parameters(2), &missing(200.0), ReadsAre::Requests, 128);
+        assert!(!costs.scans_hit() && costs.reads_per_block == 0.75, "{costs:?}");
+        let without = Measured { scans_per_s: 0.0, ..missing(240.0) };
+        costs.learn(&parameters(2), &without, ReadsAre::Requests, 128);
+        assert_eq!(costs.reads_per_block, 2.0);
     }
 
     #[test]

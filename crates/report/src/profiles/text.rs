@@ -47,6 +47,9 @@ pub(super) fn all(page: &mut Page, profile: &Profile) {
 fn head(page: &mut Page, profile: &Profile) {
     let subject = &profile.subject;
     page.section(&format!("Profile of {}", subject.words()));
+    if let Some(id) = &subject.id {
+        page.fact("Number", id);
+    }
     page.fact("From", words::source(profile.source));
     if let Some(version) = &subject.version {
         page.fact("Version", version);
@@ -81,6 +84,15 @@ fn head(page: &mut Page, profile: &Profile) {
 
 fn figures(page: &mut Page, summary: &Summary) {
     page.section("Figures");
+    if summary.intervals == 1 {
+        let mut table =
+            Table::new([Column::left("Per second, or mean"), Column::right("Of the one interval")]);
+        for own in &summary.figures {
+            table.row([own.figure.title().to_owned(), words::shown(own.figure, own.peak.value)]);
+        }
+        page.table(&table);
+        return;
+    }
     let columns = ["Median", "p95", "Peak"].map(Column::right);
     let columns = [vec![Column::left("Per second, or mean")], columns.into(), vec![Column::left("Peak at")]];
     let mut table = Table::new(columns.concat());
