@@ -4,7 +4,7 @@ use slob_profile::{Bucket, Figure, NotModelled};
 
 use super::super::{part, plan, text};
 use super::step::shares;
-use super::{Headroom, beside, headroom_sentence, not_counted, steps_table};
+use super::{Headroom, beside, headroom_sentence, limits, not_counted, steps_table};
 use crate::format::{duration_us, percent};
 use crate::html::document::{self, Document};
 use crate::html::escape;
@@ -42,13 +42,7 @@ pub fn headroom_page(headroom: &Headroom) -> String {
                 "{}; platform {}; limits: {}",
                 headroom.plan.database,
                 headroom.plan.target.as_deref().unwrap_or("unknown"),
-                headroom
-                    .limits
-                    .iter()
-                    .map(String::as_str)
-                    .chain(["the rate kept within 5 %"])
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                limits(headroom)
             )),
             document::links(LINKS.into_iter())
         ),
