@@ -57,9 +57,10 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// `1 schema`, `2 schemas`.
+/// `1 schema`, `2 schemas`, `2 searches`.
 pub(crate) fn plural(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    let ending = if thing.ends_with("ch") { "es" } else { "s" };
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
 }
 
 /// While a dashboard has the screen: lines that have to wait until it is gone.

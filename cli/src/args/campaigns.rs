@@ -174,7 +174,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .value_parser(value_parser!(f64))
                 .help("The confidence level in percent"),
         )
-        .arg(switch("csv").help("Comma-separated: one line per variant and number of sessions"))
+        .arg(switch("csv").help("Comma-separated: one line per variant and number of sessions, or per search for headroom"))
         .arg(switch("json").help("Everything as JSON"))
         .arg(switch("html").help("Write a page with charts, to -o or analysis.html"))
         .group(ArgGroup::new("form").args(["csv", "json", "html"]))

@@ -37,7 +37,7 @@ fn of_profile(command: Command) -> Command {
             Arg::new("database")
                 .long("database")
                 .value_name("NAME")
-                .help("Of several databases, only this one"),
+                .help("Of several databases, only this one, by its name or number"),
         )
         .arg(
             Arg::new("instance")
@@ -174,7 +174,7 @@ Reads, redo, commits and writes are each met within 5 %, or it says which are no
     let command = Command::new("plan")
         .about("Turn a profile into a test with the same demand: a commented slob.conf")
         .after_help(examples)
-        .arg(output("Write slob.conf to this file, and print the table alone"));
+        .arg(output("Write slob.conf to this file, and print the table (or --json) alone"));
     with_params(of_demand(command), |param| !LOAD_ONLY.contains(&param.key))
 }
 

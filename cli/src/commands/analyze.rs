@@ -18,6 +18,7 @@ use slob_report::analysis::{
 };
 use slob_report::html::analysis_page;
 use slob_report::info::{self, Value};
+use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 
 use super::awr_files::{self, Files};
 use super::headrooms;
@@ -29,8 +30,14 @@ use crate::{output, settings};
 const HTML: &str = "analysis.html";
 
 pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
-    if let Some(text) = headroom_compared(matches)? {
-        output::print(&text)?;
+    if let Some(compared) = headrooms_of(matches)? {
+        let forms = Forms {
+            text: headrooms_text,
+            csv: Headrooms::csv,
+            json: serde_json::to_string_pretty,
+            page: headrooms_page,
+        };
+        forms.write(matches, &compared)?;
         return Ok(ExitCode::SUCCESS);
     }
     let results = settings::results_dir(&settings::resolve(matches, &[])?);
@@ -44,39 +51,57 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         scale: matches.get_one::<String>("relative-to").cloned(),
     };
     let analysis = inputs.analysis(matches, &options)?;
-    let output = matches.get_one::<PathBuf>("output").map(PathBuf::as_path);
-    if matches.get_flag("html") {
-        output::write_page(&analysis_page(&analysis), output.unwrap_or(Path::new(HTML)))?;
-        return Ok(code);
-    }
-    let text = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&analysis);
-        json.map_err(|error| Failure::failed(format!("writing the analysis as JSON: {error}")))? + "\n"
-    } else if matches.get_flag("csv") {
-        analysis.csv()
-    } else {
-        analysis.text()
+    let forms = Forms {
+        text: Analysis::text,
+        csv: Analysis::csv,
+        json: serde_json::to_string_pretty,
+        page: analysis_page,
     };
-    match output.filter(|path| path.as_os_str() != "-") {
-        Some(path) => output::write_whole(path, &text)
-            .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?,
-        None => output::print(&text)?,
-    }
+    forms.write(matches, &analysis)?;
     Ok(code)
 }
 
+/// What an analysis can be shown as.
+struct Forms<T> {
+    text: fn(&T) -> String,
+    csv: fn(&T) -> String,
+    json: fn(&T) -> serde_json::Result<String>,
+    page: fn(&T) -> String,
+}
+
+impl<T> Forms<T> {
+    /// The one that was asked for, where it was asked for.
+    fn write(&self, matches: &ArgMatches, analysis: &T) -> Result<(), Failure> {
+        let output = matches.get_one::<PathBuf>("output").map(PathBuf::as_path);
+        if matches.get_flag("html") {
+            return output::write_page(&(self.page)(analysis), output.unwrap_or(Path::new(HTML)));
+        }
+        let text = if matches.get_flag("json") {
+            let json = (self.json)(analysis);
+            json.map_err(|error| Failure::failed(format!("writing the analysis as JSON: {error}")))? + "\n"
+        } else if matches.get_flag("csv") {
+            (self.csv)(analysis)
+        } else {
+            (self.text)(analysis)
+        };
+        match output.filter(|path| path.as_os_str() != "-") {
+            Some(path) => output::write_whole(path, &text)
+                .map_err(|error| Failure::failed(format!("writing {}: {error}", path.display()))),
+            None => output::print(&text),
+        }
+    }
+}
+
 /// Of a campaign of searches for headroom there is a comparison, and no table of runs.
-fn headroom_compared(matches: &ArgMatches) -> Result<Option<String>, Failure> {
+fn headrooms_of(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
     let inputs: Vec<&String> = matches.get_many("inputs").unwrap_or_default().collect();
     let [input] = inputs[..] else { return Ok(None) };
     let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
     if schedule.demand.is_empty() {
         return Ok(None);
     }
-    let other = ["html", "json", "csv"].into_iter().find(|flag| matches.get_flag(flag));
-    let other = other
-        .or(["output", "by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag)));
-    if let Some(flag) = other {
+    let of_runs = ["by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag));
+    if let Some(flag) = of_runs {
         return Err(Failure::usage(format!(
             "--{flag}: {input} is a campaign of searches for headroom: take it out"
         )));

@@ -13,6 +13,7 @@ use slob_campaign::{
     carry_out,
 };
 use slob_report::analysis::Metric;
+use slob_report::profiles::headrooms_text;
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::{RunSpec, Settings};
 
@@ -50,7 +51,8 @@ pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let retry = matches.get_flag("retry-failed");
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
     if conductor.searches.is_some() && end.done > 0 {
-        output::print(&headrooms::compared(&directory, &campaign.schedule, store.state(), CONFIDENCE)?)?;
+        let compared = headrooms::compared(&directory, &campaign.schedule, store.state(), CONFIDENCE)?;
+        output::print(&headrooms_text(&compared))?;
     }
     conclude(&campaign, &directory, &end)
 }
@@ -203,13 +205,14 @@ impl RunObserver for Quiet {
 fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     let (done, of) = (end.done, campaign.schedule.steps.len());
     let place = directory.display();
+    let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
     if end.is_complete(campaign) {
-        output::say(&format!("all {of} runs are done; `slob analyze {place}` shows the results"));
+        output::say(&format!("all {of} {what} are done; `slob analyze {place}` shows the results"));
         return Ok(ExitCode::SUCCESS);
     }
     let again = "run the same command to continue";
     if end.interrupted {
-        output::say(&format!("stopped with {done} of {of} runs done; {again}"));
+        output::say(&format!("stopped with {done} of {of} {what} done; {again}"));
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let mut reasons: Vec<String> = end
@@ -219,7 +222,7 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
         .collect();
     reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
     Err(Failure::failed(format!(
-        "{done} of {of} runs are done; {}; {again}, --retry-failed retries those that failed",
+        "{done} of {of} {what} are done; {}; {again}, --retry-failed retries those that failed",
         reasons.join("; ")
     )))
 }

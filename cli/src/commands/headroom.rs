@@ -1,5 +1,6 @@
 //! `slob headroom`: how many times a demand a platform carries.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -80,13 +81,21 @@ pub(super) fn search(
         about["under"] = under;
     }
     let trail = Trail::open(kept.directory, &about)?;
-    let mut work =
-        Work { settings, trail, stop, limits, count_cached: asked.count_cached, steps: Vec::new() };
+    let mut work = Work {
+        settings,
+        trail,
+        stop,
+        limits,
+        count_cached: asked.count_cached,
+        steps: Vec::new(),
+        measured: BTreeSet::new(),
+    };
     let calibrated = calibrate(wanted, &loaded, &mut |name, pairs| work.run(name, pairs))?;
     let parameters = calibrated.planned.parameters;
     let found = work.search(&parameters, &loaded.limits, asked.rules)?;
     Ok(Headroom {
         plan: view(wanted, Some(&loaded), calibrated),
+        unmeasured: work.unmeasured(),
         limits: work.limits.iter().map(ToString::to_string).collect(),
         why: why(&found, &work.steps, asked.rules),
         steps: work.steps,
@@ -138,6 +147,8 @@ struct Work {
     limits: Vec<Limit>,
     count_cached: bool,
     steps: Vec<HeadroomStep>,
+    /// The columns of limits that any step had a value of.
+    measured: BTreeSet<&'static str>,
 }
 
 impl Work {
@@ -178,25 +189,46 @@ impl Work {
         }
     }
 
-    fn step(&self, parameters: &Parameters, loaded: &Limits, factor: f64) -> Result<HeadroomStep, Failure> {
+    /// Limits that nothing was held against.
+    fn unmeasured(&self) -> Vec<String> {
+        let without = self.limits.iter().filter(|limit| !self.measured.contains(limit.column));
+        without.map(ToString::to_string).collect()
+    }
+
+    fn step(
+        &mut self,
+        parameters: &Parameters,
+        loaded: &Limits,
+        factor: f64,
+    ) -> Result<HeadroomStep, Failure> {
         let of_step = parameters.times(factor, loaded);
         let mut pairs = of_step.pairs();
         pairs.extend([("SCALE", loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
         let record = self.run(&format!("step-{}", self.steps.len() + 1), &pairs)?;
-        let limit = self.limits.iter().find_map(|limit| passed(limit, &record));
+        let values = self.limits.iter().filter_map(|limit| Some((limit, value_of(limit, &record)?)));
+        let values: Vec<(&Limit, f64)> = values.collect();
+        self.measured.extend(values.iter().map(|(limit, _)| limit.column));
+        let limit = values.into_iter().find_map(|(limit, value)| passed(limit, value));
         let (figures, histograms) = (records::figures(&record), records::histograms(&record));
         HeadroomStep::of(&record, factor, figures, histograms, limit, self.count_cached)
             .ok_or_else(|| Failure::failed(format!("run {} measured nothing", record.id)))
     }
 }
 
-/// The limit that a run passed, in words. What a target does not measure limits nothing.
-fn passed(limit: &Limit, record: &Record) -> Option<String> {
-    let value = figure::named(limit.column)?.of(&Figures::of(record))?;
+/// What a limit is held against. What a target does not measure limits nothing.
+fn value_of(limit: &Limit, record: &Record) -> Option<f64> {
+    figure::named(limit.column)?.of(&Figures::of(record))
+}
+
+/// The limit that a run passed, in words.
+fn passed(limit: &Limit, value: f64) -> Option<String> {
     let what = figure::named(limit.column)?.title.to_lowercase();
-    (value > limit.us).then(|| {
-        format!("the limit is {what}: {} is more than {}", duration_us(value), duration_us(limit.us))
-    })
+    let mut shown = [value, limit.us].map(duration_us);
+    if shown[0] == shown[1] {
+        shown = [value, limit.us].map(|us| format!("{us:.2} us"));
+    }
+    let [is, most] = shown;
+    (value > limit.us).then(|| format!("the limit is {what}: {is} is more than {most}"))
 }
 
 fn why(found: &HeadroomFound, steps: &[HeadroomStep], rules: HeadroomRules) -> String {

@@ -10,7 +10,7 @@ use serde_json::json;
 use slob_campaign::{Demand, Kept, Plan, Schedule, State, read_campaign};
 use slob_profile::{At, By, Choice};
 use slob_record::Status;
-use slob_report::profiles::{Contender, Multiple, headroom_page, headrooms_text};
+use slob_report::profiles::{Contender, Headrooms, Multiple, headroom_page};
 use slob_spec::{Entry, Settings};
 
 use super::headroom::{self, Asked, json_of};
@@ -109,35 +109,33 @@ pub(super) fn compared(
     schedule: &Schedule,
     state: &State,
     confidence: f64,
-) -> Result<String, Failure> {
+) -> Result<Headrooms, Failure> {
     let mut contenders = Vec::new();
-    let (mut done, mut variants) = (0, schedule.variants.clone());
+    let mut variants = schedule.variants.clone();
     // Others are compared with the baseline, so it comes first.
     variants.sort_by_key(|variant| variant.name != schedule.baseline);
     for variant in variants {
         let mut steps: Vec<_> = schedule.steps.iter().filter(|step| step.variant == variant.name).collect();
         steps.sort_by_key(|step| step.repeat);
         let folders = steps.into_iter().filter_map(|step| state.completed_run(step));
-        let searches = folders.map(|folder| found(&directory.join(folder).join(FOUND)));
+        let searches = folders.map(|folder| found(directory, folder));
         let searches = searches.collect::<Result<Vec<_>, Failure>>()?;
-        done += searches.len();
         contenders.push(Contender { name: variant.name, twin_of: variant.twin_of, searches });
-    }
-    if done == 0 {
-        return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
     }
     let said = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
     let demand = format!("{}; {}", said("database"), said("point"));
-    let mut text = headrooms_text(&demand, &contenders, confidence);
-    let left = schedule.steps.len() - done;
-    if left > 0 {
-        text.push_str(&format!("{left} of {} searches are not done yet.\n", schedule.steps.len()));
+    let compared = Headrooms::of(demand, &contenders, schedule.steps.len(), confidence);
+    if compared.done == 0 {
+        return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
     }
-    Ok(text)
+    Ok(compared)
 }
 
-fn found(path: &Path) -> Result<Multiple, Failure> {
+/// What the search in a folder of the campaign found.
+fn found(directory: &Path, folder: &str) -> Result<Multiple, Failure> {
+    let path = directory.join(folder).join(FOUND);
     let failed = |error: String| Failure::failed(format!("reading {}: {error}", path.display()));
-    let text = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let found: Multiple = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    Ok(Multiple { folder: folder.to_owned(), ..found })
 }

@@ -37,15 +37,16 @@ pub(crate) fn plan(matches: &ArgMatches) -> Outcome {
             view(&wanted, None, Calibrated { planned, fit, runs: Vec::new() })
         }
     };
-    let text = match (matches.get_flag("json"), matches.get_one::<PathBuf>("output")) {
+    let path = matches.get_one::<PathBuf>("output");
+    if let Some(path) = path {
+        output::write_page(&plan_conf(&view), path)?;
+    }
+    let text = match (matches.get_flag("json"), path) {
         (true, _) => {
             let json = serde_json::to_string_pretty(&view);
             json.map_err(|error| Failure::failed(format!("writing the plan as JSON: {error}")))? + "\n"
         }
-        (false, Some(path)) => {
-            output::write_page(&plan_conf(&view), path)?;
-            plan_table(&view)
-        }
+        (false, Some(_)) => plan_table(&view),
         (false, None) => plan_conf(&view),
     };
     output::print(&text)?;

@@ -44,11 +44,11 @@ fn from_files(matches: &ArgMatches) -> Outcome {
 
 /// Of the databases and instances that were asked for.
 fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
-    let names: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
+    let names: Vec<String> = profiles.iter().map(|profile| told_apart(profile, &profiles)).collect();
     let wanted = matches.get_one::<String>("database");
     let mut profiles: Vec<Profile> = profiles
         .into_iter()
-        .filter(|profile| wanted.is_none_or(|wanted| profile.subject.name.eq_ignore_ascii_case(wanted)))
+        .filter(|profile| wanted.is_none_or(|wanted| is_called(profile, wanted)))
         .collect();
     if let Some(wanted) = wanted.filter(|_| profiles.is_empty()) {
         let names = names.join(", ");
@@ -69,6 +69,22 @@ fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, 
         }
     }
     Ok(profiles)
+}
+
+/// By its name, or by its number, since names come again.
+fn is_called(profile: &Profile, wanted: &str) -> bool {
+    let subject = &profile.subject;
+    subject.name.eq_ignore_ascii_case(wanted) || subject.id.as_deref() == Some(wanted)
+}
+
+/// Its name, with its number if others have the same one.
+fn told_apart(profile: &Profile, all: &[Profile]) -> String {
+    let words = profile.subject.words();
+    let is_alone = all.iter().filter(|other| other.subject.words() == words).count() == 1;
+    match profile.subject.id.as_ref().filter(|_| !is_alone) {
+        Some(id) => format!("{words} {id}"),
+        None => words,
+    }
 }
 
 /// Prints profiles and writes them, each of several to a file of its own.
@@ -96,9 +112,9 @@ fn show_and_save(matches: &ArgMatches, profiles: &[Profile], save: bool) -> Resu
     match profiles {
         [only] => saved::save_over(only, &path),
         several => {
-            let names: Vec<String> = several.iter().map(|profile| profile.subject.words()).collect();
+            let names: Vec<String> = several.iter().map(|profile| told_apart(profile, several)).collect();
             output::say(&format!(
-                "these are {} databases, each with its own profile: {}; --database NAME chooses one",
+                "these are {} databases, each with its own profile: {}; --database NAME or NUMBER chooses one",
                 several.len(),
                 names.join(", ")
             ));

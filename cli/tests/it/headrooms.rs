@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::common::Folder;
 
 const PLAN: &str = r#"
@@ -46,4 +48,69 @@ fn a_campaign_of_searches_goes_on_from_its_records_and_compares_its_variants() {
     );
     let other = folder.slob(campaign.into_iter().chain(["--amend"]));
     assert!(other.code == 2 && other.stderr.contains("Name another directory"), "{}", other.stderr);
+}
+
+/// A search whose end is found, whatever the machine: with two sessions not much more can be done than two do without a pause,
+/// through the page cache, which is the demand.
+const ENDED: &str = r#"
+directory = "c"
+repeats = 2
+noise = true
+demand = { profile = "run.json", calibration = "2s", limits = ["mean=10s"], most = 16, repeats = 1, max_sessions = 2, count_cached = true }
+settings = { RUN_TIME = 1, WARMUP = 0 }
+[[variant]]
+name = "buffered"
+settings = { BUFFERED = true }
+"#;
+
+#[test]
+fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
+    let folder = Folder::loaded(2, "16M");
+    folder.write("plan.toml", ENDED);
+    let run = ["-s", "2", "-t", "1", "--update-pct", "0", "--buffered=true", "--run-time", "2"];
+    folder.run_json(&run);
+    folder.slob(["profile", "latest", "-o", "run.json"]).success();
+    let called = folder.slob(["campaign", "plan.toml"]).success();
+    assert!(called.stderr.contains("all 4 searches are done"), "{}", called.stderr);
+    let text = called.stdout;
+    let json: Value =
+        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    assert_eq!((&json["done"], &json["of"], &json["confidence"]), (&4.into(), &4.into(), &0.95.into()));
+    let csv = folder.slob(["analyze", "c", "--csv"]).success().stdout;
+    // Words stand behind the numbers, so that commas in them do no harm.
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 2 * 3, "{csv}");
+    let (mut found, variants) = (0, json["variants"].as_array().unwrap());
+    for (variant, rows) in variants.iter().zip(rows.chunks(3)) {
+        assert!(text.contains(variant["name"].as_str().unwrap()) && rows[2][1] == "all", "{csv}");
+        for (search, row) in variant["searches"].as_array().unwrap().iter().zip(rows) {
+            // Its own record is where it says, and says the same.
+            let own = folder.path().join("c").join(search["folder"].as_str().unwrap());
+            assert!(own.join("headroom.html").is_file());
+            let own: Value =
+                serde_json::from_str(&fs::read_to_string(own.join("headroom.json")).unwrap()).unwrap();
+            for (name, cell) in [("carries", row[2]), ("at_least", row[3]), ("less_than", row[4])] {
+                assert_eq!(search.get(name), own.get(name).filter(|value| !value.is_null()), "{name}");
+                assert_eq!(search[name].as_f64(), cell.parse().ok(), "{name} in {csv}");
+            }
+            let is_number = search["unknown"].is_null();
+            assert!(
+                !is_number || text.contains(search["limit"].as_str().unwrap().split(':').next().unwrap())
+            );
+            found += usize::from(is_number);
+        }
+    }
+    assert!(found > 0, "no search came to an end: {json:#}");
+    let pair = &json["pairs"][0];
+    assert_eq!((&pair["first"], &pair["second"]), (&"buffered".into(), &"buffered.again".into()));
+    let said = pair["sentence"].as_str().unwrap();
+    let first_words = said.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&first_words), "{said} in {text}");
+    assert_eq!(pair["more_than_noise"].is_null(), pair["low_percent"].is_null(), "{pair:#}");
+    folder.slob(["analyze", "c", "--html", "-o", "c.html"]).success();
+    let page = fs::read_to_string(folder.path().join("c.html")).unwrap();
+    assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
+    assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
+    let refused = folder.slob(["analyze", "c", "--relative-to", "buffered"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--relative-to"), "{}", refused.stderr);
 }

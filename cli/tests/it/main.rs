@@ -27,6 +27,7 @@ mod marks;
 mod mysql_job;
 mod next_steps;
 mod observe;
+mod plans;
 mod postgres_job;
 mod postgres_load;
 mod profiles;

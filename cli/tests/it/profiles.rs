@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::common::mariadb;
 use crate::common::postgres::bench;
 use crate::common::{Folder, SLOB};
 use slob_testing::postgres::Version;
-use slob_testing::tries::{ensure, shown_within};
 
 fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/awr/tests/fixtures").join(name);
@@ -134,87 +132,6 @@ fn the_same_interval_twice_counts_once() {
     assert!(profile["left_out"][0]["why"].as_str().unwrap().contains("is of the same interval"));
 }
 
-/// The differences of what must be met, in percent, by their names.
-fn differences(plan: &Value) -> Vec<(String, f64)> {
-    let lines = plan["fit"]["lines"].as_array().unwrap().iter().filter(|line| line["must"] == true);
-    lines
-        .map(|line| (line["what"].as_str().unwrap().to_owned(), line["percent"].as_f64().unwrap_or(f64::NAN)))
-        .collect()
-}
-
-/// A run is profiled, a plan is made from the profile, and the plan is run: each figure within 5 %.
-fn assert_plan_is_like_the_run(folder: &Folder, run: &[&str], musts: &[&str]) {
-    shown_within(4, || {
-        folder.run_json(run);
-        folder.slob(["profile", "latest", "-o", "run.json"]).success();
-        let target = target(folder);
-        let calibrate = ["plan", "run.json", "--json", "--calibration", "6s", "--target", &target];
-        let plan = json(&folder.slob(calibrate).success().stdout);
-        let differences = differences(&plan);
-        for must in musts {
-            assert!(differences.iter().any(|(what, _)| what == must), "{must} in {differences:?}");
-        }
-        let off: Vec<_> = differences
-            .iter()
-            .filter(|(what, percent)| {
-                musts.contains(&what.as_str()) && (percent.is_nan() || percent.abs() > 5.0)
-            })
-            .collect();
-        ensure(off.is_empty(), || format!("{off:?}"))
-    });
-}
-
-fn target(folder: &Folder) -> String {
-    let conf = fs::read_to_string(folder.path().join("slob.conf")).unwrap();
-    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().to_owned()
-}
-
-const RUN: [&str; 14] = [
-    "-t",
-    "2",
-    "--rate",
-    "250",
-    "--update-pct",
-    "20",
-    "--work-unit",
-    "24",
-    "--update-work-unit",
-    "3",
-    "--run-time",
-    "6",
-    "--warmup",
-    "1",
-];
-
-#[test]
-fn a_plan_from_a_run_is_like_that_run() {
-    let folder = Folder::loaded(4, "32M");
-    let run = [&["-s", "4"][..], &RUN].concat();
-    assert_plan_is_like_the_run(&folder, &run, &["physical reads", "redo", "commits"]);
-}
-
-#[test]
-fn a_plan_from_a_run_on_a_server_is_like_that_run() {
-    // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
-    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
-    let Some(bench) = bench(Version::V18, &settings) else { return };
-    bench.setup("4", "32M");
-    let run = [&["-s", "4"][..], &RUN].concat();
-    assert_plan_is_like_the_run(&bench.folder, &run, &["physical reads", "redo", "commits"]);
-}
-
-#[test]
-fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
-    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=24M"]) else { return };
-    bench.setup("4", "32M");
-    let run = [&["-s", "4"][..], &RUN].concat();
-    assert_plan_is_like_the_run(&bench.folder, &run, &["physical reads", "redo", "commits"]);
-    let profile = watch(&bench.folder, &bench.target, 2, rustix::process::Signal::INT);
-    let figures = &profile["intervals"][0]["figures"];
-    assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
-    assert!(profile["subject"]["version"].as_str().unwrap().starts_with("MariaDB"));
-}
-
 const HEADROOM: [&str; 15] = [
     "headroom",
     "run.json",
@@ -270,7 +187,12 @@ fn headroom_is_found_and_goes_on_from_its_records() {
 }
 
 /// Watches a server until a file holds so many intervals, then ends it as told.
-fn watch(folder: &Folder, target: &str, intervals: usize, signal: rustix::process::Signal) -> Value {
+pub(crate) fn watch(
+    folder: &Folder,
+    target: &str,
+    intervals: usize,
+    signal: rustix::process::Signal,
+) -> Value {
     let mut child = Command::new(SLOB)
         .args(["profile", "--target", target, "--every", "1s", "--for", "10m", "-o", "live.json"])
         .current_dir(folder.path())

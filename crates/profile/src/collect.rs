@@ -52,7 +52,7 @@ fn merged(one: &Subject, other: &Subject) -> Subject {
 
 impl Profile {
     /// Puts intervals in order, and takes those out that overlap with others of the same instance.
-    fn order(&mut self) {
+    pub(crate) fn order(&mut self) {
         let mut intervals = std::mem::take(&mut self.intervals);
         intervals.sort_by(|one, other| {
             let place = |interval: &Interval| (interval.begin, interval.instance.clone());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::demand::ReadsAre;
 use crate::figure::{Figure, Figures};
-use crate::plan::Parameters;
+use crate::parameters::Parameters;
 
 /// Assumed of an UPDATE of one block until it is measured, in bytes of redo: two columns of 128 bytes before and after with
 /// what goes with them, and all nineteen.
@@ -32,6 +32,12 @@ impl Measured {
     #[must_use]
     pub fn operations_per_s(&self) -> f64 {
         self.selects_per_s + self.updates_per_s + self.scans_per_s
+    }
+
+    /// Blocks of the main tables that operations of these parameters visited, per second.
+    pub(crate) fn visited_per_s(&self, parameters: &Parameters) -> f64 {
+        let changed = self.updates_per_s * f64::from(parameters.update_work_unit);
+        self.selects_per_s * f64::from(parameters.work_unit) + changed
     }
 
     /// Physical reads as a demand counts them; blocks where the target does not count requests.
@@ -91,14 +97,15 @@ impl Costs {
     ) {
         self.runs += 1;
         let changed = measured.updates_per_s * f64::from(parameters.update_work_unit);
-        let visited = measured.selects_per_s * f64::from(parameters.work_unit) + changed;
+        let visited = measured.visited_per_s(parameters);
         let scanned = measured.scans_per_s * scan_blocks as f64;
         if let Some(reads) = measured.reads(reads_are).filter(|_| scanned > 0.0 && self.runs > 1) {
             let of_scans = (reads - self.reads_per_block * visited).max(0.0) / scanned;
             self.reads_per_scan_block = Some(of_scans);
         }
         if visited > 0.0 {
-            if let Some(reads) = measured.reads(reads_are).filter(|_| self.scans_hit()) {
+            // Scans that miss would be taken for reads of blocks.
+            if let Some(reads) = measured.reads(reads_are).filter(|_| scanned <= 0.0 || self.scans_hit()) {
                 self.reads_per_block = reads / visited;
             }
             if let Some(logical) = measured.figures.get(Figure::LogicalReads) {
@@ -195,6 +202,18 @@ mod tests {
         assert!(!costs.knows_redo(true));
         // What was assumed of the two kinds differs by five.
         assert_eq!(costs.redo_of_update(true, 2), 5000.0);
+    }
+
+    #[test]
+    fn reads_are_learned_without_scans_though_scans_miss() {
+        let mut costs = Costs::default();
+        costs.learn(&parameters(2), &measured(7.0), ReadsAre::Requests, 128);
+        let missing = |reads| Measured { figures: [(Figure::ReadRequests, reads)].into(), ..measured(7.0) };
+        costs.learn(&parameters(2), &missing(200.0), ReadsAre::Requests, 128);
+        assert!(!costs.scans_hit() && costs.reads_per_block == 0.75, "{costs:?}");
+        let without = Measured { scans_per_s: 0.0, ..missing(240.0) };
+        costs.learn(&parameters(2), &without, ReadsAre::Requests, 128);
+        assert_eq!(costs.reads_per_block, 2.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::choice::{At, By, Choice, ChoiceError};
 use crate::figure::{Figure, Figures, Kind};
-use crate::hidden::{LONG_S, words};
+use crate::hidden::{LONG_S, length};
 use crate::model::{Histograms, Interval, Profile};
 use crate::summary::rank;
 
@@ -76,7 +76,7 @@ impl Profile {
         if let (At::Peak | At::P95, [only], None) = (choice.at, &intervals[..], choice.peak_factor)
             && only.seconds > LONG_S
         {
-            return Err(ChoiceError::OneLong { length: words(only.seconds) });
+            return Err(ChoiceError::OneLong { length: length(only.seconds) });
         }
         let (point, figures, histograms, mut notes) = match choice.by {
             By::Each if !matches!(choice.at, At::Moment(_)) => each(intervals, choice.at),
@@ -128,7 +128,7 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     let by_words = if matches!(at, At::Moment(_)) { String::new() } else { format!(" by {}", by.words()) };
     let point = format!(
         "{at}{by_words}: {} of {}, {}",
-        words(chosen.seconds),
+        length(chosen.seconds),
         chosen.begin.strftime("%Y-%m-%d %H:%M"),
         chosen.source
     );

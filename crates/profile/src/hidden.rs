@@ -24,25 +24,25 @@ pub fn hidden(profile: &Profile) -> Vec<String> {
     if whole.intervals.is_empty() {
         return said;
     }
-    let length = if longest - shortest > 0.1 * longest {
-        format!("Intervals are {} to {} long", words(shortest), words(longest))
+    let lengths = if longest - shortest > 0.1 * longest {
+        format!("Intervals are {} to {} long", length(shortest), length(longest))
     } else {
-        format!("Intervals are {} long", words(longest))
+        format!("Intervals are {} long", length(longest))
     };
     said.push(format!(
-        "{length}: a minute at several times their mean does not show. What a platform must carry for a minute can be up to \
+        "{lengths}: a minute at several times their mean does not show. What a platform must carry for a minute can be up to \
          {:.0} times the peak here, if all of an interval's work was done in one.",
         longest / 60.0
     ));
     if longest <= 90.0 {
         said.pop();
-        said.push(format!("{length}: bursts of seconds do not show."));
+        said.push(format!("{lengths}: bursts of seconds do not show."));
     }
     said.extend(flattened(&whole.intervals));
     if longest > LONG_S {
         said.push(format!(
             "Intervals of {} average over busy and quiet times: take reports of 15 to 60 minutes.",
-            words(longest)
+            length(longest)
         ));
     }
     said.extend(unseen(&whole));
@@ -85,7 +85,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     if covered < 0.95 * day_s {
         return Some(format!(
             "All of it is {}: batches of the night, month ends and other days are not in it.",
-            words(covered)
+            length(covered)
         ));
     }
     (covered < 6.5 * day_s).then(|| {
@@ -93,8 +93,9 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// `45 s`, `15 min`, `2.5 h`.
-pub(crate) fn words(seconds: f64) -> String {
+/// A length of time in words: `45 s`, `15 min`, `2.5 h`.
+#[must_use]
+pub fn length(seconds: f64) -> String {
     let trimmed = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
         format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn lengths_in_words() {
-        let all = [15.0, 90.5, 900.0, 3600.0, 9000.0, 604_800.0].map(words);
+        let all = [15.0, 90.5, 900.0, 3600.0, 9000.0, 604_800.0].map(length);
         assert_eq!(all, ["15 s", "90.5 s", "15 min", "60 min", "2.5 h", "7 days"]);
     }
 }

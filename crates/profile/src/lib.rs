@@ -17,12 +17,16 @@ mod demand;
 mod diff;
 mod figure;
 mod hidden;
+#[cfg(test)]
+mod hostile;
 mod model;
 mod not_modelled;
+mod parameters;
 mod plan;
 mod sample;
 mod summary;
 mod together;
+mod why;
 
 pub use choice::{At, By, Choice, ChoiceError};
 pub use collect::collect;
@@ -31,11 +35,12 @@ pub use costs::{Costs, Measured};
 pub use demand::{Demand, ReadsAre};
 pub use diff::{Change, diff};
 pub use figure::{Figure, Figures, Kind};
-pub use hidden::hidden;
+pub use hidden::{hidden, length};
 pub use model::{
     Bucket, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Source, Subject,
 };
 pub use not_modelled::{NotModelled, not_modelled};
-pub use plan::{Limits, Parameters, Planned, solve};
+pub use parameters::{Limits, Parameters};
+pub use plan::{Planned, solve};
 pub use sample::Sample;
 pub use summary::{FigureSummary, Place, Summary};

@@ -119,8 +119,16 @@ impl Interval {
         if !(self.seconds > 0.0 && self.seconds <= MOST_SECONDS) {
             return Err(format!("{place} is {} s long", self.seconds));
         }
-        match self.figures.iter().find(|(_, value)| !(0.0..IMPOSSIBLE_PER_S).contains(value)) {
-            Some((figure, value)) => Err(format!("{place} has {value} as {}", figure.name())),
+        let is_possible = |value: f64| (0.0..IMPOSSIBLE_PER_S).contains(&value);
+        if let Some((figure, value)) = self.figures.iter().find(|(_, value)| !is_possible(*value)) {
+            return Err(format!("{place} has {value} as {}", figure.name()));
+        }
+        let is_bucket = |bucket: &Bucket| {
+            let ends = bucket.to_us.is_none_or(|to_us| is_possible(to_us) && to_us >= bucket.from_us);
+            ends && is_possible(bucket.from_us) && is_possible(bucket.waits)
+        };
+        match self.histograms.iter().find(|(_, buckets)| !buckets.iter().all(is_bucket)) {
+            Some((name, _)) => Err(format!("{place} has a histogram of '{name}' with impossible buckets")),
             None => Ok(()),
         }
     }
@@ -192,10 +200,11 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// Reads a saved profile.
+    /// Reads a saved profile. Intervals that overlap, which nobody but an editor put there, are left out as they are when one is
+    /// made.
     ///
     /// # Errors
-    /// If it is none, is of a later version, or holds no interval.
+    /// If it is none, is of a later version, holds no interval, or one that no source could tell.
     pub fn read(text: &[u8]) -> Result<Self, ProfileError> {
         #[derive(Deserialize)]
         struct Head {
@@ -205,11 +214,12 @@ impl Profile {
         if head.profile_version > PROFILE_VERSION {
             return Err(ProfileError::Version { found: head.profile_version });
         }
-        let profile: Self = serde_json::from_slice(text)?;
+        let mut profile: Self = serde_json::from_slice(text)?;
         if profile.intervals.is_empty() {
             return Err(ProfileError::Empty);
         }
         profile.intervals.iter().try_for_each(Interval::sound).map_err(ProfileError::Unsound)?;
+        profile.order();
         Ok(profile)
     }
 

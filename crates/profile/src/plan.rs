@@ -5,13 +5,13 @@
 //! WORK_UNIT blocks. So commits fix the rate of UPDATEs, redo for each commit their blocks, physical reads the blocks of SELECTs,
 //! and logical reads that hit are scans. Percentages and blocks are whole numbers: the search takes those that come nearest.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::costs::{CACHED, Costs};
 use crate::demand::Demand;
 use crate::figure::{Figure, Figures};
+use crate::parameters::{Limits, POISSON_FROM, Parameters, Rates};
 
-const MOST_BLOCKS: u16 = 1024;
 /// Blocks of a SELECT, if anything goes: as in `slob.conf` as it is shipped.
 const USUAL_BLOCKS: f64 = 64.0;
 /// SELECTs per second that are enough to count reads by.
@@ -19,86 +19,8 @@ const ENOUGH_SELECTS: f64 = 50.0;
 /// Sessions for each that is needed on average: arrivals come in clusters.
 const SPARE: f64 = 2.0;
 const FEWEST_SESSIONS: u32 = 8;
-/// From this rate on chance among arrivals is small beside what is compared.
-const POISSON_FROM: f64 = 300.0;
 /// Hits below this share of logical reads are not worth scans.
 const FEW_HITS: f64 = 0.05;
-
-/// What decides how much is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameters {
-    /// RATE.
-    pub rate: u32,
-    /// ARRIVALS=poisson; else steady.
-    pub poisson: bool,
-    /// UPDATE_PCT.
-    pub update_pct: u8,
-    /// SCAN_PCT.
-    pub scan_pct: u8,
-    /// WORK_UNIT.
-    pub work_unit: u16,
-    /// UPDATE_WORK_UNIT.
-    pub update_work_unit: u16,
-    /// REDO_STRESS=HEAVY; else LITE.
-    pub heavy: bool,
-    /// SCHEMAS.
-    pub schemas: u32,
-    /// THREADS_PER_SCHEMA.
-    pub threads: u32,
-}
-
-impl Parameters {
-    /// The same for so many times the demand: rate and sessions.
-    #[must_use]
-    pub fn times(&self, factor: f64, limits: &Limits) -> Self {
-        // A float becomes an integer by saturation.
-        let rate = (f64::from(self.rate) * factor).round().max(1.0) as u32;
-        let wanted = (f64::from(self.schemas * self.threads) * factor).ceil() as u32;
-        let threads = limits.threads(wanted.max(self.schemas * self.threads));
-        Self { rate, threads, poisson: f64::from(rate) >= POISSON_FROM, ..*self }
-    }
-
-    /// As lines of `slob.conf`.
-    #[must_use]
-    pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let word = |is, yes: &str, no: &str| if is { yes } else { no }.to_owned();
-        vec![
-            ("SCHEMAS", self.schemas.to_string()),
-            ("THREADS_PER_SCHEMA", self.threads.to_string()),
-            ("RATE", self.rate.to_string()),
-            ("ARRIVALS", word(self.poisson, "poisson", "steady")),
-            ("UPDATE_PCT", self.update_pct.to_string()),
-            ("SCAN_PCT", self.scan_pct.to_string()),
-            ("WORK_UNIT", self.work_unit.to_string()),
-            ("UPDATE_WORK_UNIT", self.update_work_unit.to_string()),
-            ("REDO_STRESS", word(self.heavy, "HEAVY", "LITE")),
-        ]
-    }
-}
-
-/// What the loaded data and the server allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Schemas that are loaded.
-    pub schemas: u32,
-    /// Blocks of each table for short scans; 0 if there is none.
-    pub scan_blocks: u64,
-    /// Blocks of each main table: no operation is larger.
-    pub scale_blocks: u64,
-    /// The most sessions.
-    pub most_sessions: u32,
-}
-
-impl Limits {
-    fn threads(&self, sessions: u32) -> u32 {
-        let most = (self.most_sessions / self.schemas.max(1)).max(1);
-        sessions.div_ceil(self.schemas.max(1)).clamp(1, most)
-    }
-
-    fn most_blocks(&self) -> u16 {
-        u16::try_from(self.scale_blocks).unwrap_or(MOST_BLOCKS).clamp(1, MOST_BLOCKS)
-    }
-}
 
 /// Parameters, and what they should come to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -132,9 +54,9 @@ pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
 
 /// What parameters come to by the costs; only of what the demand knows.
 fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &Demand) -> Figures {
-    let Rates { updates, selects, scans } = Rates::of(parameters);
+    let Rates { updates, scans, .. } = Rates::of(parameters);
     let changed = updates * f64::from(parameters.update_work_unit);
-    let visited = selects * f64::from(parameters.work_unit) + changed;
+    let visited = parameters.visited_per_s();
     let reads = costs.reads_per_block * visited;
     let all = [
         (Figure::LogicalReads, costs.logical_per_block * visited + scans * limits.scan_blocks as f64),
@@ -149,22 +71,6 @@ fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &D
         figure => demand.figures.get(figure).is_some(),
     };
     all.into_iter().filter(|(figure, _)| is_known(*figure)).collect()
-}
-
-/// Operations per second by kind.
-struct Rates {
-    updates: f64,
-    selects: f64,
-    scans: f64,
-}
-
-impl Rates {
-    fn of(parameters: &Parameters) -> Self {
-        let rate = f64::from(parameters.rate);
-        let updates = rate * f64::from(parameters.update_pct) / 100.0;
-        let scans = (rate - updates) * f64::from(parameters.scan_pct) / 100.0;
-        Self { updates, scans, selects: rate - updates - scans }
-    }
 }
 
 /// Sessions that arrivals find free: by the sessions that were active, or by how long reads and commits took there.
@@ -269,8 +175,8 @@ impl Wanted {
 
     /// How far a mix is from what is wanted: reads and commits count, logical reads a little.
     fn badness(&self, mix: &Parameters, costs: &Costs, limits: &Limits) -> f64 {
-        let Rates { updates, selects, scans } = Rates::of(mix);
-        let visited = selects * f64::from(mix.work_unit) + updates * f64::from(mix.update_work_unit);
+        let Rates { updates, scans, .. } = Rates::of(mix);
+        let visited = mix.visited_per_s();
         let off = |is: f64, wanted: f64| match wanted > 0.0 {
             true => (is.max(1e-9) / wanted).ln().abs(),
             false => 0.0,

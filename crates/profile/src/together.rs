@@ -24,17 +24,20 @@ impl Profile {
                 whole.intervals.push(interval.clone());
                 continue;
             }
-            match slots.iter_mut().rev().find(|slot| belongs(slot, interval)) {
+            // They are in order: what began much earlier is of another time, and so is all before it.
+            let near =
+                |slot: &&mut Vec<&Interval>| slot.first().is_some_and(|first| is_near(first, interval));
+            match slots.iter_mut().rev().take_while(near).find(|slot| belongs(slot, interval)) {
                 Some(slot) => slot.push(interval),
                 None => slots.push(vec![interval]),
             }
         }
+        let of_all = whole.intervals.clone();
         for slot in slots {
             if slot.len() == instances.len() {
                 // A report of all instances is the better source.
-                let known = |sum: &Interval| whole.intervals.iter().any(|own| is_same_time(own, sum));
                 let sum = sum(&slot);
-                if !known(&sum) {
+                if !of_all.iter().any(|own| is_same_time(own, &sum)) {
                     whole.intervals.push(sum);
                 }
                 continue;
@@ -53,9 +56,13 @@ impl Profile {
 }
 
 fn is_same_time(one: &Interval, other: &Interval) -> bool {
-    let apart = other.begin.duration_since(one.begin).as_secs_f64().abs();
     let shorter = one.seconds.min(other.seconds);
-    apart <= TOGETHER * shorter && (one.seconds - other.seconds).abs() <= TOGETHER * shorter
+    is_near(one, other) && is_near(other, one) && (one.seconds - other.seconds).abs() <= TOGETHER * shorter
+}
+
+/// Whether one began about when the other did, measured by the other's length.
+fn is_near(one: &Interval, other: &Interval) -> bool {
+    other.begin.duration_since(one.begin).as_secs_f64().abs() <= TOGETHER * other.seconds
 }
 
 fn belongs(slot: &[&Interval], interval: &Interval) -> bool {

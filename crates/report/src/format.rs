@@ -123,10 +123,11 @@ pub fn every(n: u32, noun: &str) -> String {
     format!("every {}{ending} {noun}", count(u64::from(n)))
 }
 
-/// `1 session`, `2 sessions`: a count with its noun, whose plural takes an s.
+/// `1 session`, `2 sessions`, `2 searches`: a count with its noun, whose plural takes an s or, after ch, es.
 #[must_use]
 pub fn plural(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+    let ending = if noun.ends_with("ch") { "es" } else { "s" };
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { ending })
 }
 
 fn three_digits(value: f64) -> String {
@@ -259,8 +260,8 @@ mod tests {
         assert_eq!(or_absent(Some(0), count), "0");
         assert_eq!((seconds(60.0), seconds(60.25)), ("60 s".into(), "60.2 s".into()));
         assert_eq!(
-            (plural(1, "session"), plural(2000, "session")),
-            ("1 session".into(), "2,000 sessions".into())
+            (plural(1, "session"), plural(2000, "session"), plural(2, "search")),
+            ("1 session".into(), "2,000 sessions".into(), "2 searches".into())
         );
     }
 

@@ -40,6 +40,7 @@ pub(in crate::commands) fn calibrate(
         // The first without scans: whether these hit is seen by what they add to the reads.
         let limits = if nth == 1 { Limits { scan_blocks: 0, ..loaded.limits } } else { loaded.limits };
         let planned = solve(demand, &costs, &limits);
+        let planned = Planned { can_scan: loaded.limits.scan_blocks > 0, ..planned };
         if best.as_ref().is_some_and(|(measured, _)| measured.parameters == planned.parameters) {
             break;
         }
@@ -65,7 +66,7 @@ pub(in crate::commands) fn calibrate(
         runs.push(record.id);
         let is_met = fit.is_met();
         if best.as_ref().is_none_or(|(_, other)| fit.badness() <= other.badness() + NEAR) {
-            best = Some((Planned { can_scan: loaded.limits.scan_blocks > 0, ..planned }, fit));
+            best = Some((planned, fit));
         }
         let next = solve(demand, &costs, &loaded.limits).parameters;
         let wants_scans = nth == 1 && next.scan_pct > 0;

@@ -62,8 +62,9 @@ pub(super) fn paths(profiles: &[Profile], path: &Path) -> Vec<PathBuf> {
         let safe = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
         let name: String = profile.subject.words().chars().map(safe).collect();
         let name = format!("{stem}-{}", name.trim_matches('-'));
-        let again = names.iter().filter(|own| own.starts_with(&name)).count();
-        names.push(if again > 0 { format!("{name}-{}", again + 1) } else { name });
+        let numbered = (2..).map(|nth| format!("{name}-{nth}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
     }
     names.into_iter().map(|name| path.with_file_name(format!("{name}.json"))).collect()
 }
@@ -103,10 +104,10 @@ mod tests {
         let path = folder.path().join("profile.json");
         save(&profile("PROD"), &path).unwrap();
         assert_eq!(read(&path).unwrap(), profile("PROD"));
-        let several = [profile("A/B"), profile("a"), profile("A/B")];
+        let several = [profile("A/B-2"), profile("A/B"), profile("a"), profile("A/B")];
         let names = paths(&several, &path);
         let names: Vec<_> = names.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["profile-A-B.json", "profile-a.json", "profile-A-B-2.json"]);
+        assert_eq!(names, ["profile-A-B-2.json", "profile-A-B.json", "profile-a.json", "profile-A-B-3.json"]);
     }
 
     #[test]

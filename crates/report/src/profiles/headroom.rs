@@ -1,18 +1,16 @@
 //! How many times a demand a platform carries.
 
-mod compare;
 mod page;
 mod step;
 
 use serde::Serialize;
 
-pub use self::compare::{Contender, Multiple, MultipleStep, headrooms_text};
 pub use self::page::headroom_page;
 pub use self::step::HeadroomStep;
 
 use slob_profile::Figure;
 
-use super::plan::{PlanView, fit_table};
+use super::plan::{PlanView, fit_table, said};
 use super::{text, words};
 use crate::format::{duration_us, fixed, or_absent, plural, significant};
 use crate::page::{Column, Page, Table};
@@ -24,6 +22,8 @@ pub struct Headroom {
     pub plan: PlanView,
     /// Limits in words, such as `read-mean=5.1ms`.
     pub limits: Vec<String>,
+    /// Those of them that the target measures nothing of, so that they could not break.
+    pub unmeasured: Vec<String>,
     /// Every run, in order.
     pub steps: Vec<HeadroomStep>,
     /// So many times the demand are carried; absent if not even the least that was tried.
@@ -116,7 +116,11 @@ fn carried(headroom: &Headroom) -> String {
         }
         _ => String::new(),
     };
-    format!("This platform carries {} times this demand{within}: {demand}.", times(carries))
+    let often = match times(carries).as_str() {
+        "1" => "this demand once".to_owned(),
+        more => format!("{more} times this demand"),
+    };
+    format!("This platform carries {often}{within}: {demand}.")
 }
 
 /// Three digits: a step is as exact as that.
@@ -138,6 +142,16 @@ fn demanded(headroom: &Headroom) -> String {
     format!("{}; {}", headroom.plan.demand.point, parts.join(", "))
 }
 
+/// What must not be passed, and what of it could not be.
+pub(super) fn limits(headroom: &Headroom) -> String {
+    let limit = |limit: &String| match headroom.unmeasured.contains(limit) {
+        true => format!("{limit} (this target does not measure it: it limits nothing)"),
+        false => limit.clone(),
+    };
+    let kept = "the rate kept within 5 %".to_owned();
+    headroom.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
+}
+
 /// All of it as text.
 #[must_use]
 pub fn headroom_text(headroom: &Headroom) -> String {
@@ -148,8 +162,7 @@ pub fn headroom_text(headroom: &Headroom) -> String {
     if let Some(target) = &headroom.plan.target {
         page.fact("Platform", target);
     }
-    let kept = "the rate kept within 5 %".to_owned();
-    page.fact("Limits", &headroom.limits.iter().chain([&kept]).cloned().collect::<Vec<_>>().join(", "));
+    page.fact("Limits", &limits(headroom));
     page.fact("Search", &headroom.why);
     let demand = &headroom.plan.demand;
     demand.notes.iter().chain(&headroom.plan.notes).for_each(|note| page.fact("", note));
@@ -160,11 +173,7 @@ pub fn headroom_text(headroom: &Headroom) -> String {
     page.table(&beside(headroom));
     page.section("The plan, as it was calibrated");
     page.table(&fit_table(&headroom.plan.fit));
-    for line in headroom.plan.fit.lines.iter().filter(|line| line.must) {
-        if let Some(why) = &line.why {
-            page.hanging("  -", &format!("{}: not met: {why}.", line.what));
-        }
-    }
+    said(&mut page, &headroom.plan);
     if !headroom.plan.not_modelled.is_empty() {
         page.section("What the method does not model");
         page.table(&text::not_modelled_table(&headroom.plan.not_modelled));

@@ -92,22 +92,41 @@ pub fn plan_table(view: &PlanView) -> String {
     }
     page.section("Demanded and measured");
     page.table(&fit_table(&view.fit));
+    said(&mut page, view);
+    if !view.not_modelled.is_empty() {
+        page.section("What the method does not model");
+        page.table(&text::not_modelled_table(&view.not_modelled));
+    }
+    page.into_text()
+}
+
+/// What is said below that table: what is not met and why, and what stands for what.
+pub(super) fn said(page: &mut Page, view: &PlanView) {
     for line in &view.fit.lines {
         if let Some(why) = &line.why {
-            let verb = if line.must { "not met" } else { "approached only" };
+            let verb = match (line.percent, line.must) {
+                (None, _) => "not compared",
+                (_, true) => "not met",
+                (_, false) => "approached only",
+            };
             page.hanging("  -", &format!("{}: {verb}: {why}.", line.what));
         }
+        if let Some(note) = &line.note {
+            page.hanging("  -", &format!("{}: {note}.", line.what));
+        }
+    }
+    if view.plan.parameters.scan_pct > 0 {
+        page.hanging(
+            "  -",
+            "The logical reads that hit are scans of a small table (SCAN_PCT), of which there can be any share; a hot spot takes \
+             every operation, every second, every third or fewer, UPDATEs as well.",
+        );
     }
     if view.fit.lines.iter().any(|line| line.measured.is_some()) && view.fit.is_met() {
         page.paragraph(
             "Reads, redo, commits and writes, as far as they are known, lie within 5 % of the demand.",
         );
     }
-    if !view.not_modelled.is_empty() {
-        page.section("What the method does not model");
-        page.table(&text::not_modelled_table(&view.not_modelled));
-    }
-    page.into_text()
 }
 
 /// A row for each figure of the demand.

@@ -1,6 +1,6 @@
 //! A profile as text.
 
-use slob_profile::{Change, Figure, FigureSummary, Profile, Summary, diff, not_modelled};
+use slob_profile::{Change, Figure, FigureSummary, Profile, Summary, diff, length, not_modelled};
 
 use super::words;
 use crate::format::{ABSENT, fixed, or_absent, percent, plural, signed_percent};
@@ -47,12 +47,15 @@ pub(super) fn all(page: &mut Page, profile: &Profile) {
 fn head(page: &mut Page, profile: &Profile) {
     let subject = &profile.subject;
     page.section(&format!("Profile of {}", subject.words()));
+    if let Some(id) = &subject.id {
+        page.fact("Number", id);
+    }
     page.fact("From", words::source(profile.source));
     if let Some(version) = &subject.version {
         page.fact("Version", version);
     }
     if let Some(summary) = Summary::of(profile) {
-        let [shortest, _, longest] = summary.lengths_s.map(words::length);
+        let [shortest, _, longest] = summary.lengths_s.map(length);
         let lengths = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
         let (from, to) = (summary.from.strftime("%Y-%m-%d %H:%M"), summary.to.strftime("%Y-%m-%d %H:%M"));
         let count = plural(summary.intervals as u64, "interval");
@@ -81,6 +84,15 @@ fn head(page: &mut Page, profile: &Profile) {
 
 fn figures(page: &mut Page, summary: &Summary) {
     page.section("Figures");
+    if summary.intervals == 1 {
+        let mut table =
+            Table::new([Column::left("Per second, or mean"), Column::right("Of the one interval")]);
+        for own in &summary.figures {
+            table.row([own.figure.title().to_owned(), words::shown(own.figure, own.peak.value)]);
+        }
+        page.table(&table);
+        return;
+    }
     let columns = ["Median", "p95", "Peak"].map(Column::right);
     let columns = [vec![Column::left("Per second, or mean")], columns.into(), vec![Column::left("Peak at")]];
     let mut table = Table::new(columns.concat());

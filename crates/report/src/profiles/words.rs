@@ -13,6 +13,7 @@ pub(super) fn shown(figure: Figure, value: f64) -> String {
 pub(super) fn amount(unit: &str, value: f64) -> String {
     match unit {
         "us" => duration_us(value),
+        "bytes/s" if value > 0.0 && value < 1e6 => format!("{} kB/s", significant(value / 1e3)),
         "bytes/s" => format!("{} MB/s", significant(value / 1e6)),
         "s/s" => significant(value),
         "" | "1/s" => format!("{} /s", significant(value)),
@@ -27,15 +28,6 @@ pub(super) fn source(source: Source) -> &'static str {
         Source::Live => "the server's own counters",
         Source::Runs => "runs of this program",
         Source::Mixed => "several sources",
-    }
-}
-
-/// `60 min`, `15 s`.
-pub(super) fn length(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 120.0 => format!("{} s", significant(seconds)),
-        _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{} h", significant(seconds / 3600.0)),
     }
 }
 

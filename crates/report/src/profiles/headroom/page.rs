@@ -2,11 +2,10 @@
 
 use slob_profile::{Bucket, Figure, NotModelled};
 
-use super::super::{plan, text};
+use super::super::{part, plan, text};
 use super::step::shares;
-use super::{Headroom, beside, headroom_sentence, not_counted, steps_table};
+use super::{Headroom, beside, headroom_sentence, limits, not_counted, steps_table};
 use crate::format::{duration_us, percent};
-use crate::html::blocks;
 use crate::html::document::{self, Document};
 use crate::html::escape;
 use crate::html::plot::{Absent, Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
@@ -28,11 +27,11 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     let curves = [curve(headroom), latencies(headroom)];
     let main = [
         document::NO_CHARTS.to_owned(),
-        section("beside", LINKS[0].1, &[table(&beside(headroom))], &charts),
-        section("curve", LINKS[1].1, &[], &curves),
-        section("steps", LINKS[2].1, &[steps(headroom), verdicts(headroom)], &[]),
-        section("plan", LINKS[3].1, &[table(&plan::fit_table(&headroom.plan.fit)), reasons(headroom)], &[]),
-        section("not-modelled", LINKS[4].1, &[not_modelled(&headroom.plan.not_modelled)], &[]),
+        section(LINKS[0], [titled("Each figure, at the same demand", &beside(headroom))], &charts),
+        section(LINKS[1], [], &curves),
+        section(LINKS[2], [steps(headroom), verdicts(headroom)], &[]),
+        section(LINKS[3], [fit(headroom)], &[]),
+        section(LINKS[4], [not_modelled(&headroom.plan.not_modelled)], &[]),
     ];
     Document {
         title: format!("Headroom: {}", headroom.plan.database),
@@ -43,13 +42,7 @@ pub fn headroom_page(headroom: &Headroom) -> String {
                 "{}; platform {}; limits: {}",
                 headroom.plan.database,
                 headroom.plan.target.as_deref().unwrap_or("unknown"),
-                headroom
-                    .limits
-                    .iter()
-                    .map(String::as_str)
-                    .chain(["the rate kept within 5 %"])
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                limits(headroom)
             )),
             document::links(LINKS.into_iter())
         ),
@@ -62,33 +55,29 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     .html()
 }
 
-fn section(id: &str, title: &str, parts: &[String], charts: &[Chart]) -> String {
-    let parts: String = parts
-        .iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| format!("<div class=\"part\">\n{part}</div>\n"))
-        .collect();
+fn section<const N: usize>((id, title): (&str, &str), parts: [Page; N], charts: &[Chart]) -> String {
+    let parts: String = parts.into_iter().map(part).collect();
     let charts: String = charts.iter().map(Chart::container).collect();
     let charts = if charts.is_empty() { charts } else { format!("<div class=\"charts\">\n{charts}</div>\n") };
     format!("<section id=\"{id}\">\n<h2>{}</h2>\n{parts}{charts}</section>\n", escape::text(title))
 }
 
-fn table(table: &Table) -> String {
+fn titled(title: &str, table: &Table) -> Page {
     let mut page = Page::new();
+    page.section(title);
     page.table(table);
-    blocks::html(&page.into_blocks())
+    page
 }
 
-fn steps(headroom: &Headroom) -> String {
-    let mut page = Page::new();
-    page.table(&steps_table(headroom));
+fn steps(headroom: &Headroom) -> Page {
+    let mut page = titled("What was asked for, and what was done", &steps_table(headroom));
     not_counted(&mut page, headroom);
-    blocks::html(&page.into_blocks())
+    page
 }
 
 /// A row for each step, a column for each verdict.
-fn verdicts(headroom: &Headroom) -> String {
-    let Some(first) = headroom.steps.first() else { return String::new() };
+fn verdicts(headroom: &Headroom) -> Page {
+    let Some(first) = headroom.steps.first() else { return Page::new() };
     let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
     let columns = [Column::right("Times"), Column::left("Run")].into_iter().chain(titles);
     let mut rows = Table::new(columns.collect::<Vec<_>>());
@@ -98,26 +87,23 @@ fn verdicts(headroom: &Headroom) -> String {
             [super::times(step.factor), step.run.clone()].into_iter().chain(answers).collect::<Vec<_>>(),
         );
     }
-    table(&rows)
+    titled("Verdicts of each step", &rows)
 }
 
-fn reasons(headroom: &Headroom) -> String {
-    let mut page = Page::new();
-    for line in &headroom.plan.fit.lines {
-        if let Some(why) = &line.why {
-            page.hanging("  -", &format!("{}: {why}.", line.what));
-        }
-    }
+fn fit(headroom: &Headroom) -> Page {
+    let mut page = titled("Demanded and measured", &plan::fit_table(&headroom.plan.fit));
+    plan::said(&mut page, &headroom.plan);
     headroom.plan.notes.iter().chain(&headroom.plan.demand.notes).for_each(|note| page.hanging("  -", note));
-    blocks::html(&page.into_blocks())
+    page
 }
 
-fn not_modelled(list: &[NotModelled]) -> String {
+fn not_modelled(list: &[NotModelled]) -> Page {
     if list.is_empty() {
-        return "<p class=\"absent\">The profile does not tell of anything that is not modelled.</p>\n"
-            .into();
+        let mut page = Page::new();
+        page.paragraph("The profile does not tell of anything that is not modelled.");
+        return page;
     }
-    table(&text::not_modelled_table(list))
+    titled("With its share of what production did", &text::not_modelled_table(list))
 }
 
 /// Shares of waits by duration: production's and this platform's at 1x.

@@ -1,0 +1,172 @@
+//! Plans held against the truth: a run of ours is profiled, planned from its profile, and the plan is run.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::Folder;
+use crate::common::mariadb;
+use crate::common::postgres::bench;
+use slob_testing::postgres::Version;
+use slob_testing::tries::{Seen, ensure, shown_within};
+
+/// Operations are drawn from decks of a hundred for each session, of which a window leaves some unfinished: about five commits of
+/// the five hundred here by chance. So many are made that 5 % is far beyond that.
+const RUN: [&str; 14] = [
+    "-t",
+    "2",
+    "--rate",
+    "300",
+    "--update-pct",
+    "30",
+    "--work-unit",
+    "24",
+    "--update-work-unit",
+    "3",
+    "--run-time",
+    "6",
+    "--warmup",
+    "1",
+];
+/// What a plan must meet.
+const MUST: [&str; 4] = ["physical reads", "redo", "commits", "physical writes"];
+const TOLERANCE: f64 = 5.0;
+/// Means of the same device in two runs of seconds differ by what else the machine does. Reads that a cache serves, or commits
+/// that wait for nothing, are quicker by more than this, and sessions that queue are slower.
+const LATENCY_FACTOR: f64 = 4.0;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The profile of the latest run in a folder, kept in a file.
+fn profiled(folder: &Folder, file: &str) -> Value {
+    folder.slob(["profile", "latest", "-o", file]).success();
+    let profile = json(&fs::read_to_string(folder.path().join(file)).unwrap());
+    profile["intervals"][0]["figures"].clone()
+}
+
+/// A plan for a target, from a profile; its parameters are in `plan.conf`.
+fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
+    let measured = ["--calibration", "4s", "--warmup", "1", "--target", target];
+    let called = folder.slob([&["plan", profile, "--json", "-o", "plan.conf"][..], &measured].concat());
+    json(&called.success().stdout)
+}
+
+fn target(folder: &Folder) -> String {
+    let conf = fs::read_to_string(folder.path().join("slob.conf")).unwrap();
+    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().to_owned()
+}
+
+/// What a plan says of a figure.
+fn line<'a>(plan: &'a Value, what: &str) -> &'a Value {
+    let lines = plan["fit"]["lines"].as_array().unwrap();
+    lines.iter().find(|line| line["what"] == what).unwrap_or(&Value::Null)
+}
+
+/// Figures of the first run beside those of the run of its plan.
+fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]) -> Seen {
+    for name in rates {
+        let [one, other] = [first, second].map(|figures| figures[*name].as_f64().unwrap_or(f64::NAN));
+        let percent = 100.0 * (other / one - 1.0);
+        ensure(percent.abs() <= TOLERANCE, || format!("{name}: {one} and {other}"))?;
+    }
+    for name in means {
+        let [one, other] = [first, second].map(|figures| figures[*name].as_f64().unwrap_or(f64::NAN));
+        let factor = f64::max(one / other, other / one);
+        ensure(factor <= LATENCY_FACTOR, || format!("{name}: {one} us and {other} us"))?;
+    }
+    Ok(())
+}
+
+/// A run is profiled, a plan is made from the profile and then run: each rate is within 5 %, means are like each other.
+fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str]) {
+    shown_within(4, || {
+        folder.run_json(&[&["-s", "4"][..], &RUN].concat());
+        let first = profiled(folder, "run.json");
+        let plan = planned(folder, "run.json", &target(folder));
+        assert_met_or_said(&plan);
+        folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", "1"]);
+        let second = profiled(folder, "plan.json");
+        like_each_other(&first, &second, rates, means)
+    });
+}
+
+const BLOCKS: [&str; 4] =
+    ["physical_read_blocks_per_s", "redo_bytes_per_s", "commits_per_s", "physical_write_blocks_per_s"];
+
+#[test]
+fn a_plan_from_a_run_is_like_that_run() {
+    // A checkpoint writes a thousand pages at once, some each minute here: writes are said, and not compared.
+    let folder = Folder::loaded(4, "32M");
+    assert_plan_is_like_the_run(&folder, &BLOCKS[..3], &["single_block_read_us", "commit_wait_us"]);
+}
+
+#[test]
+fn a_plan_from_a_run_on_a_server_is_like_that_run() {
+    // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
+    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
+    let Some(bench) = bench(Version::V15, &settings) else { return };
+    bench.setup("4", "32M");
+    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &["single_block_read_us"]);
+}
+
+#[test]
+fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
+    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=24M"]) else { return };
+    bench.setup("4", "32M");
+    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &[]);
+    let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, rustix::process::Signal::INT);
+    let figures = &profile["intervals"][0]["figures"];
+    assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
+    assert!(profile["subject"]["version"].as_str().unwrap().starts_with("MariaDB"));
+}
+
+/// Every figure that must be met is, or the plan says why not.
+fn assert_met_or_said(plan: &Value) {
+    for what in MUST {
+        let line = line(plan, what);
+        let is_met = line["percent"].as_f64().is_some_and(|percent| percent.abs() <= TOLERANCE);
+        assert!(line["measured"].is_number() && is_met != line["why"].is_string(), "{what} of {plan:#}");
+    }
+}
+
+/// What every engine can do.
+fn reads_and_commits_are_met(plan: &Value) -> Seen {
+    for what in ["physical reads", "commits"] {
+        let percent = line(plan, what)["percent"].as_f64().unwrap();
+        ensure(percent.abs() <= TOLERANCE, || format!("{what}: {percent} %"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
+    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
+    let Some(bench) = bench(Version::V18, &settings) else { return };
+    bench.setup("4", "32M");
+    let there = |folder: &Folder, name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    shown_within(4, || {
+        let sqlite = Folder::loaded(4, "32M");
+        sqlite.run_json(&[&["-s", "4"][..], &RUN].concat());
+        profiled(&sqlite, "run.json");
+        let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target);
+        assert_met_or_said(&plan);
+        reads_and_commits_are_met(&plan)?;
+        let redo = line(&plan, "redo")["percent"].as_f64().unwrap();
+        ensure(redo.abs() <= TOLERANCE, || format!("redo: {redo} %"))?;
+        // What was loaded anew is not checkpointed within seconds.
+        let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
+        assert!(why.contains("checkpoints wrote them later"), "{plan:#}");
+        // The other way round a page is more than a row's change, and nothing smaller can be done.
+        bench.run(&[&["-s", "4"][..], &RUN].concat());
+        profiled(&bench.folder, "run.json");
+        let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &target(&sqlite));
+        assert_met_or_said(&plan);
+        reads_and_commits_are_met(&plan)?;
+        let redo = line(&plan, "redo");
+        let why = redo["why"].as_str().unwrap_or_default();
+        assert!(redo["percent"].as_f64().unwrap() > TOLERANCE, "{redo:#}");
+        ensure(why.contains("an UPDATE of one block writes"), || format!("redo: {why}"))
+    });
+}
