@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_page_escapes_what_it_shows() {
         let html = series_page(&page());
-        assert!(html.contains("<h1>A &lt;b&gt;</h1>") && html.contains("<td class=\"n\">&lt;1</td>"));
+        assert!(html.contains("<h1>A &lt;b&gt;</h1>") && html.contains("<td>&lt;1</td>"));
         assert!(html.contains("data-chart=\"heat-1\"") && html.contains("data-chart=\"line-1\""));
     }
 }
