@@ -163,23 +163,18 @@ enum Heard {
 struct Keys {
     /// The wish to end was told.
     told: bool,
-    /// It can't be listened to any more.
-    deaf: bool,
 }
 
 impl Keys {
     /// Waits for a key, but not for long.
     fn listen(&mut self) -> Heard {
-        if self.deaf {
-            thread::sleep(LISTEN);
-            return Heard::Nothing;
-        }
         match event::poll(LISTEN).and_then(|there| there.then(event::read).transpose()) {
             Ok(Some(Event::Key(key))) => self.key(key),
             Ok(Some(Event::Resize(..))) => Heard::Resize,
             Ok(_) => Heard::Nothing,
+            // It may be better next time.
             Err(_) => {
-                self.deaf = true;
+                thread::sleep(LISTEN);
                 Heard::Nothing
             }
         }

@@ -124,7 +124,10 @@ fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u1
     });
     assert_fits(&resized, (60, 18));
     tmux.call(&["resize-window", "-x", &size.0.to_string(), "-y", &size.1.to_string()]);
-    tmux.until("dashboard of the first size", shows_figures);
+    // Drawn again: crossterm loses a key that arrives in the same moment as another size.
+    tmux.until("dashboard of the first size", |screen| {
+        shows_figures(screen) && screen.lines().any(|line| line.chars().count() > 60)
+    });
     tmux.key("q");
     // Not the word in the command itself.
     let after = tmux.until("end", |screen| screen.contains("code 1"));

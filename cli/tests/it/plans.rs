@@ -84,6 +84,8 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
 
 /// A run is profiled, a plan is made from the profile and then run: each rate is within 5 %, means are like each other.
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str]) {
+    // The first UPDATE of a row after a load logs more than later ones: what is compared must not depend on how many are left.
+    folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "100", "--run-time", "6", "--warmup", "0"]);
     shown_within(6, || {
         folder.run_json(&[&["-s", "4"][..], &RUN].concat());
         let first = profiled(folder, "run.json");
