@@ -7,7 +7,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
+
 use crate::failure::Failure;
+
+/// A value as indented JSON, ending its line; `what` names it should that fail.
+pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(value);
+    Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
+}
 
 /// Prints data. A reader that has seen enough (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

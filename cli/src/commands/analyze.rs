@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use serde::Serialize;
 use slob_awr::Scope;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_campaign::{Schedule, State, read_campaign};
@@ -31,12 +32,7 @@ const HTML: &str = "analysis.html";
 
 pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     if let Some(compared) = headrooms_of(matches)? {
-        let forms = Forms {
-            text: headrooms_text,
-            csv: Headrooms::csv,
-            json: serde_json::to_string_pretty,
-            page: headrooms_page,
-        };
+        let forms = Forms { text: headrooms_text, csv: Headrooms::csv, page: headrooms_page };
         forms.write(matches, &compared)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -51,12 +47,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
         scale: matches.get_one::<String>("relative-to").cloned(),
     };
     let analysis = inputs.analysis(matches, &options)?;
-    let forms = Forms {
-        text: Analysis::text,
-        csv: Analysis::csv,
-        json: serde_json::to_string_pretty,
-        page: analysis_page,
-    };
+    let forms = Forms { text: Analysis::text, csv: Analysis::csv, page: analysis_page };
     forms.write(matches, &analysis)?;
     Ok(code)
 }
@@ -65,11 +56,10 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
 struct Forms<T> {
     text: fn(&T) -> String,
     csv: fn(&T) -> String,
-    json: fn(&T) -> serde_json::Result<String>,
     page: fn(&T) -> String,
 }
 
-impl<T> Forms<T> {
+impl<T: Serialize> Forms<T> {
     /// The one that was asked for, where it was asked for.
     fn write(&self, matches: &ArgMatches, analysis: &T) -> Result<(), Failure> {
         let output = matches.get_one::<PathBuf>("output").map(PathBuf::as_path);
@@ -77,8 +67,7 @@ impl<T> Forms<T> {
             return output::write_page(&(self.page)(analysis), output.unwrap_or(Path::new(HTML)));
         }
         let text = if matches.get_flag("json") {
-            let json = (self.json)(analysis);
-            json.map_err(|error| Failure::failed(format!("writing the analysis as JSON: {error}")))? + "\n"
+            output::json("the analysis", analysis)?
         } else if matches.get_flag("csv") {
             (self.csv)(analysis)
         } else {

@@ -35,12 +35,7 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
         write_page(&page, matches.get_one("output").map_or(Path::new(HTML), PathBuf::as_path))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let text = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&diff);
-        json.map_err(|error| Failure::failed(format!("writing the comparison as JSON: {error}")))? + "\n"
-    } else {
-        diff.text()
-    };
+    let text = if matches.get_flag("json") { output::json("the comparison", &diff)? } else { diff.text() };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -45,7 +45,7 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
     let page = matches.get_one::<PathBuf>("html").cloned().unwrap_or_else(|| directory.join("headroom.html"));
     output::write_page(&headroom_page(&headroom), &page)?;
     let text = match matches.get_flag("json") {
-        true => json_of(&headroom)?,
+        true => output::json("the headroom", &headroom)?,
         false => headroom_text(&headroom),
     };
     output::print(&text)?;
@@ -103,11 +103,6 @@ pub(super) fn search(
         at_least: found.at_least,
         less_than: found.less_than,
     })
-}
-
-pub(super) fn json_of(headroom: &Headroom) -> Result<String, Failure> {
-    let json = serde_json::to_string_pretty(headroom);
-    Ok(json.map_err(|error| Failure::failed(format!("writing the headroom as JSON: {error}")))? + "\n")
 }
 
 /// What a latency of production may be exceeded by: two runs of the same differ by as much.

@@ -13,7 +13,7 @@ use slob_record::Status;
 use slob_report::profiles::{Contender, Headrooms, Multiple, headroom_page};
 use slob_spec::{Entry, Settings};
 
-use super::headroom::{self, Asked, json_of};
+use super::headroom::{self, Asked};
 use super::plan::wanted::{Chosen, Wanted};
 use crate::failure::Failure;
 use crate::output;
@@ -60,7 +60,8 @@ impl Searches {
         let directory = Path::new(&place).join(&name);
         let kept = headroom::Kept { directory: &directory, under: Some(json!(under)) };
         let headroom = headroom::search(settings.clone(), &self.wanted, &self.asked, kept, Arc::clone(stop))?;
-        let pages = [("headroom.html", headroom_page(&headroom)), (FOUND, json_of(&headroom)?)];
+        let pages =
+            [("headroom.html", headroom_page(&headroom)), (FOUND, output::json("the headroom", &headroom)?)];
         for (file, text) in pages {
             let path = directory.join(file);
             output::write_whole(&path, &text)

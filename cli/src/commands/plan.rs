@@ -42,10 +42,7 @@ pub(crate) fn plan(matches: &ArgMatches) -> Outcome {
         output::write_page(&plan_conf(&view), path)?;
     }
     let text = match (matches.get_flag("json"), path) {
-        (true, _) => {
-            let json = serde_json::to_string_pretty(&view);
-            json.map_err(|error| Failure::failed(format!("writing the plan as JSON: {error}")))? + "\n"
-        }
+        (true, _) => output::json("the plan", &view)?,
         (false, Some(_)) => plan_table(&view),
         (false, None) => plan_conf(&view),
     };

@@ -26,12 +26,8 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
         Some(host) => measure_far(&host, copies(&settings), &plan, &stop)?,
         None => measure(&plan, &stop)?,
     };
-    let text = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&probe);
-        json.map_err(|error| Failure::failed(format!("writing the result as JSON: {error}")))? + "\n"
-    } else {
-        probe_text(&probe)
-    };
+    let text =
+        if matches.get_flag("json") { output::json("the result", &probe)? } else { probe_text(&probe) };
     output::print(&text)?;
     if probe.result.interrupted {
         return Ok(ExitCode::from(INTERRUPTED));

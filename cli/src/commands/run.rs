@@ -41,9 +41,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Outcome {
     let record = &kept.record;
     // What can't be printed is kept nevertheless: where, must be said.
     let printed = if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(record);
-        let json = json.map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))?;
-        let printed = output::print(&(json + "\n"));
+        let printed = output::print(&output::json("the record", record)?);
         output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
         printed
     } else {

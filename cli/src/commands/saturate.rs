@@ -63,10 +63,7 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     let curve = work.curve(ended.as_ref().ok().copied(), tolerance);
     if !curve.points.is_empty() {
         let text = match matches.get_flag("json") {
-            true => {
-                let json = serde_json::to_string_pretty(&curve);
-                json.map_err(|error| Failure::failed(format!("writing the curve as JSON: {error}")))? + "\n"
-            }
+            true => output::json("the curve", &curve)?,
             false => curve.text(),
         };
         output::print(&text)?;

@@ -16,7 +16,7 @@ mod digits;
 mod metric;
 mod model;
 mod names;
-mod pair;
+pub(crate) mod pair;
 mod records;
 mod reports;
 #[cfg(test)]

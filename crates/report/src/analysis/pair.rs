@@ -33,18 +33,30 @@ pub(super) fn pairs(
     confidence: f64,
     words: [&str; 2],
 ) -> Vec<Pair> {
-    let mut couples = Vec::new();
-    for (index, first) in variants.iter().enumerate() {
-        for (second_index, second) in variants.iter().enumerate().skip(index + 1) {
-            let twins = second.twin_of.as_ref() == Some(&first.name);
-            let has_runs = rows[index].overall.runs > 0 && rows[second_index].overall.runs > 0;
-            if has_runs && (twins || (first.twin_of.is_none() && second.twin_of.is_none())) {
-                couples.push((&rows[index], &rows[second_index], twins));
-            }
-        }
-    }
-    let each = 1.0 - (1.0 - confidence) / couples.len().max(1) as f64;
-    couples.iter().map(|(first, second, twins)| pair(first, second, *twins, sessions, each, words)).collect()
+    let mut couples = couples(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
+    couples.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
+    let each = of_each(confidence, couples.len());
+    let pair = |&(first, second): &(usize, usize)| {
+        pair(&rows[first], &rows[second], variants[second].twin_of.is_some(), sessions, each, words)
+    };
+    couples.iter().map(pair).collect()
+}
+
+/// The places of those that are compared: every pair, the earlier one first, but a twin with its original alone. `names` gives
+/// what one is called, and whose twin it is.
+pub(crate) fn couples<T>(all: &[T], names: impl Fn(&T) -> (&str, Option<&str>)) -> Vec<(usize, usize)> {
+    let is_compared = |&(first, second): &(usize, usize)| match (names(&all[first]), names(&all[second])) {
+        ((original, _), (_, Some(twin_of))) => twin_of == original,
+        ((_, of_first), (_, None)) => of_first.is_none(),
+    };
+    let all_pairs =
+        (0..all.len()).flat_map(|first| (first + 1..all.len()).map(move |second| (first, second)));
+    all_pairs.filter(is_compared).collect()
+}
+
+/// The confidence of each of so many statements that hold together with `confidence` (Bonferroni).
+pub(crate) fn of_each(confidence: f64, statements: usize) -> f64 {
+    1.0 - (1.0 - confidence) / statements.max(1) as f64
 }
 
 fn pair(

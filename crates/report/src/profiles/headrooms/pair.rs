@@ -4,6 +4,7 @@ use serde::Serialize;
 use slob_stats::Comparison;
 
 use super::contender::Contender;
+use crate::analysis::pair;
 use crate::diff::{range, shown_percent};
 use crate::format::plural;
 
@@ -32,23 +33,10 @@ pub struct Couple {
 
 /// Every pair, the earlier one first. All statements hold together with that confidence (Bonferroni).
 pub(super) fn couples(contenders: &[Contender], confidence: f64) -> Vec<Couple> {
-    let pairs = pairs(contenders);
-    let each = 1.0 - (1.0 - confidence) / pairs.len().max(1) as f64;
-    pairs.into_iter().map(|(first, second)| Couple::of(first, second, each)).collect()
-}
-
-/// A twin is compared with its original alone.
-fn pairs(contenders: &[Contender]) -> Vec<(&Contender, &Contender)> {
-    let mut pairs = Vec::new();
-    for (index, first) in contenders.iter().enumerate() {
-        for second in &contenders[index + 1..] {
-            let twins = second.twin_of.as_ref() == Some(&first.name);
-            if twins || (first.twin_of.is_none() && second.twin_of.is_none()) {
-                pairs.push((first, second));
-            }
-        }
-    }
-    pairs
+    let pairs = pair::couples(contenders, |one| (&one.name, one.twin_of.as_deref()));
+    let each = pair::of_each(confidence, pairs.len());
+    let couple = |(first, second): (usize, usize)| Couple::of(&contenders[first], &contenders[second], each);
+    pairs.into_iter().map(couple).collect()
 }
 
 impl Couple {
