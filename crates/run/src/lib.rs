@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod batch_size;
 mod context;
 mod data_here;
 mod endpoints;

@@ -19,6 +19,7 @@ use slob_record::{Record, RunDirectory, SavedProbe, Status, latest_probe};
 use slob_spec::Length;
 
 use crate::assemble::assemble;
+use crate::batch_size::BatchSize;
 use crate::context::RunContext;
 use crate::hosts::{Hosts, Places};
 use crate::journal::Journal;
@@ -30,7 +31,7 @@ use crate::prepare::Prepared;
 use crate::run_clock::RunClock;
 use crate::sampler::Sampler;
 use crate::server_report::OwnReport;
-use crate::session::{Message, SessionEnd, Shared, Worker, largest_batch};
+use crate::session::{Message, SessionEnd, Shared, Worker};
 use crate::sessions::Sessions;
 use crate::tally::Tally;
 use crate::{RunError, RunErrorKind, ScriptMoment, verify};
@@ -182,7 +183,7 @@ impl Timeline<'_> {
                 Length::Operations(count) => Some(count),
                 Length::Time(_) => None,
             },
-            largest_batch: largest_batch(prepared.homes.len()),
+            size: BatchSize::new(number, prepared.homes.len() as u32),
             on_loss: self.context.spec.session_loss,
             shared: Arc::clone(shared),
             messages: messages.clone(),

@@ -11,23 +11,16 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
+use crate::batch_size::{BATCH, BatchSize};
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::rendezvous::{Place, Rendezvous};
 use crate::session_totals::SessionTotals;
 use crate::tally::{Doer, Tally};
 
-/// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
-const BATCH: Duration = Duration::from_millis(200);
 /// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
 /// sessions are given to end.
 const LONGEST_BATCH: Duration = Duration::from_secs(1);
-/// Beyond it a batch of the quickest operations costs no less, each.
-const LARGEST_BATCH: usize = 8192;
-/// Bounds the memory of the batches and outcomes of all sessions together (about 60 bytes an operation).
-const OPERATIONS_AT_ONCE: usize = 1 << 19;
-/// What a batch may hold however many sessions there are.
-const SMALLEST_BOUND: usize = 64;
 /// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -89,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) planner: Planner,
     /// With WORK_LOOP: how many operations to do.
     pub(crate) operations: Option<u64>,
-    /// How many its batches may hold, see [`largest_batch`].
-    pub(crate) largest_batch: usize,
+    /// How many operations its first batch holds, and what the next ones may.
+    pub(crate) size: BatchSize,
     /// What to do when it loses its database.
     pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
@@ -126,7 +119,7 @@ impl Worker {
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
         let shared = Arc::clone(&self.shared);
         let mut place = Place::new(&shared.rendezvous);
-        let mut work = Work::new(self.largest_batch);
+        let mut work = Work::new(self.size);
         let mut is_at_work = place.rest();
         while is_at_work {
             let Err(error) = self.execute_all(session.as_mut(), &place, &mut work, end) else {
@@ -203,7 +196,7 @@ impl Worker {
         while place.is_working() {
             if work.batch.ops().is_empty() {
                 let now_ns = tally.clock().ns(Instant::now());
-                match self.plan_next(&mut work.batch, work.size.fitting, end.operations, now_ns) {
+                match self.plan_next(&mut work.batch, work.size.fitting(), end.operations, now_ns) {
                     Next::Planned => {}
                     Next::DueIn(wait) => {
                         place.sleep(wait);
@@ -287,8 +280,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(largest_batch: usize) -> Self {
-        let size = BatchSize { fitting: 1, largest: largest_batch };
+    fn new(size: BatchSize) -> Self {
         Self { batch: Batch::default(), outcome: Outcome::default(), size, tries: 0 }
     }
 
@@ -320,51 +312,4 @@ enum Next {
 /// The error of a thread that panicked; what it said is on stderr.
 pub(crate) fn panicked(who: &str) -> EngineError {
     EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
-}
-
-/// How many operations a batch of one of so many sessions may hold.
-pub(crate) fn largest_batch(sessions: usize) -> usize {
-    (OPERATIONS_AT_ONCE / sessions.max(1)).clamp(SMALLEST_BOUND, LARGEST_BATCH)
-}
-
-/// How many operations fit into [`BATCH`], learned from the last batch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct BatchSize {
-    fitting: usize,
-    largest: usize,
-}
-
-impl BatchSize {
-    /// Grows at most fourfold at a time, so that one lucky batch of cache hits does not make a very long one.
-    fn learn(&mut self, done: usize, elapsed: Duration) {
-        if done == 0 {
-            return;
-        }
-        let fitting = BATCH.as_secs_f64() / elapsed.as_secs_f64().max(1e-9) * done as f64;
-        self.fitting = (fitting as usize).clamp(1, (self.fitting * 4).min(self.largest));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_grow_towards_their_time_and_shrink_at_once() {
-        let mut size = BatchSize { fitting: 1, largest: LARGEST_BATCH };
-        size.learn(1, Duration::from_micros(10));
-        assert_eq!(size.fitting, 4);
-        size.learn(4, Duration::from_micros(40));
-        assert_eq!(size.fitting, 16);
-        size.learn(16, Duration::from_secs(16));
-        assert_eq!(size.fitting, 1);
-        size.fitting = 8000;
-        size.learn(8000, Duration::from_micros(1));
-        assert_eq!(size.fitting, LARGEST_BATCH);
-    }
-
-    #[test]
-    fn batches_of_all_sessions_together_are_bounded() {
-        assert_eq!([1, 64, 1024, 1 << 20].map(largest_batch), [8192, 8192, 512, 64]);
-    }
 }

@@ -28,7 +28,9 @@ fn blocks_seen_are_blocks_counted() {
     let physical = delta.get(Counter::PhysicalReads).expect("counted");
     assert!(physical as f64 > 0.5 * seen, "{physical} of a table four times the pool");
     assert!((physical as f64) < 1.02 * seen, "{physical} pages read for {seen} rows");
-    assert_eq!(delta.get(Counter::PhysicalReadBytes), Some(physical * 16_384));
+    // What the server itself reads meanwhile may be in one of the two counters already.
+    let bytes = delta.get(Counter::PhysicalReadBytes).expect("counted");
+    assert!(bytes.abs_diff(physical * 16_384) <= 16 * 16_384, "{bytes} of {physical} pages");
     assert!(delta.get(Counter::LogicalReads).is_some_and(|reads| reads as f64 >= seen), "{delta:?}");
     assert_eq!(delta.get(Counter::RedoSyncs), None, "this version does not count them");
 }
