@@ -1,18 +1,25 @@
 //! The series of a run while it grows.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use slob_record::Interval;
 use slob_stats::{Merge, Series};
 
 use crate::run_clock::RunClock;
 use crate::sampler::Sample;
+use crate::session::LONGEST_BATCH;
 use crate::tally::{Tally, merge_into};
 
 /// Points of a series; a longer run gets wider intervals. Keeps the series below 40 MB of memory.
 const MOST_POINTS: usize = 1800;
 /// How many seconds an operation may be reported late before it counts to a later second.
 const LATE: u64 = 60;
+
+/// How many seconds of a run are complete when its clock shows `now`: sessions report after each batch.
+pub(crate) fn complete_s(now: Duration) -> u64 {
+    now.saturating_sub(LONGEST_BATCH).as_secs()
+}
 
 /// The series while it grows: seconds that may still get late reports are kept apart.
 #[derive(Debug)]
@@ -71,15 +78,38 @@ impl GrowingSeries {
         self.settle(u64::MAX);
     }
 
-    /// The same with what may still get late reports.
-    pub(crate) fn so_far(&self) -> Self {
+    /// The same with what may still get late reports, but for the seconds that are not complete at `now`: fewer operations in
+    /// the last one would look like a standstill.
+    pub(crate) fn so_far(&self, now: Duration) -> Self {
+        let open = self.open.range(..complete_s(now)).map(|(second, interval)| (*second, interval.clone()));
         let mut series =
-            Self { settled: self.settled.clone(), open: self.open.clone(), sampled: Interval::default() };
+            Self { settled: self.settled.clone(), open: open.collect(), sampled: Interval::default() };
         series.settle(u64::MAX);
         series
     }
 
     pub(crate) fn into_series(self) -> Series<Interval> {
         self.settled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_measure::OpKind;
+
+    #[test]
+    fn a_series_so_far_ends_with_its_last_complete_second() {
+        let second = |second: u64| {
+            let mut interval = Interval::default();
+            interval.ops.count(OpKind::Select);
+            (second, interval)
+        };
+        let mut series = GrowingSeries::new();
+        series.take_in((0..6).map(second).collect());
+        let seconds_at = |ms| series.so_far(Duration::from_millis(ms)).into_series().points().count();
+        assert_eq!([900, 1900, 2000, 5900, 7000].map(seconds_at), [0, 0, 1, 4, 6]);
+        series.settle(u64::MAX);
+        assert_eq!(series.into_series().points().count(), 6, "none is lost by that");
     }
 }

@@ -85,10 +85,11 @@ impl Parts {
 
     /// What there would be if the run ended with the last sample.
     pub(crate) fn so_far(&self) -> Self {
+        let last = self.last.as_ref();
         Self {
             begin: self.begin.clone(),
-            end: self.last.clone(),
-            series: self.series.so_far(),
+            end: last.cloned(),
+            series: self.series.so_far(last.map_or(Duration::ZERO, |last| self.tally.clock().at(last.taken))),
             beside: self.beside.clone(),
             ..Self::new(self.started, Arc::clone(&self.tally))
         }

@@ -20,7 +20,7 @@ use crate::tally::{Doer, Tally};
 
 /// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
 /// sessions are given to end.
-const LONGEST_BATCH: Duration = Duration::from_secs(1);
+pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);

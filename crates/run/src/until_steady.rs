@@ -6,10 +6,7 @@ use slob_record::UntilSteady as Outcome;
 use slob_spec::UntilSteady;
 use slob_stats::{SteadyRule, SteadyWatch};
 
-use crate::growing_series::GrowingSeries;
-
-/// How long after its end a second is taken for complete: sessions report after each batch.
-const REPORTED_AFTER: Duration = Duration::from_millis(500);
+use crate::growing_series::{self, GrowingSeries};
 
 /// The rate of a run, watched from the beginning of its window on.
 #[derive(Debug)]
@@ -34,7 +31,7 @@ impl SteadyUntil {
 
     /// Takes in the seconds that are complete when the run's clock shows `now`, and says whether the last windows agree.
     pub(crate) fn look(&mut self, series: &GrowingSeries, now: Duration) -> bool {
-        let complete_s = now.saturating_sub(REPORTED_AFTER).as_secs();
+        let complete_s = growing_series::complete_s(now);
         while self.watch.next_s() < complete_s && !self.reached {
             self.watch.push(series.operations_in(self.watch.next_s()) as f64);
             self.reached = self.watch.is_steady();
