@@ -23,7 +23,7 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
     let plan = plan(matches)?;
     let stop = interrupt::flag()?;
     let probe = match host {
-        Some(host) => measure_far(&host, copies(&settings), &plan, &stop)?,
+        Some(host) => measure_far(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure(&plan, &stop)?,
     };
     let text =
@@ -57,10 +57,6 @@ fn host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
         // Written down for runs; a probe without a flag is of this host.
         _ => Ok(None),
     }
-}
-
-fn copies(settings: &Settings) -> bool {
-    matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
 }
 
 /// Has an observer probe the device behind a folder of its host.
