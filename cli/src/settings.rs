@@ -60,7 +60,7 @@ fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
         if error.kind() == io::ErrorKind::Interrupted {
-            return Failure::interrupted();
+            return Failure::interrupted(format!("asking for the password of {target} was interrupted"));
         }
         Failure::usage(format!(
             "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \

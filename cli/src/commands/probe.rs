@@ -30,6 +30,7 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
         if matches.get_flag("json") { output::json("the result", &probe)? } else { probe_text(&probe) };
     output::print(&text)?;
     if probe.result.interrupted {
+        output::say("interrupted: only what was measured until then is shown, and it is not saved");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if !matches.get_flag("no-save") {
@@ -85,7 +86,9 @@ fn measure_far(
     });
     progress.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted());
+        return Err(Failure::interrupted(format!(
+            "probing {hostname} was interrupted; nothing of it is kept"
+        )));
     }
     let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
     Ok(SavedProbe { taken, host: hostname, device, result })
