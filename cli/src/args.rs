@@ -213,8 +213,8 @@ fn doctor() -> Command {
     with_params(
         Command::new("doctor")
             .about("Check this machine and the target for anything that would spoil a test")
-            .after_help("Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.\nExamples:\n  slob doctor\n  slob doctor --target ... --scale 4G -s 8\nExit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage."),
-        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param),
+            .after_help("Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.\nExamples:\n  slob doctor\n  slob doctor --target ... --scale 4G -s 8\n  slob doctor --target ... --observe ssh:db1\nExit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage."),
+        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param) || is_observer(param),
     )
 }
 

@@ -39,6 +39,11 @@ impl Check {
         Self { subject, grade: Grade::Warning, said: said.into(), remedy: Some(remedy.into()) }
     }
 
+    /// Advice holds its remedy.
+    pub(crate) fn advice(subject: &'static str, said: impl Into<String>) -> Self {
+        Self { subject, grade: Grade::Warning, said: said.into(), remedy: None }
+    }
+
     /// Errors of ours hold their remedy.
     pub(crate) fn problem(subject: &'static str, said: impl Into<String>) -> Self {
         Self { subject, grade: Grade::Problem, said: said.into(), remedy: None }
@@ -48,7 +53,12 @@ impl Check {
 /// How this machine is set up.
 pub(crate) fn machine() -> Vec<Check> {
     let machine = MachineSettings::read();
-    let governor = match machine.slow_governor() {
+    vec![governor(&machine), clock(&machine)]
+}
+
+/// Whether the CPUs of a machine are slowed down.
+pub(crate) fn governor(machine: &MachineSettings) -> Check {
+    match machine.slow_governor() {
         Some(slow) => Check::warning(
             "CPU frequency",
             format!("the governor '{slow}' slows down CPUs that wait for I/O"),
@@ -56,8 +66,11 @@ pub(crate) fn machine() -> Vec<Check> {
         ),
         None if machine.governors.is_empty() => Check::good("CPU frequency", "not set by this kernel"),
         None => Check::good("CPU frequency", "governor 'performance'"),
-    };
-    let clock = match (machine.slow_clocksource(), &machine.clocksource) {
+    }
+}
+
+fn clock(machine: &MachineSettings) -> Check {
+    match (machine.slow_clocksource(), &machine.clocksource) {
         (Some(slow), _) => Check::warning(
             "Clock",
             format!("'{slow}' takes a microsecond or more to read, and every operation is timed"),
@@ -65,8 +78,7 @@ pub(crate) fn machine() -> Vec<Check> {
         ),
         (None, Some(clock)) => Check::good("Clock", format!("'{clock}'")),
         (None, None) => Check::good("Clock", "the kernel does not say which"),
-    };
-    vec![governor, clock]
+    }
 }
 
 /// Whether records can be kept.

@@ -42,9 +42,9 @@ impl Failure {
         Self { code: FAILED, messages: vec![message.to_string()] }
     }
 
-    /// The user stopped it.
-    pub(crate) fn interrupted() -> Self {
-        Self { code: INTERRUPTED, messages: vec!["interrupted".to_owned()] }
+    /// The user stopped it; the message says what, and how to go on.
+    pub(crate) fn interrupted(message: impl Display) -> Self {
+        Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
     /// What is wrong, one thing each.

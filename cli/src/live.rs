@@ -20,4 +20,4 @@ pub(crate) use dashboard::{LoadDisplay, RunDisplay};
 pub(crate) use lines::RunTalk;
 pub(crate) use metrics::Figures;
 pub(crate) use server::MetricsServer;
-pub(crate) use terminal::restore as restore_terminal;
+pub(crate) use terminal::{restore as restore_terminal, takes_unicode};

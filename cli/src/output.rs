@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::{FileType, Stat, fstat};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -17,16 +19,22 @@ pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure
     Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
 }
 
-/// Prints data. A reader that has seen enough (`| head`) is not an error.
+/// Prints data. A reader that has seen enough (`| head`), or a terminal that was closed, is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let text = if stdout.is_terminal() { for_terminal(text) } else { Cow::Borrowed(text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !is_closed_terminal(&stdout, &error) => {
             Err(Failure::failed(format!("writing to stdout: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Terminals are character devices, and after they were closed no terminals to `isatty`.
+fn is_closed_terminal(stdout: &io::StdoutLock<'_>, error: &io::Error) -> bool {
+    let is_device = |about: Stat| FileType::from_raw_mode(about.st_mode) == FileType::CharacterDevice;
+    error.raw_os_error() == Some(Errno::IO.raw_os_error()) && fstat(stdout).is_ok_and(is_device)
 }
 
 /// Writes a page to a file, which is said, or to stdout for `-`.
@@ -57,12 +65,20 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
             return fs::write(path, text);
         }
-        file => file?,
+        file => file.map_err(without_temporary_name)?,
     };
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// The system's own words: who reads them knows nothing of a temporary file.
+fn without_temporary_name(error: io::Error) -> io::Error {
+    match error.to_string().rsplit_once(" at path ") {
+        Some((said, _)) => io::Error::new(error.kind(), said),
+        None => error,
+    }
 }
 
 /// `1 schema`, `2 schemas`, `2 searches`.
@@ -136,6 +152,15 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_can_not_be_written_is_told_without_the_name_of_a_temporary_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_whole(&folder.path().join("none/page.html"), "").unwrap_err();
+        let words = error.to_string();
+        assert!(words.contains("No such file") && !words.contains(".slob-"), "{words}");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn no_name_speaks_to_the_terminal() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use slob_run::{LoadEvent, LoadObserver};
 
-use crate::output;
+use crate::{live, output};
 
 /// Between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -28,10 +28,11 @@ impl Progress {
     fn with_bar(what: &'static str, has_bar: bool) -> Self {
         let now = Instant::now();
         let bar = has_bar.then(|| {
+            let characters = if live::takes_unicode() { "█░" } else { "#." };
             let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} % {msg}");
             ProgressBar::new(0)
                 .with_prefix(what)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars(characters))
         });
         Self { what, begun: now, bar, last_line: Mutex::new(now) }
     }

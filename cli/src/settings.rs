@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use slob_record::ConfigEntry;
-use slob_spec::{ConfFile, Entry, Origin, Secret, Settings, Value, Warning};
+use slob_spec::{ConfFile, Entry, Observers, Origin, Secret, Settings, Value, Warning};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
@@ -60,7 +60,7 @@ fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
         if error.kind() == io::ErrorKind::Interrupted {
-            return Failure::interrupted();
+            return Failure::interrupted(format!("asking for the password of {target} was interrupted"));
         }
         Failure::usage(format!(
             "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \
@@ -133,6 +133,19 @@ pub(crate) fn results_dir_at_a_glance(conf: Option<&str>, flag: Option<String>) 
     let resolved = Settings::resolve(&registry::table(), file.as_ref(), &environment, &flags)
         .or_else(|_| Settings::resolve(&registry::table(), None, &environment, &flags));
     resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
+}
+
+/// How the hosts of the database are seen.
+pub(crate) fn observers(settings: &Settings) -> Observers {
+    match settings.entry("OBSERVE").and_then(Entry::value) {
+        Some(Value::Observe(observers)) => observers.clone(),
+        _ => Observers::default(),
+    }
+}
+
+/// Whether who looks from afar is a copy of this program.
+pub(crate) fn copies_observer(settings: &Settings) -> bool {
+    matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
 }
 
 /// Where records are kept.

@@ -51,9 +51,10 @@ fn measure(settings: &Settings, folder: &Path, plain: bool, stop: &AtomicBool) -
     };
     let results = settings::results_dir(settings);
     let probe = probe::measure(&plan, stop)?;
-    if !probe.result.interrupted {
-        save_probe(&results, &probe).map_err(Failure::failed)?;
+    if probe.result.interrupted {
+        return Err(Failure::interrupted("probing the device was interrupted; `slob demo` begins again"));
     }
+    save_probe(&results, &probe).map_err(Failure::failed)?;
     output::say("3. Running eight sessions with 10 % updates");
     run::measure(settings, run::Watch { plain, ..run::Watch::default() }, stop)
 }

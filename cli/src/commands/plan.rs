@@ -17,7 +17,7 @@ use self::wanted::{Loaded, Wanted};
 use super::campaign::Quiet;
 use super::run;
 use crate::failure::{Failure, Outcome};
-use crate::{interrupt, output, registry, settings};
+use crate::{interrupt, next_step, output, registry, settings};
 
 pub(crate) fn plan(matches: &ArgMatches) -> Outcome {
     let wanted = Wanted::of(matches)?;
@@ -86,7 +86,13 @@ pub(super) fn measure(
     kept.end()?;
     match &kept.record.status {
         Status::Completed => Ok(kept.record),
-        Status::Interrupted => Err(Failure::interrupted()),
+        Status::Interrupted => {
+            let then = directory.map_or_else(
+                || format!("what it measured is kept: `{}`", next_step::report(&kept.folder)),
+                |directory| format!("the same command goes on from the runs in {}", directory.display()),
+            );
+            Err(Failure::interrupted(format!("run {} was interrupted; {then}", kept.record.id)))
+        }
         Status::Failed { error } => Err(Failure::failed(format!("run {} failed: {error}", kept.record.id))),
     }
 }

@@ -23,13 +23,14 @@ pub(crate) fn probe(matches: &ArgMatches) -> Outcome {
     let plan = plan(matches)?;
     let stop = interrupt::flag()?;
     let probe = match host {
-        Some(host) => measure_far(&host, copies(&settings), &plan, &stop)?,
+        Some(host) => measure_far(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure(&plan, &stop)?,
     };
     let text =
         if matches.get_flag("json") { output::json("the result", &probe)? } else { probe_text(&probe) };
     output::print(&text)?;
     if probe.result.interrupted {
+        output::say("interrupted: only what was measured until then is shown, and it is not saved");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if !matches.get_flag("no-save") {
@@ -59,10 +60,6 @@ fn host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
     }
 }
 
-fn copies(settings: &Settings) -> bool {
-    matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
-}
-
 /// Has an observer probe the device behind a folder of its host.
 fn measure_far(
     host: &SshHost,
@@ -89,7 +86,9 @@ fn measure_far(
     });
     progress.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted());
+        return Err(Failure::interrupted(format!(
+            "probing {hostname} was interrupted; nothing of it is kept"
+        )));
     }
     let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
     Ok(SavedProbe { taken, host: hostname, device, result })

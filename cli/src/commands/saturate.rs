@@ -186,7 +186,9 @@ impl Work {
         kept.end()?;
         match &kept.record.status {
             Status::Completed => Ok(kept.record),
-            Status::Interrupted => Err(Failure::interrupted()),
+            Status::Interrupted => {
+                Err(Failure::interrupted(format!("run {} was interrupted", kept.record.id)))
+            }
             Status::Failed { error } => {
                 Err(Failure::failed(format!("run {} failed: {error}", kept.record.id)))
             }

@@ -5,6 +5,7 @@
 //! alone: what was said before is there again afterwards, followed by what was said in between and by the report.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
+use std::mem::ManuallyDrop;
 use std::sync::Once;
 
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
@@ -26,13 +27,22 @@ pub(super) fn is_ours() -> bool {
 
 /// What the environment says of colours (<https://no-color.org>) and characters.
 pub(super) fn look() -> Look {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
-    Look { colour: set("NO_COLOR").is_none(), unicode: locale.contains("utf-8") || locale.contains("utf8") }
+    Look { colour: set("NO_COLOR").is_none(), unicode: takes_unicode() }
 }
 
-/// The screen while it is the dashboard's. Dropped, it is the shell's again.
-pub(super) struct Terminal(ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>);
+/// Whether the locale is one of UTF-8.
+pub(crate) fn takes_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The screen while it is the dashboard's. Dropped, it is the shell's again: by [`restore`], since ratatui's own drop tells on
+/// stderr what failed, and panics where the terminal is closed.
+pub(super) struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>>);
 
 impl Terminal {
     /// Takes the screen. From here on a panic gives it back before it is told.
@@ -52,7 +62,7 @@ impl Terminal {
         let opened = execute!(io::stderr(), EnterAlternateScreen, cursor::Hide).and_then(|()| {
             ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stderr())))
         });
-        opened.map(Self).inspect_err(|_| restore())
+        opened.map(|opened| Self(ManuallyDrop::new(opened))).inspect_err(|_| restore())
     }
 
     /// Whether nobody gave the screen back meanwhile.

@@ -188,6 +188,39 @@ fn with_plain_or_on_a_dumb_terminal_there_are_lines() {
     }
 }
 
+/// Starts what it is told to, outlives its terminal, and tells how that ended.
+const WATCH: &str = "trap : HUP
+\"$@\" &
+wait $!; code=$?
+while kill -0 $! 2>/dev/null; do wait $!; code=$?; done
+echo $code >code.new; mv code.new code
+";
+
+#[rstest]
+#[case::with_a_dashboard("")]
+#[case::with_lines("--plain")]
+fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::loaded(1, "8M");
+    let tmux = Tmux::start(&folder, (80, 24));
+    folder.write("watch", WATCH);
+    tmux.say(&format!("sh ./watch {SLOB} run 1 --run-time 600 {flag}"));
+    tmux.until("figures", |screen| screen.contains("op/s") || shows_figures(screen));
+    tmux.call(&["kill-server"]);
+    let limit = Instant::now() + PATIENCE;
+    let code = loop {
+        match std::fs::read_to_string(folder.path().join("code")) {
+            Ok(code) => break code,
+            Err(_) => assert!(Instant::now() < limit, "it does not end"),
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(code.trim(), "130");
+    assert_eq!(folder.last_record()["status"]["state"], "interrupted");
+}
+
 #[test]
 fn a_load_is_shown() {
     if !tmux_is_installed() {
@@ -204,6 +237,24 @@ fn a_load_is_shown() {
     tmux.key("q");
     tmux.until("prompt", |screen| screen.trim_end().ends_with("ready>"));
     assert_is_given_back(&tmux);
+}
+
+#[test]
+fn a_bar_is_of_characters_that_the_locale_has() {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::new();
+    let tmux = Tmux::start(&folder, (80, 24));
+    for (locale, full) in [("C", '#'), ("C.UTF-8", '█')] {
+        tmux.say(&format!(
+            "clear; LC_ALL={locale} {SLOB} probe . --size-mb 16 --seconds 1 --sessions 1,2 --depths 4"
+        ));
+        let screen = tmux
+            .until("bar", |screen| screen.lines().any(|line| line.contains(full) && line.contains(" % ")));
+        assert!(full == '█' || screen.is_ascii(), "{screen}");
+        tmux.until("prompt", |screen| screen.trim_end().ends_with("ready>"));
+    }
 }
 
 #[rstest]

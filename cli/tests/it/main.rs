@@ -12,6 +12,7 @@ mod captures;
 mod common;
 mod completing;
 mod counting;
+mod doctor;
 mod drills;
 mod exports;
 mod first_minute;

@@ -1,9 +1,12 @@
 //! The commands that work on saved records: info, list, diff, show, and how runs are named.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::process::Command;
 
-use crate::common::{Called, Folder};
+use crate::common::{Called, Folder, SLOB};
 use serde_json::Value;
 
 /// Saved records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed
@@ -16,6 +19,19 @@ fn on_saved(arguments: &[&str]) -> Called {
 
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&on_saved(arguments).success().stdout).unwrap()
+}
+
+#[test]
+fn a_record_is_kept_in_a_folder_whose_name_is_no_utf_8() {
+    let folder = Folder::new();
+    let odd = folder.path().join(OsStr::from_bytes(b"stra\xdfe"));
+    fs::create_dir(&odd).unwrap();
+    let setup = ["setup", "--target", "sqlite:./d", "--scale", "4M", "1"];
+    let run = ["run", "--target", "sqlite:./d", "--run-time", "1", "--warmup", "0"];
+    for arguments in [&setup[..], &run, &["report"]] {
+        let done = Command::new(SLOB).args(arguments).current_dir(&odd).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
 }
 
 /// A results folder of our own with the saved records, and one that is damaged.

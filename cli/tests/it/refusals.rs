@@ -49,6 +49,9 @@ fn what_is_not_there() {
     refuse(&folder, &["run", "--target", "oracul:./d"], &["oracul", "sqlite:"]);
     refuse(&folder, &["probe", "./nowhere"], &["nowhere"]);
     refuse(&folder, &["man", "./nowhere"], &["nowhere", "make it first"]);
+    let loaded = Folder::loaded(1, "8M");
+    let results = ["run", "--run-time", "1", "--results-dir", "/dev/null/runs"];
+    refuse(&loaded, &results, &["/dev/null/runs", "name another folder with RESULTS_DIR"]);
 }
 
 /// Each is refused at once, with advice that fits: none is waited for, and none is read without end.

@@ -21,6 +21,7 @@ mod error;
 mod everybody;
 mod group;
 mod info;
+mod lossy;
 mod machine;
 mod probe;
 mod process;

@@ -85,16 +85,24 @@ impl Eye {
         matches!(self.place, Place::Here(..)) || self.hello().is_some_and(boot)
     }
 
+    /// Whether there is an observer, and it does not see this process by its number.
+    #[must_use]
+    pub fn is_known_to_be_elsewhere(&self) -> bool {
+        self.hello().is_some() && !self.numbers_processes_as_here()
+    }
+
+    fn numbers_processes_as_here(&self) -> bool {
+        let numbering = |hello: &Hello| hello.numbering.is_some() && hello.numbering == host_id::numbering();
+        self.is_here() && self.hello().is_some_and(numbering)
+    }
+
     /// Looks for a server, which is looked at from then on: sights have them in the order of these calls, those that were not found
     /// too.
     ///
     /// # Errors
     /// With what is lacking.
     pub fn find(&mut self, clues: Clues) -> Result<Found, String> {
-        let own_numbers = self
-            .hello()
-            .is_some_and(|hello| hello.numbering.is_some() && hello.numbering == host_id::numbering());
-        let asker = (self.is_here() && own_numbers).then(std::process::id);
+        let asker = self.numbers_processes_as_here().then(std::process::id);
         let told = match &mut self.place {
             Place::Here(observer, _) => Ok(observer.answer(Ask::Find { clues, asker }, &mut |_| true)),
             Place::Far(remote) => remote.find(clues, asker),

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use slob_engine::Clues;
-use slob_host::{Device, HostInfo, ProbePlan, ProbeResult};
+use slob_host::{Device, HostInfo, MachineSettings, ProbePlan, ProbeResult};
 
 use crate::{Found, Sight};
 
@@ -31,6 +31,9 @@ pub struct Hello {
     /// The numbering of processes that the observer is in.
     #[serde(default)]
     pub numbering: Option<String>,
+    /// How the host is set up.
+    #[serde(default)]
+    pub machine: Option<MachineSettings>,
 }
 
 /// A question with its number.

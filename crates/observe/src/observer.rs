@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use procfs::Current;
 use slob_engine::Clues;
-use slob_host::{CpuTimes, Device, EverybodysCpu, HostInfo, Probe, ProbeEvent, ProbePlan};
+use slob_host::{CpuTimes, Device, EverybodysCpu, HostInfo, MachineSettings, Probe, ProbeEvent, ProbePlan};
 
 use crate::host_id;
 use crate::message::{Ask, Hello, PROTOCOL, Told};
@@ -32,6 +32,7 @@ impl Observer {
             host: HostInfo::read(),
             boot: host_id::boot(),
             numbering: host_id::numbering(),
+            machine: Some(MachineSettings::read()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use procfs::process::Process;
 use slob_engine::Clues;
-use slob_host::{CpuSplit, Device, FamilyIo, Group, ProcessIo, process_clock};
+use slob_host::{CpuSplit, Device, FamilyIo, Group, ProcessIo, free_space, process_clock};
 use slob_stats::Merge;
 
 use crate::find::{self, Identified, children, started};
@@ -88,6 +88,7 @@ impl Server {
             how: server.identified.how.clone(),
             data: server.data.clone(),
             log: server.log.clone(),
+            free_bytes: path.as_deref().and_then(|path| Some(free_space(path).ok()?.free_bytes)),
             path,
             limits: server.group.as_ref().map(Group::limits),
             cpus_allowed: place::cpus_allowed(pid),

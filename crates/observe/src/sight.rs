@@ -20,6 +20,9 @@ pub struct Found {
     pub log: Option<Device>,
     /// Where the data are to be reached on the host itself.
     pub path: Option<PathBuf>,
+    /// What the file system of the data can still take, in bytes.
+    #[serde(default)]
+    pub free_bytes: Option<u64>,
     /// What its control group may use, if it is in one.
     pub limits: Option<GroupLimits>,
     /// CPUs that it may run on.

@@ -1,5 +1,7 @@
 //! Numbers for people: thousands separators, units that fit the size, a mark for what is absent.
 
+use slob_host::GroupLimits;
+
 /// What stands where a figure is not known.
 pub const ABSENT: &str = "-";
 
@@ -107,6 +109,17 @@ pub fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{} {}", fixed(amount, 1), UNITS[unit])
+}
+
+/// What a control group may use: `0.50 CPUs; 2.0 GiB of memory, of the control group /db (version 2)`.
+#[must_use]
+pub fn limits(group: &GroupLimits) -> String {
+    let cpus = group.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
+    let memory = group.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
+    let io = (!group.io.is_empty()).then(|| format!("I/O {}", group.io.join(", ")));
+    let all: Vec<String> = cpus.into_iter().chain(memory).chain(io).collect();
+    let all = if all.is_empty() { "none".to_owned() } else { all.join("; ") };
+    format!("{all}, of the control group {} (version {})", group.path, group.version)
 }
 
 /// Which of them: `every operation`, `every 2nd operation`, `every 13th operation`.

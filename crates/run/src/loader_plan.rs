@@ -1,6 +1,7 @@
 //! What a load has to do: everything that was asked for and is not there yet.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::thread;
 
@@ -11,7 +12,7 @@ use slob_spec::LoadSpec;
 use crate::RunError;
 use crate::data_here::DataHere;
 use crate::loader_slices::Slicing;
-use crate::loader_space::check_space;
+use crate::loader_space::{check_room, check_space};
 use crate::prepare::check_block_size;
 use crate::random::fresh_seed;
 
@@ -30,6 +31,8 @@ pub struct LoadPlan {
     pub(crate) parallel_slices: bool,
     /// Bytes of a block.
     pub(crate) block_bytes: u32,
+    /// Rows whose room is free again once what can't be relied on is removed.
+    freed: u64,
     /// Where the data are, on this machine.
     pub(crate) data_path: Option<PathBuf>,
 }
@@ -73,6 +76,18 @@ impl LoadPlan {
         self.rows() * u64::from(self.block_bytes)
     }
 
+    /// Checks that they fit into what is free at a place, wherever that is.
+    ///
+    /// # Errors
+    /// With [`crate::RunErrorKind::Usage`] and the figures.
+    pub fn check_room(&self, place: &dyn Display, free_bytes: u64) -> Result<(), RunError> {
+        check_room(place, free_bytes, self.needed_bytes())
+    }
+
+    fn needed_bytes(&self) -> u64 {
+        self.bytes().saturating_sub(self.freed * u64::from(self.block_bytes))
+    }
+
     /// Bytes of the blocks of the largest slice: what each stream loads again at most after it was cut off.
     #[must_use]
     pub fn slice_bytes(&self) -> u64 {
@@ -100,19 +115,22 @@ pub(crate) fn rows_of(slice: &Slice) -> u64 {
 /// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters, or there is no room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
-    let data = DataHere::find(engine, server.capabilities.embedded).ok();
-    plan_load_there(engine, spec, &server, data.map(|data| data.path))
+    let mut plan = plan_load_anywhere(engine, spec, &server)?;
+    plan.data_path = DataHere::find(engine, server.capabilities.embedded).ok().map(|data| data.path);
+    if let Some(path) = &plan.data_path {
+        check_space(path, plan.needed_bytes())?;
+    }
+    Ok(plan)
 }
 
-/// The same where the server is known already, and where on this host its data are, if they are there.
+/// The same where the server is known already, without a look at what its host has room for.
 ///
 /// # Errors
-/// As [`plan_load`].
-pub fn plan_load_there(
+/// With [`crate::RunErrorKind::Usage`] if what is there was loaded with other parameters.
+pub fn plan_load_anywhere(
     engine: &dyn Engine,
     spec: &LoadSpec,
     server: &Server,
-    data_path: Option<PathBuf>,
 ) -> Result<LoadPlan, RunError> {
     check_block_size(spec.block_sz, server.block_bytes)?;
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
@@ -135,10 +153,9 @@ pub fn plan_load_there(
         complete: 0,
         parallel_slices: server.capabilities.parallel_slices,
         block_bytes: server.block_bytes,
-        data_path,
+        freed: 0,
+        data_path: None,
     };
-    // Rows whose room is free again once what can't be relied on is removed.
-    let mut freed = 0_u64;
     for schema in SchemaNo::up_to(count) {
         let state = states.iter().find(|state| state.schema == schema);
         if let Some(state) = state {
@@ -156,16 +173,13 @@ pub fn plan_load_there(
             // By the slices of the load that was begun, whatever the size of new ones.
             Some((LoadState::Begun(done), begun)) => (Start::Resume, begun, done.as_slice()),
             Some((LoadState::Unsynced(there), _)) => {
-                freed += there.iter().map(rows_of).sum::<u64>();
+                plan.freed += there.iter().map(rows_of).sum::<u64>();
                 (Start::Replace, load, [].as_slice())
             }
             None => (Start::Create, load, [].as_slice()),
         };
         let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
         plan.work.push_back(SchemaWork { schema, start, load, slices });
-    }
-    if let Some(path) = &plan.data_path {
-        check_space(path, plan.bytes().saturating_sub(freed * u64::from(plan.block_bytes)))?;
     }
     Ok(plan)
 }

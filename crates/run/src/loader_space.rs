@@ -1,5 +1,6 @@
 //! Room for a load: told before it begins where that can be known, and looked at again when it runs out.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use slob_engine::{EngineError, ErrorKind};
@@ -18,13 +19,21 @@ const FULL_BYTES: u64 = 64 << 20;
 pub(crate) fn check_space(path: &Path, load_bytes: u64) -> Result<(), RunError> {
     let place = existing(path);
     let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
+    check_room(&place.display(), free, load_bytes)
+}
+
+/// The same where it is known how much is free at that place.
+///
+/// # Errors
+/// As [`check_space`].
+pub(crate) fn check_room(place: &dyn Display, free: u64, load_bytes: u64) -> Result<(), RunError> {
     let needed = with_overhead(load_bytes);
     if needed > free {
         return Err(RunError::usage(format!(
             "the load needs {} MB on the file system of {}, but only {} MB are free there; lower SCALE or the number \
              of schemas, or choose another place with TARGET or TABLESPACE",
             mb(needed).max(mb(free) + 1),
-            place.display(),
+            place,
             mb(free)
         )));
     }

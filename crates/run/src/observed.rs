@@ -3,7 +3,7 @@
 use slob_host::HostInfo;
 use slob_record::{ClientHostRecord, DeviceRecord, HostRecord, ObservedRecord};
 
-use crate::hosts::{HostPlace, Places, ServerPlace};
+use crate::hosts::{Places, ServerPlace};
 use crate::parts::Parts;
 use crate::prepare::Prepared;
 use crate::sampler::Sample;
@@ -29,8 +29,7 @@ pub(crate) fn host(parts: &Parts, together: &Together) -> HostRecord {
 
 /// Of several hosts all names, and the sums of what can be added up.
 fn info(places: &Places) -> HostInfo {
-    let known: Vec<&HostInfo> =
-        places.hosts_of_database().filter_map(|(_, host)| host.info.as_ref()).collect();
+    let known: Vec<&HostInfo> = places.hosts_of_database().filter_map(|(_, host)| host.info()).collect();
     let Some((first, others)) = known.split_first() else { return HostInfo::read() };
     let mut info = (*first).clone();
     for other in others {
@@ -57,7 +56,7 @@ pub(crate) fn observed(parts: &Parts, together: &Together) -> Vec<ObservedRecord
         ObservedRecord {
             endpoint: place.endpoint.clone(),
             by: place.by.clone(),
-            host: host.and_then(|host| Some(host.info.as_ref()?.hostname.clone())),
+            host: host.and_then(|host| Some(host.info()?.hostname.clone())),
             process: found.ok().map(|found| found.pid),
             found: match found {
                 Ok(found) => format!("'{}', found {}", found.name, found.how),
@@ -65,29 +64,20 @@ pub(crate) fn observed(parts: &Parts, together: &Together) -> Vec<ObservedRecord
             },
             seconds: of_host.map(|host| host.seconds),
             round_trip_s: edges.iter().filter_map(trip).max().map(|trip| trip.as_secs_f64()),
-            cpus: host.and_then(|host| cpus(place, host)),
+            cpus: host.and_then(|host| place.cpus(host)),
             limits: found.ok().and_then(|found| found.limits.clone()),
             group: of_server.and_then(|server| server.group),
             memory_available_bytes: edges[1].and_then(|end| end.hosts.memory_available(number)),
             cpu: of_server.and_then(|server| server.cpu),
             io: of_server.and_then(|server| server.io).filter(|_| several),
             host_cpu: of_host.and_then(|host| host.cpu).filter(|_| several),
-            host_cpus: host.and_then(|host| host.info.as_ref()?.cpus_online).filter(|_| several),
+            host_cpus: host.and_then(|host| host.info()?.cpus_online).filter(|_| several),
             device: data
                 .map(|device| DeviceRecord { device, counters: of_server.and_then(|server| server.data) }),
             log_device: log.map(|device| DeviceRecord { device, counters: together.log_of(number) }),
         }
     };
     places.servers.iter().enumerate().map(record).collect()
-}
-
-/// CPUs that a server may use; `None` if it was not found.
-fn cpus(place: &ServerPlace, host: &HostPlace) -> Option<f64> {
-    let found = place.found.as_ref().ok()?;
-    let of_host = host.info.as_ref()?.cpus_online;
-    let whole = [of_host, found.cpus_allowed].into_iter().flatten().map(f64::from);
-    let quota = found.limits.as_ref().and_then(|limits| limits.cpus);
-    whole.chain(quota).reduce(f64::min)
 }
 
 /// This program's own host, if those of the database are known and it is none of them.
@@ -107,11 +97,12 @@ pub(crate) fn client_host(parts: &Parts) -> Option<ClientHostRecord> {
 }
 
 /// Advice where the data of the run fit into the memory that the server has for them, and its reads go through the page cache.
-pub(crate) fn fits_into_memory(prepared: &Prepared, places: &Places) -> Option<String> {
+#[must_use]
+pub fn fits_into_memory(prepared: &Prepared, places: &Places) -> Option<String> {
     let server = places.servers.first()?;
     let (host, found) = (places.hosts.get(server.seen_at?.0)?, server.found.as_ref().ok()?);
     let limit = found.limits.as_ref().and_then(|limits| limits.memory_bytes);
-    let memory = [host.info.as_ref()?.memory_bytes, limit].into_iter().flatten().min()?;
+    let memory = [host.info()?.memory_bytes, limit].into_iter().flatten().min()?;
     let of = &prepared.server;
     let blocks =
         prepared.schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);

@@ -50,7 +50,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     } else {
         Vec::new()
     };
-    check_observers(engine.endpoints().len().max(1), &spec.observe)?;
+    check_observers(engine, &spec.observe)?;
     let homes: Vec<SchemaNo> = homes_of(spec, schema_count).collect();
     check_room(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
@@ -72,9 +72,12 @@ fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
     })
 }
 
-/// There is one for all endpoints, or one for each, and a process that is named is there.
-fn check_observers(endpoints: usize, observers: &Observers) -> Result<(), RunError> {
-    let count = observers.count();
+/// Checks that there is one for all endpoints, or one for each, and that a process that is named is there.
+///
+/// # Errors
+/// With [`crate::RunErrorKind::Usage`] and the remedy.
+pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
+    let (endpoints, count) = (engine.endpoints().len().max(1), observers.count());
     if count != 1 && count != endpoints {
         return Err(RunError::usage(format!(
             "OBSERVE names {count} observers for {endpoints} endpoints; name one for all, or one for each"

@@ -74,8 +74,12 @@ pub fn run(
     let remove_journal = || context.journal.map(std::fs::remove_file);
     let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
         .inspect_err(|_| drop(remove_journal()))
-        .map_err(|error| RunError::usage(error.to_string()))?;
-    let hosts = spec.host_counters.then(|| Hosts::look_for(context.engine.as_ref(), spec));
+        .map_err(|error| {
+            RunError::usage(error.to_string()).with_advice("name another folder with RESULTS_DIR")
+        })?;
+    let hosts = spec
+        .host_counters
+        .then(|| Hosts::look_for(context.engine.as_ref(), &spec.observe, spec.observe_copy));
     let sampler = Sampler::new(Arc::clone(&context.engine), &prepared.server, hosts);
     let places = sampler.places();
     let kept = OperationsFile::begin(spec.keep_operations, directory.path());
@@ -106,7 +110,7 @@ pub fn run(
 fn find_probe(results: &Path, places: &Places, block_bytes: u32) -> Option<SavedProbe> {
     let server = places.servers.iter().find(|server| server.found.is_ok())?;
     let (host, _) = server.seen_at?;
-    let hostname = &places.hosts.get(host)?.info.as_ref()?.hostname;
+    let hostname = &places.hosts.get(host)?.info()?.hostname;
     latest_probe(results, hostname, &places.device()?, block_bytes)
 }
 

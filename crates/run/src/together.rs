@@ -23,7 +23,7 @@ pub(crate) struct HostsSeen {
 pub(crate) struct Together {
     places: Arc<Places>,
     /// Each host.
-    hosts: Vec<Option<Between>>,
+    pub(crate) hosts: Vec<Option<Between>>,
 }
 
 impl HostsSeen {
@@ -180,7 +180,7 @@ mod tests {
     use slob_observe::{ServerSight, Sight};
 
     fn place() -> HostPlace {
-        HostPlace { info: None, key: "one boot".into(), is_databases: true, is_here: true }
+        HostPlace { hello: None, ssh: None, key: "one boot".into(), is_databases: true, is_here: true }
     }
 
     /// Server 0 or 1, each looked at by an observer of its own.

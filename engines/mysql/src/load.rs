@@ -28,6 +28,9 @@ const STRIDE_ROWS: u64 = 128;
 /// Sentinels made at once.
 const SENTINELS: usize = 256;
 
+/// The server's code for a database that is there already.
+const EXISTS: u16 = 1007;
+
 /// Makes an empty, marked schema.
 ///
 /// # Errors
@@ -40,16 +43,19 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     // The server commits after each of these, so the row that says what is loaded comes last: without it, a database with
     // our mark is one whose creation was cut off, and is made again. Nor has it the mark if that was cut off at once.
     let made = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
-    if let Err(error) = made
-        && (code_of(&error) != Some(1007) || !is_cut_off(conn, schema, &step)?)
-    {
-        let remedy = if catalog::marked(conn, &step)?.contains(&schema) {
-            "remove the schema with `slob drop`, or name another server with TARGET"
-        } else {
-            "it does not carry slob's marker, so slob does not touch it: drop it yourself, or name another server \
-             with TARGET"
-        };
-        return Err(fail(error).with_advice(remedy));
+    match made {
+        Ok(()) => {}
+        Err(error) if code_of(&error) != Some(EXISTS) => return Err(fail(error)),
+        Err(_) if is_cut_off(conn, schema, &step)? => {}
+        Err(error) => {
+            let remedy = if catalog::marked(conn, &step)?.contains(&schema) {
+                "remove the schema with `slob drop`, or name another server with TARGET"
+            } else {
+                "it does not carry slob's marker, so slob does not touch it: drop it yourself, or name another server \
+                 with TARGET"
+            };
+            return Err(fail(error).with_advice(remedy));
+        }
     }
     create_tables(conn, schema, layout)
         .and_then(|()| conn.query_drop("START TRANSACTION"))

@@ -47,10 +47,12 @@ impl BlockId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// The path that was asked about.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
     /// Type of the file system that carries it, as the kernel calls it: "ext4", "xfs", "overlay".
     pub file_system: String,
     /// Where that file system is mounted.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub mount_point: PathBuf,
     /// What is mounted there: a device, an export, or a mere word.
     pub mount_source: String,

@@ -16,6 +16,7 @@ const MOST_PARALLEL: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbePlan {
     /// Folder of the scratch file: on the file system in question.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub dir: PathBuf,
     /// Size of the scratch file: a multiple of 1 MiB. Choose it larger than the caches of the storage in question.
     pub file_bytes: u64,

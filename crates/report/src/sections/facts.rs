@@ -1,13 +1,13 @@
 //! What was run, on what.
 
-use slob_host::{Device, Disk, GroupLimits};
+use slob_host::{Device, Disk};
 use slob_record::{
     HostRecord, HotSpotRecord, ObservedRecord, Record, ServerRecord, Status, ThinkTimeRecord, UntilSteady,
     WorkloadRecord,
 };
 
 use crate::counters::ratio;
-use crate::format::{ABSENT, count, every, fixed, or_absent, plural, seconds, size};
+use crate::format::{ABSENT, count, every, fixed, limits, or_absent, plural, seconds, size};
 use crate::page::{Page, WIDTH};
 
 /// The head of the text: which run, and how it ended.
@@ -105,21 +105,12 @@ fn observed(page: &mut Page, server: &ObservedRecord) {
     };
     let trip = server.round_trip_s.map(|trip_s| format!("; asked within {} ms", fixed(1e3 * trip_s, 1)));
     page.fact("Seen by", &(seen + &trip.unwrap_or_default()));
-    if let Some(limits) = &server.limits {
-        page.fact("Limits", &limits_words(limits));
+    if let Some(group) = &server.limits {
+        page.fact("Limits", &limits(group));
     }
     if let Some(log) = &server.log_device {
         page.fact("Log", &format!("on {}, another device", log.device.stack.join(" > ")));
     }
-}
-
-fn limits_words(limits: &GroupLimits) -> String {
-    let cpus = limits.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
-    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
-    let io = (!limits.io.is_empty()).then(|| format!("I/O {}", limits.io.join(", ")));
-    let all: Vec<String> = cpus.into_iter().chain(memory).chain(io).collect();
-    let all = if all.is_empty() { "none".to_owned() } else { all.join("; ") };
-    format!("{all}, of the control group {} (version {})", limits.path, limits.version)
 }
 
 /// What a device is.

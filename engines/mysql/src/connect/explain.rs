@@ -25,7 +25,8 @@ pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> Engine
              encrypted, and anyone on the way can read it",
         ),
         Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => {
-            (ErrorKind::Connection, why.clone(), network(*kind))
+            let advice = if why.contains(NO_SUCH_NAME) { NAME } else { network(*kind) };
+            (ErrorKind::Connection, why.clone(), advice)
         }
         Error::DriverError(DriverError::ConnectTimeout | DriverError::Timeout) => {
             (ErrorKind::Connection, "no answer in time".into(), network(io::ErrorKind::TimedOut))
@@ -43,6 +44,9 @@ pub(super) fn explain(step: String, error: &Error, hint: Option<&str>) -> Engine
     EngineError::new(kind, step, message).with_advice(advice)
 }
 
+/// How the standard library begins what the resolver says; its kind of error has no name.
+const NO_SUCH_NAME: &str = "failed to lookup address information";
+const NAME: &str = "check the host's name in the target, or give its address";
 const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the \
                    host as a subject alternative name; ?ssl-mode=required in the target encrypts without verifying \
                    the server";

@@ -61,3 +61,10 @@ fn endpoints_of_one_node_of_a_cluster_are_one_server() {
     let endpoints = format!("{0},{0}", cluster.endpoints());
     assert_eq!(shared(&endpoints), [None, None, Some(0), Some(1)]);
 }
+
+#[test]
+fn a_name_that_leads_nowhere_is_to_be_checked_and_not_the_servers_log() {
+    let error = open("mysql://plain@no-such-host.invalid/", &[]).err().expect("no such host");
+    let words = error.to_string();
+    assert!(words.contains("no-such-host.invalid") && words.contains("check the host's name"), "{words}");
+}

@@ -26,6 +26,17 @@ fn what_is_not_ours_is_neither_replaced_nor_removed() {
 }
 
 #[test]
+fn who_may_not_create_a_schema_is_told_which_right_is_lacking() {
+    let Some(server) = MariaDb::start_or_skip(&[]) else { return };
+    server.sql("CREATE USER bare@'%'");
+    let engine = open(&server.target("bare"), &[]).expect("it opens");
+    let error = engine.create_schema(&LOAD, FIRST).expect_err("it has no right to");
+    assert_eq!(error.kind(), ErrorKind::Privilege, "{error}");
+    let words = error.to_string();
+    assert!(words.contains("GRANT ALL ON `slob%`") && !words.contains("marker"), "{words}");
+}
+
+#[test]
 fn a_creation_that_was_cut_off_is_done_again() {
     let Some(loaded) = loaded(&[], &[]) else { return };
     loaded.server.sql("DELETE FROM slob1.slob_load");
