@@ -8,7 +8,7 @@ use slob_awr::doubts::{AGREE_PERCENT, CONTRADICT_PERCENT, Doubts, Pair, Verdict}
 use slob_report::format::{ABSENT, signed_percent, significant};
 
 use super::awr_files::Files;
-use crate::failure::{Failure, JUDGED, Outcome};
+use crate::failure::{JUDGED, Outcome};
 use crate::output;
 use crate::terminal_table::{self, Column};
 
@@ -16,8 +16,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Outcome {
     let read =
         Files::read(matches.get_many("files").unwrap_or_default(), Scope::All, |named| Doubts::of(&named))?;
     if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&read.kept);
-        output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;
+        output::print(&output::json("the pairs", &read.kept)?)?;
     } else {
         let all = matches.get_flag("verbose");
         output::print(&read.kept.iter().map(|doubts| text(doubts, all)).collect::<String>())?;

@@ -63,8 +63,8 @@ pub(crate) fn histogram(matches: &ArgMatches) -> Outcome {
         return Err(Failure::usage(format!("no histogram of {}: {hint}", events.join(", "))));
     }
     if matches.get_flag("json") {
-        let json = serde_json::to_string_pretty(&series.iter().map(|(_, points)| points).collect::<Vec<_>>());
-        output::print(&(json.map_err(|error| Failure::failed(format!("writing JSON: {error}")))? + "\n"))?;
+        let points: Vec<&Vec<Point>> = series.iter().map(|(_, points)| points).collect();
+        output::print(&output::json("the histograms", &points)?)?;
     } else {
         output::print(
             &series

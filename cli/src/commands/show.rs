@@ -17,12 +17,11 @@ pub(crate) fn show(matches: &ArgMatches) -> Outcome {
     let text = match matches.get_one::<String>("field") {
         Some(path) => match field(&record, path).map_err(Failure::usage)? {
             // A word by itself is what a shell wants.
-            Value::String(text) => text,
-            value => format!("{value:#}"),
+            Value::String(text) => text + "\n",
+            value => format!("{value:#}\n"),
         },
-        None => serde_json::to_string_pretty(&record)
-            .map_err(|error| Failure::failed(format!("writing the record as JSON: {error}")))?,
+        None => output::json("the record", &record)?,
     };
-    output::print(&format!("{text}\n"))?;
+    output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,12 +18,27 @@ fn alone_it_says_what_it_is_and_what_comes_next() {
     assert!(loaded.contains("2 schemas of 4M loaded") && loaded.contains("slob run"), "{loaded}");
     folder.slob([&["run"][..], &SHORT].concat()).success();
     let runs = folder.slob([]).success().stdout;
-    assert!(runs.contains("1 run in runs; the latest is") && runs.contains("slob report"), "{runs}");
+    assert!(runs.contains("1 run in runs: ") && runs.contains("slob report"), "{runs}");
+    assert!(runs.contains("  slob run  "), "{runs}");
     // A target that can't be reached is told of, with what can be done without it.
     let lost = Folder::new();
     lost.write("slob.conf", "TARGET=postgres://nobody@127.0.0.1:1/slob\n");
     let told = lost.slob([]).success().stdout;
     assert!(told.contains("can't be used yet") && told.contains("127.0.0.1:1"), "{told}");
+}
+
+#[test]
+fn another_run_is_suggested_only_of_what_is_loaded() {
+    let folder = Folder::new();
+    let there = ["--target", "sqlite:./its data"];
+    folder.slob([&["setup", "--scale", "4M", "1"], &there[..]].concat()).success();
+    folder.slob([&["run"], &SHORT[..], &there].concat()).success();
+    let again = folder.slob([]).success().stdout;
+    assert!(again.contains("slob run --target 'sqlite:./its data'"), "{again}");
+    // As after a demo.
+    folder.slob([&["drop", "--yes"], &there[..]].concat()).success();
+    let gone = folder.slob([]).success().stdout;
+    assert!(!gone.contains("slob run") && gone.contains("slob setup"), "{gone}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// A record of an earlier release.
 const SAVED: &str = "../crates/record/tests/fixtures/v1/20261121T014620Z-thirty/run.json";
 
+const LONG_TARGET: &str =
+    "sqlite:/mnt/warehouse_reporting_standby_0042_eu_central_1b_internal_production/database_files_0001";
+
 /// A results folder with so many runs, each with other sessions.
 fn with_runs(count: u32) -> Folder {
     let folder = Folder::new();
@@ -26,6 +29,7 @@ fn with_runs(count: u32) -> Folder {
         let run = folder.path().join("runs").join(&id);
         fs::create_dir_all(&run).unwrap();
         record["id"] = id.as_str().into();
+        record["target"] = if number == 7 { LONG_TARGET } else { "sqlite:./d" }.into();
         record["name"] = id.split_once('-').unwrap().1.into();
         record["workload"]["threads_per_schema"] = (1 + number % 4).into();
         fs::write(run.join("run.json"), record.to_string()).unwrap();
@@ -100,7 +104,11 @@ fn a_thousand_runs_are_sorted_filtered_and_compared() {
     pair.sort_unstable();
     assert_eq!(command, format!("slob diff {} {}", pair[0], pair[1]));
     folder.slob(command.as_str().unwrap().split(' ').skip(1)).success();
-    // Nothing lies beyond the edge of a small screen but within the table, which scrolls by itself.
-    browser.view(400, 800, true);
-    assert_eq!(browser.value("document.documentElement.scrollWidth"), 400);
+    // Nothing lies beyond the edge of any screen, nor within the table: on a small one each run is a card.
+    let scrolls = "(() => { const part = document.querySelector('.scroll'); return part.scrollWidth - part.clientWidth; })()";
+    for width in [1280, 400] {
+        browser.view(width, 800, true);
+        assert_eq!(browser.value("document.documentElement.scrollWidth"), width);
+        assert_eq!(browser.value(scrolls), 0, "{width} pixels");
+    }
 }

@@ -63,6 +63,7 @@ impl Engine for NullEngine {
             block_bytes: BLOCK_BYTES,
             settings: vec![Setting::new("latency_us", self.latency.as_micros().to_string())],
             advice: vec!["No database is behind this target: the figures show the tool alone.".into()],
+            checks_blocks: None,
             capabilities: Capabilities {
                 tablespaces: false,
                 stores_data: false,

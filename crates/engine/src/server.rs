@@ -13,6 +13,8 @@ pub struct Server {
     pub settings: Vec<Setting>,
     /// Sentences of advice where a setting spoils an I/O test; empty when there is nothing to say.
     pub advice: Vec<String>,
+    /// Whether the server's CPU verifies a checksum of each block that it reads; `None` when the engine can't know.
+    pub checks_blocks: Option<bool>,
     /// What the engine can do with this server.
     pub capabilities: Capabilities,
 }

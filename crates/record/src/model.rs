@@ -147,6 +147,10 @@ pub struct ServerRecord {
     pub joined_selects: bool,
     /// Whether reads go around the page cache, as far as the engine knows.
     pub direct_io: Option<bool>,
+    /// Whether the server verifies a checksum of each block that it reads. Absent where the engine can't know, and in records of
+    /// releases that did not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks_blocks: Option<bool>,
     /// Where the data lie in the server's own eyes, if its host was seen.
     pub data_path: Option<String>,
 }

@@ -14,8 +14,8 @@ use slob_record::{
 };
 use slob_stats::Series;
 
-pub(crate) use self::parts::spread;
 use self::parts::{BLOCK_BYTES, WINDOW_S};
+pub(crate) use self::parts::{half_a_cpu, spread};
 
 /// 4 sessions read blocks through direct I/O for a minute; embedded, probed, and nothing is wrong.
 pub(crate) fn direct_read_run() -> Record {

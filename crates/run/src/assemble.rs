@@ -162,6 +162,7 @@ fn server(prepared: &Prepared, places: &Places) -> ServerRecord {
         joined_selects: prepared.arrivals.is_none()
             && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
+        checks_blocks: server.checks_blocks,
         data_path: places.device().map(|device| device.path.display().to_string()),
     }
 }

@@ -84,6 +84,11 @@ fn direct_io(found: &Found) -> Option<bool> {
     }
 }
 
+/// With `none`, and `strict_none`, a page holds a constant in place of a checksum.
+fn checks_blocks(found: &Found) -> Option<bool> {
+    found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
+}
+
 /// Describes the server.
 ///
 /// # Errors
@@ -110,6 +115,7 @@ pub(crate) fn describe(
         version: product.version.clone(),
         block_bytes,
         advice: advice(&found, sizes),
+        checks_blocks: checks_blocks(&found),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: false,
@@ -190,6 +196,14 @@ mod tests {
         assert_eq!(direct_io(&found(&[("innodb_flush_method", "O_DIRECT_NO_FSYNC")])), Some(true));
         let switched = [("innodb_flush_method", "O_DIRECT"), ("innodb_data_file_buffering", "ON")];
         assert_eq!(direct_io(&found(&switched)), Some(false));
+    }
+
+    #[test]
+    fn blocks_are_checked_but_by_the_algorithm_none() {
+        let checks = |value| checks_blocks(&found(&[("innodb_checksum_algorithm", value)]));
+        assert_eq!([checks("full_crc32"), checks("crc32")], [Some(true); 2]);
+        assert_eq!([checks("none"), checks("strict_none")], [Some(false); 2]);
+        assert_eq!(checks_blocks(&found(&[])), None);
     }
 
     #[test]

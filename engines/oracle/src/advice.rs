@@ -17,6 +17,12 @@ pub(crate) fn direct_io(found: &Found) -> Option<bool> {
     Some(["SETALL", "DIRECTIO"].iter().any(|direct| option.eq_ignore_ascii_case(direct)))
 }
 
+/// OFF, and FALSE of earlier releases, leave checksums to the tablespace SYSTEM.
+pub(crate) fn checks_blocks(found: &Found) -> Option<bool> {
+    let checksum = found.get("db_block_checksum")?;
+    Some(!["OFF", "FALSE"].iter().any(|off| checksum.eq_ignore_ascii_case(off)))
+}
+
 /// What there is to say. `data_bytes` are those of all complete schemas.
 pub(crate) fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
     let mut advice = Vec::new();
@@ -153,6 +159,14 @@ mod tests {
             let advice = advice(&with(&[(name, value)]), Some(1 << 30));
             assert!(advice.len() == 1 && advice[0].contains(word), "{name}: {advice:?}");
         }
+    }
+
+    #[test]
+    fn blocks_are_checked_unless_db_block_checksum_is_off() {
+        let checks = |value| checks_blocks(&with(&[("db_block_checksum", value)]));
+        assert_eq!([checks("TYPICAL"), checks("FULL"), checks("TRUE")], [Some(true); 3]);
+        assert_eq!([checks("OFF"), checks("false")], [Some(false); 2]);
+        assert_eq!(checks_blocks(&Found::default()), None);
     }
 
     #[test]

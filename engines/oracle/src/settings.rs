@@ -3,7 +3,7 @@
 use slob_engine::{Capabilities, EngineError, Server, Setting};
 use slob_server::{Found, loaded_blocks};
 
-use crate::advice::{advice, direct_io};
+use crate::advice::{advice, checks_blocks, direct_io};
 use crate::catalog::{self, number, text};
 use crate::client::{Bind, Client, Row};
 use crate::counters::Views;
@@ -112,6 +112,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         version: database.version.text.clone(),
         block_bytes,
         advice: advice(&found, bytes),
+        checks_blocks: checks_blocks(&found),
         capabilities: Capabilities {
             tablespaces: true,
             whole_tables: false,

@@ -85,6 +85,7 @@ pub(crate) fn describe(
         version: get(&row, 0, step)?,
         block_bytes,
         advice: advice(&found, sizes),
+        checks_blocks: checks_blocks(&found),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,
@@ -107,6 +108,10 @@ fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
         return Some(false);
     }
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
+}
+
+fn checks_blocks(found: &Found) -> Option<bool> {
+    found.get("data_checksums").map(|value| value == "on")
 }
 
 fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
@@ -169,6 +174,15 @@ mod tests {
         assert_eq!(direct_io(&found(&[("debug_io_direct", "")]), v18), Some(false));
         assert_eq!(direct_io(&found(&[("debug_io_direct", "data, wal")]), v18), Some(true));
         assert_eq!(direct_io(&found(&[("debug_io_direct", "wal")]), v18), Some(false));
+    }
+
+    #[test]
+    fn blocks_are_checked_where_data_checksums_are_on() {
+        let checks = |value| checks_blocks(&found(&[("data_checksums", value)]));
+        assert_eq!(
+            [checks("on"), checks("off"), checks_blocks(&found(&[]))],
+            [Some(true), Some(false), None]
+        );
     }
 
     #[test]

@@ -96,6 +96,7 @@ impl Engine for SqliteEngine {
             block_bytes: BLOCK_BYTES,
             settings: self.settings(),
             advice,
+            checks_blocks: Some(false),
             capabilities: Capabilities {
                 tablespaces: false,
                 stores_data: true,

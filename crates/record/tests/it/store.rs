@@ -68,6 +68,7 @@ fn server() -> ServerRecord {
         batches_in_server: false,
         joined_selects: false,
         direct_io: None,
+        checks_blocks: Some(true),
         data_path: None,
     }
 }

@@ -35,15 +35,23 @@ pub fn profile_page(profiles: &[Profile]) -> String {
         .zip(&wholes)
         .zip(&charts)
         .enumerate()
-        .map(|(at, ((profile, whole), charts))| section(profile, whole, charts, at))
+        .map(|(at, ((profile, whole), charts))| {
+            // Alone it has the page's heading.
+            let heading = (profiles.len() > 1).then(|| profile.subject.words());
+            section(heading, profile, whole, charts, at)
+        })
         .collect();
     let names: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
+    let header = match profiles {
+        [only] => format!("<h1>{}</h1>\n", escape::text(&text::title(only))),
+        many => {
+            let lead = format!("{}: {}", plural(many.len() as u64, "database"), names.join(", "));
+            format!("<h1>Profiles</h1>\n<p class=\"lead\">{}</p>\n", escape::text(&lead))
+        }
+    };
     Document {
         title: format!("Profile: {}", names.join(", ")),
-        header: format!(
-            "<h1>Profile</h1>\n<p class=\"lead\">{}</p>\n",
-            escape::text(&format!("{}: {}", plural(profiles.len() as u64, "database"), names.join(", ")))
-        ),
+        header,
         main: document::NO_CHARTS.to_owned() + &main,
         said: "From the intervals of the profile alone.".into(),
         slob_version: env!("CARGO_PKG_VERSION"),
@@ -53,16 +61,22 @@ pub fn profile_page(profiles: &[Profile]) -> String {
     .html()
 }
 
-fn section(profile: &Profile, whole: &Profile, charts: &[Chart], at: usize) -> String {
+fn section(
+    heading: Option<String>,
+    profile: &Profile,
+    whole: &Profile,
+    charts: &[Chart],
+    at: usize,
+) -> String {
+    let heading = heading.map(|heading| format!("<h2>{}</h2>\n", escape::text(&heading))).unwrap_or_default();
     let containers: String = charts.iter().map(Chart::container).collect();
     let mut page = Page::new();
     text::all(&mut page, profile);
     let maps: String = MAPS.iter().filter_map(|figure| week(whole, *figure)).collect();
     let maps = if maps.is_empty() { maps } else { format!("<div class=\"part\">\n{maps}</div>\n") };
     format!(
-        "<section id=\"profile-{}\">\n<h2>{}</h2>\n<div class=\"part\">\n{}</div>\n{maps}<div class=\"charts\">\n{containers}</div>\n</section>\n",
+        "<section id=\"profile-{}\">\n{heading}<div class=\"part\">\n{}</div>\n{maps}<div class=\"charts\">\n{containers}</div>\n</section>\n",
         at + 1,
-        escape::text(&profile.subject.words()),
         blocks::html(&page.into_blocks())
     )
 }
@@ -207,4 +221,33 @@ fn week(profile: &Profile, figure: Figure) -> Option<String> {
         escape::text(figure.title()),
         escape::text(&words::shown(figure, most))
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_profile::{Sample, Source, Subject, collect};
+
+    use super::*;
+
+    fn profile(name: &str) -> Profile {
+        let sample = Sample {
+            subject: Subject { name: name.into(), ..Subject::default() },
+            begin: Some("2026-11-20T10:00".parse().unwrap()),
+            seconds: Some(60.0),
+            figures: [(Figure::Commits, 5.0)].into(),
+            ..Sample::default()
+        };
+        collect(vec![sample], Source::Live).remove(0)
+    }
+
+    #[test]
+    fn a_profile_alone_has_one_heading_and_each_of_several_its_own() {
+        let alone = profile_page(&[profile("PROD")]);
+        assert!(alone.contains("<h1>Profile of PROD</h1>"));
+        assert_eq!(alone.split("<main>").nth(1).unwrap().matches(">PROD<").count(), 0);
+        let both = profile_page(&[profile("PROD"), profile("TEST")]);
+        for name in ["PROD", "TEST"] {
+            assert_eq!(both.matches(&format!("<h2>{name}</h2>")).count(), 1);
+        }
+    }
 }

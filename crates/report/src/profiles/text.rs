@@ -25,11 +25,17 @@ const MOST_NAMED: usize = 12;
 #[must_use]
 pub fn profile_text(profile: &Profile) -> String {
     let mut page = Page::new();
+    page.section(&title(profile));
     all(&mut page, profile);
     page.into_text()
 }
 
-/// All of it as blocks of a page.
+/// What is said above it.
+pub(super) fn title(profile: &Profile) -> String {
+    format!("Profile of {}", profile.subject.words())
+}
+
+/// All of it as blocks of a page, without its title.
 pub(super) fn all(page: &mut Page, profile: &Profile) {
     head(page, profile);
     let Some(summary) = Summary::of(profile) else {
@@ -46,7 +52,6 @@ pub(super) fn all(page: &mut Page, profile: &Profile) {
 /// What it is of, and what was left out.
 fn head(page: &mut Page, profile: &Profile) {
     let subject = &profile.subject;
-    page.section(&format!("Profile of {}", subject.words()));
     if let Some(id) = &subject.id {
         page.fact("Number", id);
     }

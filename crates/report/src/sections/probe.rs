@@ -28,6 +28,10 @@ pub(super) fn write(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
+/// What a ceiling that was measured without a server does not contain.
+const CHECKED: &str = " The server also verifies the checksum of each block it reads, which takes CPU time that the device's \
+    ceiling does not include.";
+
 /// How it was probed, and what each step showed.
 pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     let plan = &probe.result.plan;
@@ -103,8 +107,26 @@ fn shares(record: &Record, figures: &Figures<'_>) -> String {
         )
     });
     format!(
-        "This run had {reads} reads/s from the device: {} % of its ceiling of {ceiling} IOPS{}.",
+        "This run had {reads} reads/s from the device: {} % of its ceiling of {ceiling} IOPS{}.{}",
         percent(share),
-        sync.unwrap_or_default()
+        sync.unwrap_or_default(),
+        if record.server.checks_blocks == Some(true) { CHECKED } else { "" }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_server_that_checks_each_block_is_told_beside_its_share_of_the_ceiling() {
+        let mut record = fixture::direct_read_run();
+        for (checks, told) in [(Some(true), true), (Some(false), false), (None, false)] {
+            record.server.checks_blocks = checks;
+            let shares = shares(&record, &Figures::of(&record));
+            assert!(shares.contains(" % of its ceiling of "), "{shares}");
+            assert_eq!(shares.contains("checksum"), told, "{shares}");
+        }
+    }
 }

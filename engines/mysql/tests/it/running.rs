@@ -239,6 +239,7 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
     assert!(path.is_some_and(|path| path.starts_with(loaded.server.data_folder())));
     assert_eq!((server.product.as_str(), server.block_bytes), ("MariaDB", 16_384));
     assert!(server.settings.iter().any(|setting| setting.name == "innodb_flush_method"));
+    assert_eq!(server.checks_blocks, Some(true));
     for word in ["innodb_flush_log_at_trx_commit is 2", "innodb_buffer_pool_size"] {
         assert!(server.advice.iter().any(|advice| advice.contains(word)), "{word}: {:?}", server.advice);
     }

@@ -255,6 +255,11 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
         |name: &str| server.settings.iter().find(|setting| setting.name == name).map(|s| s.value.as_str());
     assert_eq!((value("fsync"), value("block_size")), (Some("off"), Some("8192")));
     assert_eq!(value("io_method").is_some(), version == Version::V18);
+    assert_eq!(
+        server.checks_blocks,
+        Some(version == Version::V18),
+        "initdb of 18 switches data_checksums on"
+    );
     assert!(server.advice.iter().any(|advice| advice.starts_with("fsync is off")), "{:?}", server.advice);
     assert!(server.advice.iter().any(|advice| advice.contains("shared_buffers")), "{:?}", server.advice);
 }

@@ -155,7 +155,15 @@
     };
   }
 
-  function figure(chart, place) {
+  // Lines of the legend, whose names stand in columns as wide as the longest.
+  const LEGEND_LINE = 19;
+  function legendLines(chart, place) {
+    if (chart.traces.length < 2 || chart.traces.some((trace) => trace.type === "heatmap")) return 0;
+    const longest = Math.max(...chart.traces.map((trace) => trace.name.length));
+    const room = (printing ? PRINT_WIDTH : place.clientWidth) - 90;
+    return Math.ceil(chart.traces.length / Math.max(1, Math.floor(room / (7 * longest + 60))));
+  }
+  function figure(chart, place, lines) {
     const heatmap = chart.traces.some((trace) => trace.type === "heatmap");
     const bars = chart.traces.every((trace) => trace.type === "bar");
     const traces = chart.traces.map((trace) => (trace.type === "heatmap" ? heat(trace) : coloured(trace)));
@@ -164,13 +172,14 @@
       return one.type === "log" && !one.tickvals ? timeTicks(extent(chart.traces, name)) : {};
     };
     const across = (printing ? PRINT_WIDTH : place.clientWidth) - (chart.right ? 112 : 70);
-    const up = (printing ? PRINT_HEIGHT : place.clientHeight) - 70;
+    const height = printing ? PRINT_HEIGHT + LEGEND_LINE * Math.max(0, lines - 1) : place.clientHeight;
+    const up = height - 70 - LEGEND_LINE * lines;
     const layout = {
       autosize: true,
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("$text") },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: chart.right ? 56 : 14, t: 8, b: 44 },
-      showlegend: !heatmap && traces.length > 1,
+      showlegend: lines > 0,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, maxheight: 0.7 },
       hovermode: heatmap || bars ? "closest" : "x unified",
       hoverdistance: -1,
@@ -196,7 +205,7 @@
       })),
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
-    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height: paperHeight(layout.showlegend ? traces.length : 0) });
+    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height });
     return { traces, layout };
   }
 
@@ -207,19 +216,17 @@
   let plotly = null;
   const ranges = new Map();
 
-  // About four names stand in a line of the legend; the lines after the first are not taken from the drawing.
-  const paperHeight = (names) => PRINT_HEIGHT + 21 * Math.max(0, Math.ceil(names / 4) - 1);
-  // Where names stand one below the other, a long legend is given room of its own, so that none is taken from the drawing.
-  function makeRoom(place, names) {
+  // A long legend is given room of its own, so that none is taken from the drawing.
+  function makeRoom(place, lines) {
     place.dataset.height ||= parseInt(place.style.height);
-    const room = place.clientWidth < 480 ? 19 * Math.max(0, names - 3) : 0;
-    place.style.height = Number(place.dataset.height) + room + "px";
+    place.style.height = Number(place.dataset.height) + LEGEND_LINE * Math.max(0, lines - 3) + "px";
   }
   function draw(place) {
     const chart = charts[place.dataset.chart];
-    const { traces, layout } = figure(chart, place);
+    const lines = legendLines(chart, place);
+    if (!printing) makeRoom(place, lines);
+    const { traces, layout } = figure(chart, place, lines);
     if (printing) place.style.height = layout.height + "px";
-    else makeRoom(place, layout.showlegend ? traces.length : 0);
     const zoomed = ranges.get(place.dataset.chart);
     if (zoomed && !printing) layout.xaxis.range = zoomed;
     return plotly.react(place, traces, layout, config);

@@ -15,6 +15,12 @@ const POINTS: usize = 48;
 /// Size of a curve in pixels.
 const SIZE: (f64, f64) = (120.0, 28.0);
 
+/// Columns of numbers: on a narrow screen, where there are no columns, each number has its name beside it.
+const SESSIONS: &str = "Sessions";
+const UPDATES: &str = "Updates %";
+const IOPS: &str = "IOPS";
+const P99: &str = "p99";
+
 /// The sortable columns: head, class.
 pub(super) const HEADS: [(&str, &str); 10] = [
     ("Started (UTC)", ""),
@@ -22,10 +28,10 @@ pub(super) const HEADS: [(&str, &str); 10] = [
     ("Target", ""),
     ("Host", ""),
     ("Device", ""),
-    ("Sessions", "n"),
-    ("Updates %", "n"),
-    ("IOPS", "n"),
-    ("p99", "n"),
+    (SESSIONS, "n"),
+    (UPDATES, "n"),
+    (IOPS, "n"),
+    (P99, "n"),
     ("Verdicts", ""),
 ];
 
@@ -111,9 +117,12 @@ impl IndexRow {
             ),
         };
         let plain = |value: &str| format!("<td data-value=\"{0}\">{0}</td>", escape::text(value));
-        let number = |value: Option<f64>, shown: String| {
+        let number = |name: &str, value: Option<f64>, shown: String| {
             let exact = value.map(|value| value.to_string()).unwrap_or_default();
-            format!("<td class=\"n\" data-value=\"{exact}\">{}</td>", escape::text(&shown))
+            format!(
+                "<td class=\"n\" data-name=\"{name}\" data-value=\"{exact}\">{}</td>",
+                escape::text(&shown)
+            )
         };
         [
             format!(
@@ -130,10 +139,10 @@ impl IndexRow {
             plain(&self.target),
             plain(self.host.as_deref().unwrap_or(ABSENT)),
             plain(self.device.as_deref().unwrap_or(ABSENT)),
-            number(Some(f64::from(self.sessions)), count(u64::from(self.sessions))),
-            number(Some(f64::from(self.update_pct)), self.update_pct.to_string()),
-            number(self.iops, or_absent(self.iops, |iops| count(iops.round() as u64))),
-            number(self.p99_us, or_absent(self.p99_us, duration_us)),
+            number(SESSIONS, Some(f64::from(self.sessions)), count(u64::from(self.sessions))),
+            number(UPDATES, Some(f64::from(self.update_pct)), self.update_pct.to_string()),
+            number(IOPS, self.iops, or_absent(self.iops, |iops| count(iops.round() as u64))),
+            number(P99, self.p99_us, or_absent(self.p99_us, duration_us)),
             format!("<td data-value=\"{}\">{lights}</td>", escape::text(&self.verdicts.join(" "))),
             format!("<td>{}</td></tr>\n", self.curve_html()),
         ]

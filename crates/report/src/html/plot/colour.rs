@@ -42,6 +42,11 @@ pub(crate) enum Colour {
 }
 
 impl Colour {
+    /// Whether an earlier variant has the same colour, so that something else must tell them apart.
+    pub(super) fn is_repeated(self) -> bool {
+        matches!(self, Self::Variant(place) if place >= VARIANTS)
+    }
+
     /// As the page's script looks for it.
     pub(super) fn token(self) -> String {
         let name = match self {

@@ -36,6 +36,10 @@ impl MeasuredBars {
         let end = |bar: &MeasuredBar, pick: fn((f64, f64)) -> f64| {
             number::or_null(bar.interval.map(|interval| (pick(interval) - bar.value).abs()))
         };
+        let mut marker = json!({ "color": format!("{}/0.85", self.colour.token()), "line": { "width": 0 } });
+        if self.colour.is_repeated() {
+            marker["pattern"] = json!({ "shape": "/", "size": 7, "solidity": 0.5 });
+        }
         json!({
             "type": "bar",
             "orientation": "v",
@@ -45,7 +49,7 @@ impl MeasuredBars {
             "width": each(&|bar| number::of(bar.width)),
             "hovertext": each(&|bar| Value::from(escape::label(&bar.hover))),
             "hovertemplate": "%{hovertext}<extra></extra>",
-            "marker": { "color": format!("{}/0.85", self.colour.token()), "line": { "width": 0 } },
+            "marker": marker,
             "error_y": {
                 "type": "data",
                 "symmetric": false,
@@ -75,5 +79,8 @@ mod tests {
         assert_eq!(json["error_y"]["array"], json!([2.5, null]));
         assert_eq!(json["error_y"]["arrayminus"], json!([1, null]));
         assert_eq!(json["marker"]["color"], "$variant1/0.85");
+        assert!(json["marker"]["pattern"].is_object(), "the second variant has this colour already");
+        let second = MeasuredBars { colour: Colour::Variant(1), ..bars };
+        assert!(second.to_json()["marker"]["pattern"].is_null());
     }
 }

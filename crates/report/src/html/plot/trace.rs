@@ -108,6 +108,9 @@ impl Line {
                 line["line"]["width"] = 0.8.into();
             }
         }
+        if self.has_markers && self.colour.is_repeated() {
+            line["marker"] = json!({ "symbol": "diamond-open", "size": 9 });
+        }
         if self.on_right {
             line["yaxis"] = "y2".into();
         }

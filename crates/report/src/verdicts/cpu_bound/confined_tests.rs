@@ -1,35 +1,19 @@
 use super::*;
 use crate::fixture;
 use rstest::rstest;
-use slob_host::{CpuSplit, GroupLimits, GroupUse};
+use slob_host::CpuSplit;
 
 /// A minute of a server that used so many seconds of CPU in a group that may use half a CPU, and was held up so often.
 fn held(used_s: f64, periods: u64, throttled_periods: u64) -> slob_record::Record {
     let mut record = fixture::direct_read_run();
     record.server.embedded = false;
     record.db_cpu.as_mut().unwrap().cpu = CpuSplit { user_s: used_s, system_s: 0.0 };
-    record.observed = vec![slob_record::ObservedRecord {
-        by: "auto".into(),
-        host: Some("db1".into()),
-        process: Some(7),
-        seconds: Some(60.0),
-        cpus: Some(0.5),
-        limits: Some(GroupLimits {
-            version: 2,
-            path: "/db".into(),
-            cpus: Some(0.5),
-            ..GroupLimits::default()
-        }),
-        group: Some(GroupUse {
-            cpu_s: Some(used_s),
-            periods: Some(periods),
-            throttled_periods: Some(throttled_periods),
-            throttled_s: Some(41.5),
-            ..GroupUse::default()
-        }),
-        cpu: Some(CpuSplit { user_s: used_s, system_s: 0.0 }),
-        ..slob_record::ObservedRecord::default()
-    }];
+    let mut server = fixture::half_a_cpu();
+    server.cpu = Some(CpuSplit { user_s: used_s, system_s: 0.0 });
+    let group = server.group.as_mut().unwrap();
+    (group.cpu_s, group.periods) = (Some(used_s), Some(periods));
+    group.throttled_periods = Some(throttled_periods);
+    record.observed = vec![server];
     record
 }
 
