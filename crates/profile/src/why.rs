@@ -1,5 +1,6 @@
 //! Why a figure of a plan is not met.
 
+use crate::aim::Aim;
 use crate::compare::{FitLine, TOLERANCE_PERCENT};
 use crate::costs::{CACHED, Costs, Measured};
 use crate::demand::Demand;
@@ -36,37 +37,37 @@ pub(crate) fn why(
         return Some(why);
     }
     match line.what {
-        "physical reads" => Some(why_reads(percent, demand, planned, measured, costs)),
-        "redo" if costs.runs == 0 => Some(format!(
+        Aim::PhysicalReads => Some(why_reads(percent, demand, planned, measured, costs)),
+        Aim::Redo if costs.runs == 0 => Some(format!(
             "an UPDATE of {} is thought to write {:.0} bytes of redo, and blocks are whole: --target measures it",
             blocks(parameters.update_work_unit),
             costs.redo_of_update(parameters.heavy, parameters.update_work_unit)
         )),
-        "redo" => Some(why_redo(percent, demand, planned, costs)),
-        "physical writes" => Some(why_writes(percent, measured, planned)),
-        "logical reads" if percent < 0.0 && !costs.scans_hit() => Some(
+        Aim::Redo => Some(why_redo(percent, demand, planned, costs)),
+        Aim::PhysicalWrites => Some(why_writes(percent, measured, planned)),
+        Aim::LogicalReads if percent < 0.0 && !costs.scans_hit() => Some(
             "the target's cache does not keep the table for short scans, which the hits would be made with"
                 .into(),
         ),
-        "logical reads" if percent < 0.0 => {
+        Aim::LogicalReads if percent < 0.0 => {
             let why = match planned.can_scan {
                 false => "there are no short scans to make the hits with (SCAN_TABLE_SZ)",
                 true => "with as many short scans as would make the hits the others fit less well",
             };
             Some(why.to_owned()).filter(|_| parameters.scan_pct == 0)
         }
-        "logical reads" => Some(format!(
+        Aim::LogicalReads => Some(format!(
             "a visited block costs {:.1} logical reads here, those of its index included",
             costs.logical_per_block
         )),
-        _ => None,
+        Aim::Commits => None,
     }
 }
 
 /// What comes with commits is off by as much as they are, and few of them are off by chance: operations are drawn from decks of a
 /// hundred, which a short run does not finish.
 fn too_few(line: &FitLine, demand: &Demand, measured: &Measured) -> Option<String> {
-    if !["redo", "commits", "physical writes"].contains(&line.what) {
+    if !line.what.comes_with_commits() {
         return None;
     }
     let wanted = demand.figures.get(Figure::Commits).filter(|commits| *commits > 0.0)?;
@@ -185,11 +186,11 @@ mod tests {
         let planned = solve(&demand(), &Costs::default(), &limits);
         let measured = Measured { seconds: 1.0, ..measured(1.08) };
         let fit = compare(&demand(), &planned, Some(&measured), &Costs::default());
-        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        let redo = fit.lines.iter().find(|line| line.what == Aim::Redo).unwrap();
         assert!(redo.why.as_ref().unwrap().contains("the run had 108 commits only"), "{redo:?}");
         let long = Measured { seconds: 100.0, ..measured };
         let fit = compare(&demand(), &planned, Some(&long), &Costs::default());
-        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        let redo = fit.lines.iter().find(|line| line.what == Aim::Redo).unwrap();
         assert!(!redo.why.as_ref().unwrap().contains("chance"), "{redo:?}");
     }
 

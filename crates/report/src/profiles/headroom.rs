@@ -87,7 +87,11 @@ fn easier(headroom: &Headroom) -> Option<String> {
     let parts: Vec<String> = short
         .filter_map(|line| {
             let percent = line.percent.filter(|percent| *percent < 0.0)?;
-            Some(format!("{} {} % below", line.what, fixed(-percent, if percent > -99.0 { 0 } else { 1 })))
+            Some(format!(
+                "{} {} % below",
+                line.what.words(),
+                fixed(-percent, if percent > -99.0 { 0 } else { 1 })
+            ))
         })
         .collect();
     (!parts.is_empty()).then(|| {
