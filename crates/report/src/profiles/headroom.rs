@@ -139,7 +139,7 @@ fn demanded(headroom: &Headroom) -> String {
     let figures = &headroom.plan.demand.figures;
     let parts = [
         headroom.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
-        figures.get(Figure::RedoBytes).map(|redo| format!("{} MB/s redo", significant(redo / 1e6))),
+        figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", words::shown(Figure::RedoBytes, redo))),
         figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
