@@ -49,6 +49,9 @@ pub(crate) fn why(
             "the target's cache does not keep the table for short scans, which the hits would be made with"
                 .into(),
         ),
+        Aim::LogicalReads if parameters.scan_pct > 0 && line.planned_beyond() => Some(
+            "UPDATE_PCT and SCAN_PCT are whole, and with those next to them the others fit less well".into(),
+        ),
         Aim::LogicalReads if percent < 0.0 => {
             let why = match planned.can_scan {
                 false => "there are no short scans to make the hits with (SCAN_TABLE_SZ)",
@@ -225,6 +228,24 @@ mod tests {
             "{}",
             why(&run(41_900.0))
         );
+    }
+
+    #[test]
+    fn hits_that_whole_percentages_can_not_make_are_not_said_to_be_reads_of_an_index() {
+        let limits = Limits { schemas: 1, scan_blocks: 128, scale_blocks: 10_000, most_sessions: 64 };
+        let planned = solve(&demand(), &Costs::default(), &limits);
+        let why = |of_demand: f64| {
+            let mut planned = planned.clone();
+            planned.parameters.scan_pct = 94;
+            planned.figures.set(Figure::LogicalReads, of_demand * 97_456.0);
+            let (mut demand, mut measured) = (demand(), measured(1.0));
+            demand.figures.set(Figure::LogicalReads, 97_456.0);
+            measured.figures.set(Figure::LogicalReads, 121_617.0);
+            let fit = compare(&demand, &planned, Some(&measured), &Costs::default());
+            fit.lines.into_iter().find(|line| line.what == Aim::LogicalReads).unwrap().why.unwrap()
+        };
+        assert!(why(1.22).contains("SCAN_PCT are whole"), "{}", why(1.22));
+        assert!(why(1.0).contains("index"), "{}", why(1.0));
     }
 
     #[test]
