@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_report::Confidence;
 use slob_spec::MAX_SESSIONS;
 
 use super::{LOAD_ONLY, is_results_dir, switch, with_params};
@@ -171,7 +172,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .long("confidence")
                 .value_name("PERCENT")
                 .default_value("95")
-                .value_parser(value_parser!(f64))
+                .value_parser(value_parser!(Confidence))
                 .help("The confidence level in percent"),
         )
         .arg(switch("csv").help("Comma-separated: one line per variant and number of sessions, or per search for headroom"))

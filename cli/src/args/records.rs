@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_report::Confidence;
 
 use super::{is_results_dir, switch, with_params};
 use crate::completing;
@@ -123,7 +124,7 @@ Examples:
                 .long("confidence")
                 .value_name("PERCENT")
                 .default_value("95")
-                .value_parser(value_parser!(f64))
+                .value_parser(value_parser!(Confidence))
                 .help("The confidence level for groups, in percent"),
         )
         .arg(switch("json").help("Print as JSON"))

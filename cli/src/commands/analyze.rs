@@ -43,7 +43,7 @@ pub(crate) fn analyze(matches: &ArgMatches) -> Outcome {
     }
     let code = if inputs.unread == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::failure::PARTLY) };
     let options = Options {
-        confidence: matches.get_one::<f64>("confidence").copied().unwrap_or(95.0) / 100.0,
+        confidence: matches.get_one("confidence").copied().unwrap_or_default(),
         scale: matches.get_one::<String>("relative-to").cloned(),
     };
     let analysis = inputs.analysis(matches, &options)?;
@@ -95,10 +95,7 @@ fn headrooms_of(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
             "--{flag}: {input} is a campaign of searches for headroom: take it out"
         )));
     }
-    let confidence = matches.get_one::<f64>("confidence").copied().unwrap_or(95.0) / 100.0;
-    if !(confidence > 0.5 && confidence < 1.0) {
-        return Err(Failure::usage("--confidence must be more than 50 and less than 100, such as 95"));
-    }
+    let confidence = matches.get_one("confidence").copied().unwrap_or_default();
     headrooms::compared(Path::new(input), &schedule, &state, confidence).map(Some)
 }
 

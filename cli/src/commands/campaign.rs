@@ -12,6 +12,7 @@ use slob_campaign::{
     Campaign, Conductor, End, Ended, Event, Kept, Order, Plan, PlanErrors, Progress, RunFailure, Store,
     carry_out,
 };
+use slob_report::Confidence;
 use slob_report::analysis::Metric;
 use slob_report::profiles::headrooms_text;
 use slob_run::{RunEvent, RunObserver};
@@ -23,9 +24,6 @@ use crate::failure::{Failure, INTERRUPTED, Outcome};
 use crate::live::RunTalk;
 use crate::progress::duration;
 use crate::{as_loaded, interrupt, output, registry, settings};
-
-/// Of what is said of variants that are compared by headroom, as `slob analyze` has it.
-const CONFIDENCE: f64 = 0.95;
 
 pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
@@ -51,7 +49,8 @@ pub(crate) fn campaign(matches: &ArgMatches) -> Outcome {
     let retry = matches.get_flag("retry-failed");
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
     if conductor.searches.is_some() && end.done > 0 {
-        let compared = headrooms::compared(&directory, &campaign.schedule, store.state(), CONFIDENCE)?;
+        let compared =
+            headrooms::compared(&directory, &campaign.schedule, store.state(), Confidence::default())?;
         output::print(&headrooms_text(&compared))?;
     }
     conclude(&campaign, &directory, &end)

@@ -28,8 +28,8 @@ pub(crate) fn diff(matches: &ArgMatches) -> Outcome {
     let html = matches.get_flag("html");
     let series = if html { SeriesWanted::Whole } else { SeriesWanted::Empty };
     let (first, second) = (read(&results, first, series)?, read(&results, second, series)?);
-    let percent = matches.get_one::<f64>("confidence").copied().unwrap_or(95.0);
-    let diff = Diff::of(&first, &second, percent / 100.0).map_err(Failure::usage)?;
+    let confidence = matches.get_one("confidence").copied().unwrap_or_default();
+    let diff = Diff::of(&first, &second, confidence).map_err(Failure::usage)?;
     if html {
         let page = diff_page(&diff, &first, &second);
         write_page(&page, matches.get_one("output").map_or(Path::new(HTML), PathBuf::as_path))?;

@@ -228,7 +228,7 @@ fn passed(limit: &Limit, value: f64) -> Option<String> {
 
 fn why(found: &HeadroomFound, steps: &[HeadroomStep], rules: HeadroomRules) -> String {
     if steps.iter().any(|step| step.not_counted.is_some()) {
-        return "It was ended by a step that does not count.".into();
+        return "The search was ended by a step that does not count.".into();
     }
     match (found.carries, found.less_than) {
         _ if found.unsettled => {

@@ -10,6 +10,7 @@ use serde_json::json;
 use slob_campaign::{Demand, Kept, Plan, Schedule, State, read_campaign};
 use slob_profile::{At, By, Choice};
 use slob_record::Status;
+use slob_report::Confidence;
 use slob_report::profiles::{Contender, Headrooms, Multiple, headroom_page};
 use slob_spec::{Entry, Settings};
 
@@ -109,7 +110,7 @@ pub(super) fn compared(
     directory: &Path,
     schedule: &Schedule,
     state: &State,
-    confidence: f64,
+    confidence: Confidence,
 ) -> Result<Headrooms, Failure> {
     let mut contenders = Vec::new();
     let mut variants = schedule.variants.clone();

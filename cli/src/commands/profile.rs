@@ -93,13 +93,12 @@ fn show_and_save(matches: &ArgMatches, profiles: &[Profile], save: bool) -> Resu
         output::write_page(&profile_page(profiles), path)?;
     }
     if matches.get_flag("json") {
-        let each: Result<Vec<serde_json::Value>, Failure> = profiles.iter().map(saved::json).collect();
-        let each = each?;
+        let each: Vec<_> = profiles.iter().map(saved::Whole::of).collect();
         let text = match &each[..] {
-            [only] => format!("{only:#}\n"),
-            several => format!("{:#}\n", serde_json::Value::from(several.to_vec())),
+            [only] => output::json("the profile", only),
+            several => output::json("the profiles", &several),
         };
-        output::print(&text)?;
+        output::print(&text?)?;
     } else {
         let texts: Vec<String> = profiles.iter().map(profile_text).collect();
         output::print(&texts.join("\n\n"))?;

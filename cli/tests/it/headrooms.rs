@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::Folder;
+use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+
+use crate::common::{Folder, mariadb, postgres};
 
 const PLAN: &str = r#"
 directory = "c"
@@ -113,4 +116,45 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
     let refused = folder.slob(["analyze", "c", "--relative-to", "buffered"]);
     assert!(refused.code == 2 && refused.stderr.contains("--relative-to"), "{}", refused.stderr);
+}
+
+/// Commits alone, so that what a commit waits for decides how many times they are carried.
+const COMMITS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [
+    { "source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": { "commits_per_s": 8.0 } } ] }"#;
+const SERVERS: &str = r#"
+directory = "c"
+repeats = 1
+demand = { profile = "commits.json", by = "commits", calibration = "2s", limits = ["mean=10s"], most = 64, repeats = 1, max_sessions = 2 }
+settings = { RUN_TIME = 1, WARMUP = 0, SCALE = "16M" }
+[[variant]]
+name = "slow"
+target = "SLOW"
+[[variant]]
+name = "quick"
+target = "QUICK"
+"#;
+
+/// Two sessions commit seven times a second where each commit waits for 300 ms, and up to two hundred times where it waits for 10: noise
+/// does not make the one as quick as the other. With a search of each it can't be said whether that is noise, and it is not.
+#[test]
+fn of_two_servers_the_one_whose_commits_wait_thirty_times_as_long_carries_less() {
+    let waits = ["log-bin", "binlog-commit-wait-count=1000", "binlog-commit-wait-usec=300000"];
+    let Some(slow) = mariadb::bench(&waits) else { return };
+    let waits = [("commit_delay", "10000"), ("commit_siblings", "0")];
+    let Some(quick) = postgres::bench(Version::V15, &waits) else { return };
+    slow.setup("2", "16M");
+    quick.setup("2", "16M");
+    shown_within(3, || {
+        let folder = Folder::new();
+        folder.write("commits.json", COMMITS);
+        folder.write("plan.toml", &SERVERS.replace("SLOW", &slow.target).replace("QUICK", &quick.target));
+        folder.slob(["campaign", "plan.toml"]).success();
+        let compared: Value =
+            serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+        let pair = &compared["pairs"][0];
+        assert_eq!((&pair["first"], &pair["second"]), (&"slow".into(), &"quick".into()));
+        assert!(pair["more_than_noise"].is_null(), "{pair:#}");
+        let percent = pair["percent"].as_f64();
+        ensure(percent.is_some_and(|percent| percent > 100.0), || format!("{compared:#}"))
+    });
 }

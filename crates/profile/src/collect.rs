@@ -26,11 +26,7 @@ pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
         profile.subject = merged(&sample.subject, &profile.subject);
         match sample.checked() {
             Ok(interval) => profile.intervals.push(interval),
-            Err(refused) => profile.left_out.push(LeftOut {
-                source: refused.source,
-                begin: refused.begin,
-                why: refused.why,
-            }),
+            Err(refused) => profile.left_out.push(refused),
         }
     }
     let mut profiles: Vec<Profile> = profiles.into_values().collect();
@@ -61,16 +57,36 @@ impl Profile {
             let length = one.seconds.round().total_cmp(&other.seconds.round());
             place(one).cmp(&place(other)).then(length).then(known(one).cmp(&known(other)))
         });
-        for interval in intervals {
-            let same = |kept: &&Interval| kept.instance == interval.instance;
-            let last = self.intervals.iter().rev().find(same);
-            match last.and_then(|last| overlap(last, &interval)) {
-                Some(why) => {
-                    self.left_out.push(LeftOut { source: interval.source, begin: Some(interval.begin), why });
-                }
-                None => self.intervals.push(interval),
+        intervals.into_iter().for_each(|interval| self.admit(interval));
+    }
+
+    /// An interval that begins after all that are there, or why it can't stand beside them.
+    fn admit(&mut self, interval: Interval) {
+        let same = |kept: &&Interval| kept.instance == interval.instance;
+        let last = self.intervals.iter().rev().find(same);
+        match last.and_then(|last| overlap(last, &interval)) {
+            Some(why) => {
+                self.left_out.push(LeftOut { source: interval.source, begin: Some(interval.begin), why });
             }
+            None => self.intervals.push(interval),
         }
+    }
+
+    /// Adds what a watch has just seen, however much is there. Returns what was left out of it.
+    pub fn append(&mut self, sample: Sample) -> &[LeftOut] {
+        let known = self.left_out.len();
+        match sample.checked() {
+            Ok(interval) if self.intervals.last().is_none_or(|last| last.begin <= interval.begin) => {
+                self.admit(interval);
+            }
+            // The clock was set back.
+            Ok(interval) => {
+                self.intervals.push(interval);
+                self.order();
+            }
+            Err(refused) => self.left_out.push(refused),
+        }
+        &self.left_out[known..]
     }
 
     /// The same with another profile of the same database.
@@ -142,6 +158,20 @@ mod tests {
         let why: Vec<&str> = profile.left_out.iter().map(|one| one.why.as_str()).collect();
         assert_eq!(why, ["a is of the same interval", "it overlaps with a by 1800 s"]);
         assert_eq!(profile.instances(), ["1", "2"]);
+    }
+
+    #[test]
+    fn what_is_appended_stands_where_collecting_would_put_it() {
+        let begins = ["10:00", "11:00", "11:30", "13:00", "12:00"];
+        let samples = begins.map(|time| sample(time, &format!("2026-11-20T{time}"), None));
+        let mut watched = collect(vec![samples[0].clone()], Source::Live).remove(0);
+        let left: Vec<usize> =
+            samples[1..].iter().map(|sample| watched.append(sample.clone()).len()).collect();
+        assert_eq!(left, [0, 1, 0, 0]);
+        let faulty = Sample { faults: vec!["restarted".into()], ..samples[0].clone() };
+        assert_eq!(watched.append(faulty)[0].why, "restarted");
+        watched.left_out.pop();
+        assert_eq!(watched, collect(samples.to_vec(), Source::Live).remove(0));
     }
 
     #[test]

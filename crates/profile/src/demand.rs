@@ -126,12 +126,8 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     };
     let chosen = chosen.ok_or(ChoiceError::ByUnknown(by.words()))?;
     let by_words = if matches!(at, At::Moment(_)) { String::new() } else { format!(" by {}", by.words()) };
-    let point = format!(
-        "{at}{by_words}: {} of {}, {}",
-        length(chosen.seconds),
-        chosen.begin.strftime("%Y-%m-%d %H:%M"),
-        chosen.source
-    );
+    let point =
+        format!("{at}{by_words}: {} of {}, {}", length(chosen.seconds), moment(chosen), chosen.source);
     let mut notes = Vec::new();
     if at == At::Peak {
         notes.extend(elsewhere(intervals, chosen, by));
@@ -160,6 +156,12 @@ fn at_moment(intervals: &[Interval], moment: jiff::civil::DateTime) -> Result<&I
     })
 }
 
+/// When an interval began: with its seconds where it is shorter than a minute.
+fn moment(interval: &Interval) -> String {
+    let form = if interval.seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" };
+    interval.begin.strftime(form).to_string()
+}
+
 /// What is higher at another time.
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
     let others = By::NAMES.into_iter().filter(|(_, other)| *other != by);
@@ -173,11 +175,15 @@ fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
             let peak = intervals.iter().max_by(most)?;
             let there = other.value(&peak.figures)?;
             (there > ELSEWHERE * here && there > 0.0).then(|| {
-                let times = if here > 0.0 { format!("{:.1} times as high", there / here) } else { "there".into() };
+                let times = if here > 0.0 {
+                    format!("{:.1} times as high", there / here)
+                } else {
+                    "here there were none".into()
+                };
                 format!(
                     "{} peak at another time, {}: {times}; --by {name} plans for that one, --by each for all at once.",
                     capitalised(other.words()),
-                    peak.begin.strftime("%Y-%m-%d %H:%M"),
+                    moment(peak),
                 )
             })
         })
@@ -240,6 +246,14 @@ mod tests {
             peak.notes[0]
                 .starts_with("Redo peak at another time, 2026-11-20 00:00: 3.0 times as high; --by redo")
         );
+        profile.intervals[1].figures.set(Figure::RedoBytes, 0.0);
+        profile.intervals.iter_mut().for_each(|interval| interval.seconds = 10.0);
+        let peak = demand(&profile, Choice::default()).unwrap();
+        assert!(
+            peak.notes[0]
+                .starts_with("Redo peak at another time, 2026-11-20 00:00:00: here there were none; --by")
+        );
+        assert!(peak.point.contains("10 s of 2026-11-20 01:00:00"), "{}", peak.point);
         let each = demand(&profile, Choice { by: By::Each, ..Choice::default() }).unwrap();
         assert_eq!((each.figures.get(Figure::RedoBytes), each.reads()), (Some(900.0), Some(400.0)));
     }

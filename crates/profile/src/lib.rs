@@ -9,6 +9,7 @@
 //! What the source lacks is absent, and nothing is made up for it. Pure: no files, no clock, no database, nothing is printed.
 #![forbid(unsafe_code)]
 
+mod aim;
 mod choice;
 mod collect;
 mod compare;
@@ -28,6 +29,7 @@ mod summary;
 mod together;
 mod why;
 
+pub use aim::Aim;
 pub use choice::{At, By, Choice, ChoiceError};
 pub use collect::collect;
 pub use compare::{Fit, FitLine, TOLERANCE_PERCENT, compare};

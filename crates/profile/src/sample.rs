@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 
 use crate::figure::Figures;
-use crate::model::{Histograms, IMPOSSIBLE_PER_S, Interval, Subject};
+use crate::model::{Histograms, IMPOSSIBLE_PER_S, Interval, LeftOut, Subject};
 
 /// Clocks and snapshots may be this much apart: seconds, and as a share of the interval.
 const APART_S: f64 = 30.0;
@@ -34,8 +34,8 @@ pub struct Sample {
 
 impl Sample {
     /// The interval, or why it is none.
-    pub(crate) fn checked(self) -> Result<Interval, Refused> {
-        let refuse = |why: String| Refused { source: self.source.clone(), begin: self.begin, why };
+    pub(crate) fn checked(self) -> Result<Interval, LeftOut> {
+        let refuse = |why: String| LeftOut { source: self.source.clone(), begin: self.begin, why };
         if let Some(fault) = self.faults.first() {
             return Err(refuse(fault.clone()));
         }
@@ -74,14 +74,6 @@ impl Sample {
             histograms: self.histograms,
         })
     }
-}
-
-/// A sample that is no interval.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Refused {
-    pub(crate) source: String,
-    pub(crate) begin: Option<DateTime>,
-    pub(crate) why: String,
 }
 
 #[cfg(test)]

@@ -115,8 +115,9 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     let mut known: Vec<(&Interval, f64)> =
         intervals.iter().filter_map(|interval| Some((interval, interval.figures.get(figure)?))).collect();
     let by = |part: &dyn Fn(DateTime) -> usize, parts: usize| -> Vec<Option<f64>> {
-        let of = |at: usize| known.iter().filter(move |(interval, _)| part(interval.middle()) == at);
-        (0..parts).map(|at| mean(figure, of(at).copied())).collect()
+        let mut of = vec![Vec::new(); parts];
+        known.iter().for_each(|one| of[part(one.0.middle())].push(*one));
+        of.into_iter().map(|own| mean(figure, own.into_iter())).collect()
     };
     let by_hour = by(&|moment| usize::from(moment.hour().unsigned_abs()), 24);
     let by_weekday = by(&weekday, 7);

@@ -1,5 +1,6 @@
 //! Why a figure of a plan is not met.
 
+use crate::aim::Aim;
 use crate::compare::{FitLine, TOLERANCE_PERCENT};
 use crate::costs::{CACHED, Costs, Measured};
 use crate::demand::Demand;
@@ -36,37 +37,40 @@ pub(crate) fn why(
         return Some(why);
     }
     match line.what {
-        "physical reads" => Some(why_reads(percent, demand, planned, measured, costs)),
-        "redo" if costs.runs == 0 => Some(format!(
+        Aim::PhysicalReads => Some(why_reads(percent, demand, planned, measured, costs)),
+        Aim::Redo if costs.runs == 0 => Some(format!(
             "an UPDATE of {} is thought to write {:.0} bytes of redo, and blocks are whole: --target measures it",
             blocks(parameters.update_work_unit),
             costs.redo_of_update(parameters.heavy, parameters.update_work_unit)
         )),
-        "redo" => Some(why_redo(percent, demand, planned, costs)),
-        "physical writes" => Some(why_writes(percent, measured, planned)),
-        "logical reads" if percent < 0.0 && !costs.scans_hit() => Some(
+        Aim::Redo => Some(why_redo(line, percent, demand, planned, costs)),
+        Aim::PhysicalWrites => Some(why_writes(percent, measured, planned)),
+        Aim::LogicalReads if percent < 0.0 && !costs.scans_hit() => Some(
             "the target's cache does not keep the table for short scans, which the hits would be made with"
                 .into(),
         ),
-        "logical reads" if percent < 0.0 => {
+        Aim::LogicalReads if parameters.scan_pct > 0 && line.planned_beyond() => Some(
+            "UPDATE_PCT and SCAN_PCT are whole, and with those next to them the others fit less well".into(),
+        ),
+        Aim::LogicalReads if percent < 0.0 => {
             let why = match planned.can_scan {
                 false => "there are no short scans to make the hits with (SCAN_TABLE_SZ)",
                 true => "with as many short scans as would make the hits the others fit less well",
             };
             Some(why.to_owned()).filter(|_| parameters.scan_pct == 0)
         }
-        "logical reads" => Some(format!(
+        Aim::LogicalReads => Some(format!(
             "a visited block costs {:.1} logical reads here, those of its index included",
             costs.logical_per_block
         )),
-        _ => None,
+        Aim::Commits => None,
     }
 }
 
 /// What comes with commits is off by as much as they are, and few of them are off by chance: operations are drawn from decks of a
 /// hundred, which a short run does not finish.
 fn too_few(line: &FitLine, demand: &Demand, measured: &Measured) -> Option<String> {
-    if !["redo", "commits", "physical writes"].contains(&line.what) {
+    if !line.what.comes_with_commits() {
         return None;
     }
     let wanted = demand.figures.get(Figure::Commits).filter(|commits| *commits > 0.0)?;
@@ -115,7 +119,7 @@ fn why_reads(
     )
 }
 
-fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
+fn why_redo(line: &FitLine, percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
     let parameters = &planned.parameters;
     let get = |figure| demand.figures.get(figure).unwrap_or(0.0);
     let (commits, redo) = (get(Figure::Commits), get(Figure::RedoBytes));
@@ -133,9 +137,14 @@ fn why_redo(percent: f64, demand: &Demand, planned: &Planned, costs: &Costs) -> 
             "the largest UPDATE writes {own:.0} bytes of redo here, and {:.0} for each commit are demanded",
             redo / commits
         ),
+        _ if line.planned_beyond() => format!(
+            "{:.0} bytes for each commit are demanded, and steps of whole blocks are too coarse: an UPDATE of {} writes {own:.0} here",
+            redo / commits,
+            blocks(parameters.update_work_unit)
+        ),
         _ => format!(
             "an UPDATE of {} wrote {own:.0} bytes of redo, another share than in the run before: checkpoints decide how \
-             much of a block is logged, or steps of whole blocks are too coarse",
+             much of a block is logged",
             blocks(parameters.update_work_unit)
         ),
     }
@@ -185,12 +194,58 @@ mod tests {
         let planned = solve(&demand(), &Costs::default(), &limits);
         let measured = Measured { seconds: 1.0, ..measured(1.08) };
         let fit = compare(&demand(), &planned, Some(&measured), &Costs::default());
-        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        let redo = fit.lines.iter().find(|line| line.what == Aim::Redo).unwrap();
         assert!(redo.why.as_ref().unwrap().contains("the run had 108 commits only"), "{redo:?}");
         let long = Measured { seconds: 100.0, ..measured };
         let fit = compare(&demand(), &planned, Some(&long), &Costs::default());
-        let redo = fit.lines.iter().find(|line| line.what == "redo").unwrap();
+        let redo = fit.lines.iter().find(|line| line.what == Aim::Redo).unwrap();
         assert!(!redo.why.as_ref().unwrap().contains("chance"), "{redo:?}");
+    }
+
+    /// 575 bytes for each commit, of which one block makes 419 and two 838: the plan knew it would not fit.
+    #[test]
+    fn redo_that_lies_between_two_numbers_of_blocks_is_not_said_to_be_another_share_than_before() {
+        let limits = Limits { schemas: 1, scan_blocks: 0, scale_blocks: 10_000, most_sessions: 64 };
+        let mut demand = demand();
+        demand.figures.set(Figure::RedoBytes, 57_500.0);
+        let mut costs = Costs::default();
+        let run = |redo: f64| {
+            let mut measured = measured(1.0);
+            measured.seconds = 1000.0;
+            measured.figures.set(Figure::RedoBytes, redo);
+            measured
+        };
+        let first = solve(&demand, &costs, &limits);
+        assert_eq!(first.parameters.update_work_unit, 1);
+        costs.learn(&first.parameters, &run(41_900.0), demand.reads_are, 0);
+        let planned = solve(&demand, &costs, &limits);
+        let why = |measured: &Measured| {
+            let fit = compare(&demand, &planned, Some(measured), &costs);
+            fit.lines.into_iter().find(|line| line.what == Aim::Redo).unwrap().why.unwrap()
+        };
+        assert!(
+            why(&run(41_900.0)).contains("575 bytes for each commit are demanded"),
+            "{}",
+            why(&run(41_900.0))
+        );
+    }
+
+    #[test]
+    fn hits_that_whole_percentages_can_not_make_are_not_said_to_be_reads_of_an_index() {
+        let limits = Limits { schemas: 1, scan_blocks: 128, scale_blocks: 10_000, most_sessions: 64 };
+        let planned = solve(&demand(), &Costs::default(), &limits);
+        let why = |of_demand: f64| {
+            let mut planned = planned.clone();
+            planned.parameters.scan_pct = 94;
+            planned.figures.set(Figure::LogicalReads, of_demand * 97_456.0);
+            let (mut demand, mut measured) = (demand(), measured(1.0));
+            demand.figures.set(Figure::LogicalReads, 97_456.0);
+            measured.figures.set(Figure::LogicalReads, 121_617.0);
+            let fit = compare(&demand, &planned, Some(&measured), &Costs::default());
+            fit.lines.into_iter().find(|line| line.what == Aim::LogicalReads).unwrap().why.unwrap()
+        };
+        assert!(why(1.22).contains("SCAN_PCT are whole"), "{}", why(1.22));
+        assert!(why(1.0).contains("index"), "{}", why(1.0));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub use self::events::EventPair;
 pub use self::metrics::Metric;
 pub(crate) use self::sentence::{range, shown_percent};
 
+use crate::Confidence;
 use crate::figure::Figures;
 use crate::page::{Block, Page};
 
@@ -27,8 +28,8 @@ pub struct Diff {
     pub first: Side,
     /// The runs of the second side.
     pub second: Side,
-    /// How sure a statement about noise is, as a ratio such as 0.95.
-    pub confidence: f64,
+    /// How sure a statement about noise is.
+    pub confidence: Confidence,
     /// What a reader wants to know, a sentence each.
     pub statements: Vec<String>,
     /// Parameters, server settings and platform that differ.
@@ -49,25 +50,19 @@ pub struct Side {
 }
 
 /// Why two sides can't be compared.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
     /// A side has no run.
     #[error("the {0} side has no run: name one or more")]
     Empty(&'static str),
-    /// A confidence that is none.
-    #[error("a confidence of {0} % is not possible: use more than 50 and less than 100, such as 95")]
-    Confidence(f64),
 }
 
 impl Diff {
-    /// Compares the runs of two sides; `confidence` is a ratio such as 0.95.
+    /// Compares the runs of two sides.
     ///
     /// # Errors
-    /// If a side is empty, or the confidence is not between 0.5 and 1.
-    pub fn of(first: &[Record], second: &[Record], confidence: f64) -> Result<Self, DiffError> {
-        if !(confidence > 0.5 && confidence < 1.0) {
-            return Err(DiffError::Confidence(confidence * 100.0));
-        }
+    /// If a side is empty.
+    pub fn of(first: &[Record], second: &[Record], confidence: Confidence) -> Result<Self, DiffError> {
         for (side, records) in [("first", first), ("second", second)] {
             if records.is_empty() {
                 return Err(DiffError::Empty(side));

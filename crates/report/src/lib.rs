@@ -22,6 +22,7 @@
 
 pub mod analysis;
 mod cells;
+mod confidence;
 mod counters;
 pub mod diff;
 mod digest;
@@ -48,6 +49,7 @@ mod verdicts;
 mod window;
 
 pub use cells::{csv_cell, pipe_cell};
+pub use confidence::{Confidence, NoConfidence};
 pub use digest::{digest_in_report, digest_of_figures};
 pub use figure::{Figure, Figures};
 pub use recheck::{Recheck, recheck, recheck_operations};

@@ -10,8 +10,6 @@ use crate::output;
 
 /// At most so many.
 const MOST: usize = 3;
-/// Of two plans that fit about as well, the later one rests on more; it is also the one with scans.
-const NEAR: f64 = 2.0;
 /// Seconds at full load before each, unless somebody said how long that is.
 const WARMUP_S: &str = "3";
 
@@ -65,7 +63,7 @@ pub(in crate::commands) fn calibrate(
         let fit = compare(demand, &planned, Some(&measured), &costs);
         runs.push(record.id);
         let is_met = fit.is_met();
-        if best.as_ref().is_none_or(|(_, other)| fit.badness() <= other.badness() + NEAR) {
+        if best.as_ref().is_none_or(|(_, earlier)| fit.replaces(earlier)) {
             best = Some((planned, fit));
         }
         let next = solve(demand, &costs, &loaded.limits).parameters;

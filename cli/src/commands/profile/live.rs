@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use slob_engine::{Counter, Engine, Purpose, Workload};
-use slob_profile::{Figure, Figures, LeftOut, PROFILE_VERSION, Profile, Sample, Source, Subject, collect};
+use slob_profile::{Figure, Figures, PROFILE_VERSION, Profile, Sample, Source, Subject};
 use slob_spec::{Kind, LoadSpec, Target, Value};
 
 use super::saved;
@@ -24,6 +24,8 @@ const TIME: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
 const ANY_BLOCK: u32 = 8192;
 /// How long it waits before it looks whether it was asked to end.
 const NAP: Duration = Duration::from_millis(200);
+/// Beyond so many intervals some wait for each other to be saved.
+const AT_ONCE: usize = 1000;
 /// A server that does not answer is asked again at the next interval, so often before it is given up.
 const FAILURES: u32 = 60;
 
@@ -46,7 +48,14 @@ pub(super) fn profile(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let engine = registry::open(target, &spec.options, Purpose::Use)?;
     let mut watch = Watch::begin(engine.as_ref(), target, &path)?;
-    let ended = watch.go_on(every, length, &stop)?;
+    let ended = watch.go_on(every, length, &stop);
+    let saved = watch.save();
+    let ended = ended?;
+    saved?;
+    if watch.profile.intervals.is_empty() {
+        let why = "no interval was seen to its end: nothing is saved";
+        return Err(if ended { Failure::failed(why) } else { Failure::interrupted() });
+    }
     super::show_and_save(matches, std::slice::from_ref(&watch.profile), false)?;
     output::say(&format!("the profile is in {}", path.display()));
     Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
@@ -73,6 +82,8 @@ struct Watch<'a> {
     engine: &'a dyn Engine,
     path: &'a Path,
     profile: Profile,
+    /// Intervals that are not in the file yet.
+    unsaved: usize,
     last: Option<Seen>,
 }
 
@@ -96,7 +107,7 @@ impl<'a> Watch<'a> {
                 left_out: Vec::new(),
             },
         };
-        Ok(Self { engine, path, profile, last: Some(first) })
+        Ok(Self { engine, path, profile, unsaved: 0, last: Some(first) })
     }
 
     /// Until the time is over (true) or somebody ends it (false).
@@ -144,17 +155,31 @@ impl<'a> Watch<'a> {
     fn add(&mut self, seen: Seen) -> Result<(), Failure> {
         if let Some(last) = self.last.take() {
             let sample = sample(&self.profile.subject, &last, &seen);
-            let one = collect(vec![sample], Source::Live);
-            for profile in one {
-                let left: Vec<LeftOut> = profile.left_out.clone();
-                left.iter().for_each(|left| output::say(&format!("slob: left out: {}", left.why)));
-                self.profile = self.profile.clone().with(profile);
+            let left = self.profile.append(sample);
+            left.iter().for_each(|left| output::say(&format!("slob: left out: {}", left.why)));
+            self.unsaved += 1;
+            if is_due(self.unsaved, self.profile.intervals.len()) {
+                self.save()?;
             }
-            saved::save(&self.profile, self.path)?;
         }
         self.last = Some(seen);
         Ok(())
     }
+
+    /// Writes what is not in the file yet; a profile without an interval would be none.
+    fn save(&mut self) -> Result<(), Failure> {
+        if self.unsaved > 0 && !self.profile.intervals.is_empty() {
+            saved::save(&self.profile, self.path)?;
+            self.unsaved = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Whether so many intervals are to be saved. The file is written whole, so the longer it is the more of them wait: what an interval
+/// costs does not grow with the watch.
+fn is_due(unsaved: usize, of: usize) -> bool {
+    unsaved * AT_ONCE >= of
 }
 
 /// A profile to go on with.
@@ -248,6 +273,7 @@ fn figures(before: &Workload, after: &Workload, seconds: f64) -> Figures {
 #[cfg(test)]
 mod tests {
     use slob_engine::Counters;
+    use slob_profile::collect;
 
     use super::*;
 
@@ -283,6 +309,22 @@ mod tests {
         let mut late = seen(700, 110, 60, at);
         late.clock = late.clock.saturating_add(jiff::SignedDuration::from_secs(3600));
         assert!(of(&seen(100, 50, 0, at), &late).left_out[0].why.contains("a clock jumped"));
+    }
+
+    #[test]
+    fn a_long_watch_writes_no_more_for_an_interval_than_a_short_one() {
+        let (mut unsaved, mut written) = (0, 0);
+        for intervals in 1..=100_000 {
+            unsaved += 1;
+            assert!(intervals > AT_ONCE || is_due(unsaved, intervals));
+            if is_due(unsaved, intervals) {
+                (unsaved, written) = (0, written + intervals);
+            }
+            assert!(
+                unsaved <= intervals / AT_ONCE && written <= intervals * AT_ONCE,
+                "{intervals}: {written}"
+            );
+        }
     }
 
     #[test]

@@ -4,24 +4,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use serde_json::{Value, json};
+use serde::Serialize;
 use slob_profile::{Profile, Source, Summary};
 
 use crate::failure::Failure;
 use crate::output;
 
 /// A profile with its summary, which readers of the file make again.
-pub(in crate::commands) fn json(profile: &Profile) -> Result<Value, Failure> {
-    let wrong = |error: serde_json::Error| Failure::failed(format!("writing the profile as JSON: {error}"));
-    let mut value = serde_json::to_value(profile).map_err(wrong)?;
-    value["summary"] = serde_json::to_value(Summary::of(profile)).map_err(wrong)?;
-    value["slob_version"] = json!(env!("CARGO_PKG_VERSION"));
-    Ok(value)
+#[derive(Serialize)]
+pub(in crate::commands) struct Whole<'a> {
+    slob_version: &'static str,
+    #[serde(flatten)]
+    profile: &'a Profile,
+    summary: Option<Summary>,
+}
+
+impl<'a> Whole<'a> {
+    pub(in crate::commands) fn of(profile: &'a Profile) -> Self {
+        Self { slob_version: env!("CARGO_PKG_VERSION"), profile, summary: Summary::of(profile) }
+    }
 }
 
 /// Writes it, whole or not at all.
 pub(in crate::commands) fn save(profile: &Profile, path: &Path) -> Result<(), Failure> {
-    let text = format!("{:#}\n", json(profile)?);
+    let text = output::json("the profile", &Whole::of(profile))?;
     output::write_whole(path, &text).map_err(|error| {
         Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
     })

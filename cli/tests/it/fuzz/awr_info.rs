@@ -29,7 +29,7 @@ fn damaged_summaries_do_no_harm() {
         };
         let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
         let scale = random.one_in(2).then(|| variants.first().map(|variant| variant.name.clone())).flatten();
-        let options = Options { confidence: 0.95, scale };
+        let options = Options { scale, ..Options::default() };
         let Ok(analysis) = Analysis::of(&runs, &variants, &slob_r_tables(), &options) else { return };
         assert!(!analysis.text().is_empty() && !analysis.csv().is_empty());
         serde_json::to_string(&analysis).unwrap();

@@ -11,7 +11,7 @@ use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
 use slob_report::html::{diff_page, run_page};
 use slob_report::info;
-use slob_report::{compact_summary, compare_probe_text, text_report, verdicts};
+use slob_report::{Confidence, compact_summary, compare_probe_text, text_report, verdicts};
 
 use super::damage::{self, Random, SCRIPT};
 use super::each;
@@ -43,14 +43,14 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
         let _ = field(record, path);
     }
     let (first, second) = (std::slice::from_ref(record), [good.clone(), record.clone()]);
-    let diff = Diff::of(first, &second, 0.95);
+    let diff = Diff::of(first, &second, Confidence::default());
     if let Ok(diff) = &diff {
         assert!(!diff.text().is_empty());
         serde_json::to_string(diff).unwrap();
     }
     let runs: Vec<_> = second.iter().filter_map(run_of).collect();
     let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
-    let options = Options { confidence: 0.95, scale: None };
+    let options = Options::default();
     let _ = Analysis::of(&runs, &variants, &slob_r_tables(), &options).map(|analysis| analysis.text());
     // Pages are large; some show what all would.
     if random.one_in(8) {
@@ -134,7 +134,7 @@ fn no_text_of_a_record_becomes_part_of_a_page() {
     let good: Record = serde_json::from_str(&fixture).unwrap();
     let page = run_page(&odd);
     let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
-    let diff = diff_page(&Diff::of(&first, &second, 0.95).unwrap(), &first, &second);
+    let diff = diff_page(&Diff::of(&first, &second, Confidence::default()).unwrap(), &first, &second);
     for page in [page, diff] {
         assert!(!page.contains("<script>alert"));
         assert!(page.contains("alert(1)"), "it is shown");

@@ -4,6 +4,7 @@ use serde::Serialize;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 use super::Run;
+use crate::Confidence;
 use crate::figure;
 
 /// The repeats of one variant at one number of sessions.
@@ -39,11 +40,11 @@ const LATENCIES: [&str; 2] = [figure::OPERATION_MEAN_US.name, figure::SINGLE_REA
 
 impl Cell {
     /// Of the figure that is the sum of these.
-    pub(super) fn of(runs: &[&Run], parts: &[&str], confidence: f64) -> Self {
+    pub(super) fn of(runs: &[&Run], parts: &[&str], confidence: Confidence) -> Self {
         let value =
             |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(value).collect();
-        let interval = mean_interval(&values, confidence);
+        let interval = mean_interval(&values, confidence.ratio());
         let latencies = LATENCIES.iter().map(|name| known(runs, name)).find(|values| !values.is_empty());
         Self {
             runs: values.len(),

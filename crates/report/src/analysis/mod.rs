@@ -37,6 +37,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use metric::Counted;
 
+use crate::Confidence;
+
 /// A run as the analysis sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -111,10 +113,10 @@ pub struct TableSpec {
 }
 
 /// How to analyse.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How sure statements must be: a ratio such as 0.95.
-    pub confidence: f64,
+    /// How sure statements must be.
+    pub confidence: Confidence,
     /// The variant that figures are shown relative to, if any.
     pub scale: Option<String>,
 }
@@ -123,7 +125,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
     /// How sure statements are: of all pairs of a table together.
-    pub confidence: f64,
+    pub confidence: Confidence,
     /// The variant that `scaled` figures are relative to.
     pub scale: Option<String>,
     /// The variants.
@@ -163,7 +165,7 @@ pub struct Row {
 }
 
 /// Why there is no analysis.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnalysisError {
     /// No run fits.
     #[error("there is nothing to analyse: no run belongs to any of the variants {0}")]
@@ -176,25 +178,19 @@ pub enum AnalysisError {
         /// Those there are.
         known: String,
     },
-    /// A confidence that is none.
-    #[error("a confidence of {0} % is not possible: use more than 50 and less than 100, such as 95")]
-    Confidence(f64),
 }
 
 impl Analysis {
     /// Analyses runs. Tables that no run belongs to are left out.
     ///
     /// # Errors
-    /// If no run belongs to a variant, or the options make no sense.
+    /// If no run belongs to a variant, or there is none of the name to scale by.
     pub fn of(
         runs: &[Run],
         variants: &[Variant],
         tables: &[TableSpec],
         options: &Options,
     ) -> Result<Self, AnalysisError> {
-        if !(options.confidence > 0.5 && options.confidence < 1.0) {
-            return Err(AnalysisError::Confidence(100.0 * options.confidence));
-        }
         let known = || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ");
         if let Some(name) = &options.scale
             && !variants.iter().any(|variant| &variant.name == name)

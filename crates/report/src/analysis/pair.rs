@@ -4,6 +4,7 @@ use serde::Serialize;
 use slob_stats::{Comparison, PercentInterval};
 
 use super::{Row, Variant};
+use crate::Confidence;
 use crate::diff::{range, shown_percent};
 use crate::format::fixed;
 
@@ -25,17 +26,17 @@ pub struct Pair {
 }
 
 /// Every pair of variants, the earlier one first. A twin is compared with its original alone. The confidence is that of
-/// all statements together: each of `n` overall ones has `1 - (1 - confidence) / n`.
+/// all statements together.
 pub(super) fn pairs(
     variants: &[Variant],
     rows: &[Row],
     sessions: &[u32],
-    confidence: f64,
+    confidence: Confidence,
     words: [&str; 2],
 ) -> Vec<Pair> {
     let mut couples = couples(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
     couples.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
-    let each = of_each(confidence, couples.len());
+    let each = confidence.of_each(couples.len());
     let pair = |&(first, second): &(usize, usize)| {
         pair(&rows[first], &rows[second], variants[second].twin_of.is_some(), sessions, each, words)
     };
@@ -54,32 +55,27 @@ pub(crate) fn couples<T>(all: &[T], names: impl Fn(&T) -> (&str, Option<&str>)) 
     all_pairs.filter(is_compared).collect()
 }
 
-/// The confidence of each of so many statements that hold together with `confidence` (Bonferroni).
-pub(crate) fn of_each(confidence: f64, statements: usize) -> f64 {
-    1.0 - (1.0 - confidence) / statements.max(1) as f64
-}
-
 fn pair(
     first: &Row,
     second: &Row,
     same_thing: bool,
     sessions: &[u32],
-    confidence: f64,
+    confidence: Confidence,
     words: [&str; 2],
 ) -> Pair {
     let values: Vec<(&[f64], &[f64])> = (0..sessions.len())
         .map(|at| (first.cells[at].values.as_slice(), second.cells[at].values.as_slice()))
         .collect();
     // The marks of all numbers of sessions hold together too.
-    let of_each = 1.0 - (1.0 - confidence) / sessions.len().max(1) as f64;
+    let of_each = confidence.of_each(sessions.len()).ratio();
     let by_sessions = values.iter().map(|(a, b)| Comparison::of(a, b, of_each)).collect();
     // Conditions without repeats say nothing of noise; only where there are no others do they count.
     let with = |least: usize| -> Vec<(&[f64], &[f64])> {
         values.iter().copied().filter(|(a, b)| a.len().min(b.len()) >= least).collect()
     };
     let repeated = with(2);
-    let overall = Comparison::over(if repeated.is_empty() { &[] } else { &repeated }, confidence)
-        .or_else(|| Comparison::over(&with(1), confidence).map(|one| Comparison { interval: None, ..one }));
+    let over = |pairs: &[_]| Comparison::over(pairs, confidence.ratio());
+    let overall = over(&repeated).or_else(|| over(&with(1)).map(|one| Comparison { interval: None, ..one }));
     let (first, second) = (first.variant.clone(), second.variant.clone());
     let verdict = match overall {
         None => format!(

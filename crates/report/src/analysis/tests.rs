@@ -8,10 +8,6 @@ fn runs_of_text(text: &str) -> Result<Vec<Run>, slob_awr::info::PipesError> {
     Ok(slob_awr::info::read_pipes(text)?.iter().map(run_of_row).collect())
 }
 
-fn options() -> Options {
-    Options { confidence: 0.95, scale: None }
-}
-
 /// SLOB.R's `myavg` as it stands in words: drop what equals the extremes, then the mean.
 fn myavg(values: &[f64]) -> f64 {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -62,7 +58,7 @@ fn independent(text: &str, table: &str, variant: &str, sessions: Option<u32>) ->
 fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
     let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
-    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap();
+    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap();
     let titles: Vec<_> = analysis.tables.iter().map(|table| table.title.as_str()).collect();
     assert_eq!(titles, ["READS", "REDO", "WRITES", "READWRITE"]);
     for table in &analysis.tables {
@@ -108,7 +104,7 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
 fn scaled_tables_make_the_chosen_variant_one() {
     let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
-    let options = Options { scale: Some("RAW".into()), ..options() };
+    let options = Options { scale: Some("RAW".into()), ..Options::default() };
     let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options).unwrap();
     for table in &analysis.tables {
         let raw = table.rows.iter().find(|row| row.variant == "RAW").unwrap();
@@ -200,7 +196,7 @@ fn campaign(seed: u64, faster_percent: f64) -> Analysis {
         Variant::whole("other"),
     ];
     let spec = TableSpec { title: "read".into(), model: "read".into(), metric: Metric::Reads };
-    Analysis::of(&runs, &variants, &[spec], &options()).unwrap()
+    Analysis::of(&runs, &variants, &[spec], &Options::default()).unwrap()
 }
 
 #[test]
@@ -240,7 +236,8 @@ fn single_runs_make_no_statement_about_noise() {
     }
     let runs = runs_of_text(&text).unwrap();
     let analysis =
-        Analysis::of(&runs, &["XFS", "RAW"].map(Variant::part), &slob_r_tables(), &options()).unwrap();
+        Analysis::of(&runs, &["XFS", "RAW"].map(Variant::part), &slob_r_tables(), &Options::default())
+            .unwrap();
     let table = &analysis.tables[0];
     assert_eq!(table.rows[0].cells[0].slob_r_mean, None);
     assert_eq!((table.rows[0].cells[0].mean, table.rows[0].cells[0].low), (Some(100.0), None));
@@ -252,7 +249,7 @@ fn single_runs_make_no_statement_about_noise() {
 fn the_csv_has_a_line_for_each_cell() {
     let runs = runs_of_text(SAMPLE).unwrap();
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
-    let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &options()).unwrap().csv();
+    let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
     assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
 }

@@ -4,6 +4,7 @@ use slob_stats::Comparison;
 
 use super::digits::column;
 use super::{Analysis, Cell, Pair, Table};
+use crate::Confidence;
 use crate::diff::shown_percent;
 use crate::format::{ABSENT, duration_us, fixed, or_absent, signed_percent, significant};
 use crate::page::{Column, Page, Table as Grid};
@@ -104,8 +105,8 @@ fn grid(table: &Table, columns: &[Vec<String>]) -> Grid {
 }
 
 /// A line for each cell.
-fn details(table: &Table, confidence: f64) -> Grid {
-    let interval = format!("{} % interval", fixed(100.0 * confidence, if confidence > 0.99 { 1 } else { 0 }));
+fn details(table: &Table, confidence: Confidence) -> Grid {
+    let interval = format!("{confidence} interval");
     let mut grid = Grid::new([
         Column::left("Variant"),
         Column::right("Sessions"),
@@ -177,10 +178,10 @@ fn difference(comparison: Option<&Comparison>) -> String {
 
 fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = vec![format!(
-        "Differences: Welch's interval on logarithms. All verdicts of a table hold together with {} % confidence \
+        "Differences: Welch's interval on logarithms. All verdicts of a table hold together with {} confidence \
          (Bonferroni), and so do all its marks. * marks a difference that is more than noise. 'Overall' gives each \
          number of sessions the same weight.",
-        fixed(100.0 * analysis.confidence, if analysis.confidence > 0.99 { 1 } else { 0 })
+        analysis.confidence
     )];
     let cells = || analysis.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     let fewest = cells().filter(|cell| cell.runs > 0).map(|cell| cell.runs).min().unwrap_or(0);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use slob_stats::{Comparison, PercentInterval, summary};
 
+use crate::Confidence;
 use crate::figure::{self, Better, Figure, Figures};
 
 /// A figure on both sides.
@@ -95,7 +96,7 @@ pub(super) const SECTIONS: [(&str, &[Figure]); 3] = [
 ];
 
 /// Every figure that at least one side knows.
-pub(super) fn compare(first: &[Figures<'_>], second: &[Figures<'_>], confidence: f64) -> Vec<Metric> {
+pub(super) fn compare(first: &[Figures<'_>], second: &[Figures<'_>], confidence: Confidence) -> Vec<Metric> {
     let metric = |section, figure| metric(section, figure, first, second, confidence);
     SECTIONS
         .iter()
@@ -108,7 +109,7 @@ fn metric(
     figure: &Figure,
     first: &[Figures<'_>],
     second: &[Figures<'_>],
-    confidence: f64,
+    confidence: Confidence,
 ) -> Option<Metric> {
     let of = |runs: &[Figures<'_>]| -> Vec<f64> { runs.iter().filter_map(|run| figure.of(run)).collect() };
     let (a, b) = (of(first), of(second));
@@ -134,8 +135,8 @@ fn metric(
     })
 }
 
-fn compared(figure: &Figure, first: &[f64], second: &[f64], confidence: f64) -> Option<Comparison> {
-    let comparison = Comparison::of(first, second, confidence)?;
+fn compared(figure: &Figure, first: &[f64], second: &[f64], confidence: Confidence) -> Option<Comparison> {
+    let comparison = Comparison::of(first, second, confidence.ratio())?;
     let widened = |interval: PercentInterval| match figure.is_percentile() {
         true => interval.widened(PERCENTILE_PERCENT),
         false => interval,

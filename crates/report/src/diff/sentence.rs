@@ -3,6 +3,7 @@
 use slob_stats::{Comparison, PercentInterval};
 
 use super::metrics::Metric;
+use crate::Confidence;
 use crate::figure::{self, Better, Figure};
 use crate::format::{fixed, plural};
 
@@ -15,7 +16,7 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
 ];
 
 /// A sentence for each of the figures that matter most, and one about repeats where there are none.
-pub(super) fn statements(metrics: &[Metric], runs: (usize, usize), confidence: f64) -> Vec<String> {
+pub(super) fn statements(metrics: &[Metric], runs: (usize, usize), confidence: Confidence) -> Vec<String> {
     let spoken = |(figure, title, words): &(Figure, &str, [&str; 2])| {
         let metric = metrics.iter().find(|metric| metric.name == figure.name)?;
         let comparison = metric.comparison.as_ref()?;
@@ -28,8 +29,7 @@ pub(super) fn statements(metrics: &[Metric], runs: (usize, usize), confidence: f
                   times or more."
             .into(),
         _ => format!(
-            "From {counts}; statements hold with {} % confidence (Welch's t interval on logarithms).",
-            fixed(100.0 * confidence, if confidence > 0.99 { 1 } else { 0 })
+            "From {counts}; statements hold with {confidence} confidence (Welch's t interval on logarithms)."
         ),
     });
     statements

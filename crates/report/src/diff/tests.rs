@@ -25,7 +25,8 @@ fn group(name: &str, rates: &[f64]) -> Vec<Record> {
 
 #[test]
 fn two_runs() {
-    let diff = Diff::of(&[fixture::direct_read_run()], &[fixture::page_cache_run()], 0.95).unwrap();
+    let diff =
+        Diff::of(&[fixture::direct_read_run()], &[fixture::page_cache_run()], Confidence::default()).unwrap();
     assert!(diff.statements.last().unwrap().contains("repeat both sides"), "{:?}", diff.statements);
     insta::assert_snapshot!(diff.text());
 }
@@ -37,16 +38,24 @@ fn groups_that_differ() {
         record.configuration[0].value = "10".into();
         record.host.as_mut().unwrap().device.as_mut().unwrap().device.file_system = "ext4".into();
     }
-    let diff = Diff::of(&group("xfs", &[1.0, 1.004, 0.997]), &second, 0.95).unwrap();
+    let diff = Diff::of(&group("xfs", &[1.0, 1.004, 0.997]), &second, Confidence::default()).unwrap();
     let words = &diff.statements[0];
     assert!(words.contains("faster (better)"), "{words}");
     insta::assert_snapshot!(diff.text());
 }
 
 #[test]
+fn one_figure_in_a_thousand_is_said_with_its_thousands() {
+    let [first, second] = ["a", "b"].map(|name| group(name, &[1.0, 1.01, 0.99]));
+    let text = Diff::of(&first, &second, "99.9".parse().unwrap()).unwrap().text();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("with 99.9 % confidence") && words.contains("one figure in 1,000 is"), "{text}");
+}
+
+#[test]
 fn other_statements_for_the_same_operations_are_a_warning() {
     let warned = |first: &[Record], second: &[Record]| {
-        let diff = Diff::of(first, second, 0.95).unwrap();
+        let diff = Diff::of(first, second, Confidence::default()).unwrap();
         (
             diff.statements.iter().any(|words| words.contains("executed their SELECTs differently")),
             diff.changes.len(),
@@ -67,7 +76,9 @@ fn other_statements_for_the_same_operations_are_a_warning() {
 
 #[test]
 fn groups_within_noise() {
-    let diff = Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), 0.95).unwrap();
+    let diff =
+        Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), Confidence::default())
+            .unwrap();
     assert!(
         diff.statements[0].starts_with("Operations/s: no difference found: the noise is"),
         "{:?}",
@@ -87,7 +98,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
     };
     let (first, second) = (group("a", &[1.0, 1.01, 0.99]), group("b", &[1.0, 1.02, 0.98]));
     let p99 = |first: &[Record], second: &[Record]| {
-        let diff = Diff::of(first, second, 0.95).unwrap();
+        let diff = Diff::of(first, second, Confidence::default()).unwrap();
         diff.metrics.into_iter().find(|metric| metric.name == "physical_read_p99_us").unwrap()
     };
     assert!(p99(&first, &second).comparison.is_some());
@@ -97,7 +108,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
 
 #[test]
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
-    let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], 0.95).unwrap();
+    let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], Confidence::default()).unwrap();
     let text = diff.text();
     assert!(text.contains("Caution: 20261120T120000Z-direct failed"), "{text}");
     let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
@@ -109,7 +120,7 @@ fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
 fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
     let mut second = group("b", &[1.01, 0.99]);
     fixture::uncounted(&mut second[0], Counter::PhysicalReads);
-    let diff = Diff::of(&group("a", &[1.0, 1.03]), &second, 0.95).unwrap();
+    let diff = Diff::of(&group("a", &[1.0, 1.03]), &second, Confidence::default()).unwrap();
     let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
     assert!(reads.second.is_some() && reads.comparison.is_none());
 }
@@ -117,7 +128,7 @@ fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
 #[test]
 fn a_run_against_itself_is_the_same() {
     let run = [fixture::update_run()];
-    let diff = Diff::of(&run, &run, 0.95).unwrap();
+    let diff = Diff::of(&run, &run, Confidence::default()).unwrap();
     assert!(diff.changes.is_empty());
     let moved: Vec<_> =
         diff.metrics.iter().filter(|metric| metric.difference_percent.is_some_and(|d| d != 0.0)).collect();
@@ -136,7 +147,7 @@ fn no_line_is_wider_than_the_page() {
         record.counters = counters.collect();
     }
     for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![fixture::failed_run()], &second)] {
-        let text = Diff::of(first, second, 0.95).unwrap().text();
+        let text = Diff::of(first, second, Confidence::default()).unwrap().text();
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }
@@ -145,9 +156,6 @@ fn no_line_is_wider_than_the_page() {
 #[test]
 fn what_can_not_be_compared() {
     let run = [fixture::update_run()];
-    assert_eq!(Diff::of(&[], &run, 0.95), Err(DiffError::Empty("first")));
-    assert_eq!(Diff::of(&run, &[], 0.95), Err(DiffError::Empty("second")));
-    for confidence in [0.2, 1.0, f64::NAN] {
-        assert!(Diff::of(&run, &run, confidence).is_err());
-    }
+    assert_eq!(Diff::of(&[], &run, Confidence::default()), Err(DiffError::Empty("first")));
+    assert_eq!(Diff::of(&run, &[], Confidence::default()), Err(DiffError::Empty("second")));
 }

@@ -5,7 +5,7 @@ use slob_stats::Comparison;
 use super::events::EventShare;
 use super::metrics::{Metric, SECTIONS};
 use super::{Diff, EventPair, Side};
-use crate::format::{ABSENT, micros, or_absent, percent, plural, signed_percent, significant};
+use crate::format::{ABSENT, fixed, micros, or_absent, percent, plural, signed_percent, significant};
 use crate::page::{Column, Page, Table};
 
 /// Groups larger than this are named by their first and last run.
@@ -147,10 +147,10 @@ fn note(diff: &Diff) -> String {
         return base.into();
     }
     format!(
-        "{base} First and Second are means of the runs. Interval: contains the true difference with {} % confidence; \
+        "{base} First and Second are means of the runs. Interval: contains the true difference with {} confidence; \
          * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. By chance alone, one \
          figure in {} is marked.",
-        significant(100.0 * diff.confidence).trim_end_matches('0').trim_end_matches('.'),
-        significant((1.0 / (1.0 - diff.confidence)).round()).trim_end_matches('0').trim_end_matches('.'),
+        diff.confidence,
+        fixed((1.0 / (1.0 - diff.confidence.ratio())).round(), 0),
     )
 }

@@ -8,7 +8,7 @@ use super::document::{self, Document};
 use super::plot::{Axis, Chart, Unit};
 use super::{blocks, escape};
 use crate::analysis::{Analysis, Table, text};
-use crate::format::{fixed, plural};
+use crate::format::plural;
 use crate::page::Page;
 
 /// An analysis as one HTML file that needs no network.
@@ -136,11 +136,6 @@ fn bar_place(sessions_at: usize, variant_at: usize, variants: usize) -> (f64, f6
     const GROUP: f64 = 0.8;
     let room = GROUP / variants.max(1) as f64;
     (sessions_at as f64 - GROUP / 2.0 + room * (variant_at as f64 + 0.5), 0.92 * room)
-}
-
-/// `95 %`, `99.9 %`.
-fn percent_of(confidence: f64) -> String {
-    format!("{} %", fixed(100.0 * confidence, if confidence > 0.99 { 1 } else { 0 }))
 }
 
 #[cfg(test)]

@@ -114,10 +114,10 @@ fn header(diff: &Diff, typical: [Option<&Record>; 2], groups: &[Group]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{Confidence, fixture};
 
     fn page(first: &[Record], second: &[Record]) -> String {
-        diff_page(&Diff::of(first, second, 0.95).unwrap(), first, second)
+        diff_page(&Diff::of(first, second, Confidence::default()).unwrap(), first, second)
     }
 
     #[test]

@@ -87,7 +87,11 @@ fn easier(headroom: &Headroom) -> Option<String> {
     let parts: Vec<String> = short
         .filter_map(|line| {
             let percent = line.percent.filter(|percent| *percent < 0.0)?;
-            Some(format!("{} {} % below", line.what, fixed(-percent, if percent > -99.0 { 0 } else { 1 })))
+            Some(format!(
+                "{} {} % below",
+                line.what.words(),
+                fixed(-percent, if percent > -99.0 { 0 } else { 1 })
+            ))
         })
         .collect();
     (!parts.is_empty()).then(|| {
@@ -135,7 +139,7 @@ fn demanded(headroom: &Headroom) -> String {
     let figures = &headroom.plan.demand.figures;
     let parts = [
         headroom.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
-        figures.get(Figure::RedoBytes).map(|redo| format!("{} MB/s redo", significant(redo / 1e6))),
+        figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", words::shown(Figure::RedoBytes, redo))),
         figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -17,15 +17,15 @@ pub use self::page::headrooms_page;
 pub use self::pair::Couple;
 pub use self::text::headrooms_text;
 
-use crate::csv_cell;
+use crate::{Confidence, csv_cell};
 
 /// What the searches of a campaign say of its variants.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
     /// What is carried so many times, in words.
     pub demand: String,
-    /// How sure statements are, as a ratio such as 0.95: of all pairs together.
-    pub confidence: f64,
+    /// How sure statements are: of all pairs together.
+    pub confidence: Confidence,
     /// Searches that are done.
     pub done: usize,
     /// Searches that the campaign has.
@@ -78,10 +78,9 @@ pub struct Search {
 }
 
 impl Headrooms {
-    /// Compares platforms, the one to compare with first. `confidence` is a ratio such as 0.95; `of` is how many searches
-    /// there are to be.
+    /// Compares platforms, the one to compare with first. `of` is how many searches there are to be.
     #[must_use]
-    pub fn of(demand: String, contenders: &[Contender], of: usize, confidence: f64) -> Self {
+    pub fn of(demand: String, contenders: &[Contender], of: usize, confidence: Confidence) -> Self {
         Self {
             demand,
             confidence,
@@ -115,7 +114,7 @@ fn line(variant: &str, search: &str, numbers: [Option<f64>; 3], words: [Option<&
     [&[csv_cell(variant), search.to_owned()][..], &numbers, &words].concat().join(",")
 }
 
-fn row(contender: &Contender, confidence: f64) -> Row {
+fn row(contender: &Contender, confidence: Confidence) -> Row {
     let interval = contender.interval(confidence);
     let search = |found: &Multiple| Search {
         found: found.clone(),
@@ -154,7 +153,12 @@ pub(crate) mod tests {
     fn every_form_says_the_same_and_leaves_out_what_is_not_known() {
         let mut open = contender("b", &[64.0, 64.0]);
         open.searches[1].less_than = None;
-        let headrooms = Headrooms::of("PROD; peak".into(), &[contender("a, b", &[2.0, 2.2]), open], 5, 0.95);
+        let headrooms = Headrooms::of(
+            "PROD; peak".into(),
+            &[contender("a, b", &[2.0, 2.2]), open],
+            5,
+            Confidence::default(),
+        );
         let csv = headrooms.csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[1], "\"a, b\",1,2,2,2.16,,,\"a, b-headroom-r1\"");

@@ -109,10 +109,10 @@ pub(super) fn said(page: &mut Page, view: &PlanView) {
                 (_, true) => "not met",
                 (_, false) => "approached only",
             };
-            page.hanging("  -", &format!("{}: {verb}: {why}.", line.what));
+            page.hanging("  -", &format!("{}: {verb}: {why}.", line.what.words()));
         }
         if let Some(note) = &line.note {
-            page.hanging("  -", &format!("{}: {note}.", line.what));
+            page.hanging("  -", &format!("{}: {note}.", line.what.words()));
         }
     }
     if view.plan.parameters.scan_pct > 0 {
@@ -136,7 +136,7 @@ pub(super) fn fit_table(fit: &Fit) -> Table {
     for line in &fit.lines {
         let cell = |value: Option<f64>| or_absent(value, |value| words::amount(line.unit, value));
         table.row([
-            line.what.to_owned(),
+            line.what.words().to_owned(),
             cell(Some(line.demanded)),
             cell(line.planned),
             cell(line.measured),

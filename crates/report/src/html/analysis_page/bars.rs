@@ -1,6 +1,6 @@
 //! The means of the variants as bars, with what they are known within.
 
-use super::{bar_place, percent_of, sessions_axis};
+use super::{bar_place, sessions_axis};
 use crate::analysis::{Analysis, Row, Table};
 use crate::format::{plural, significant};
 use crate::html::plot::{Axis, Chart, Colour, Drawing, MeasuredBar, MeasuredBars, Trace, Unit};
@@ -12,7 +12,7 @@ pub(super) fn chart(analysis: &Analysis, table: &Table, place: usize) -> Chart {
         about: format!(
             "The mean of the repeats of each cell; the line at its end is its {} confidence interval, which a single run \
              does not have.",
-            percent_of(analysis.confidence)
+            analysis.confidence
         ),
         source: "the runs of the analysis; Student's interval of the mean".into(),
         body: Ok(drawing(table)),

@@ -26,7 +26,7 @@ fn analysis(scale: Option<&str>) -> Analysis {
     let twin = Variant::whole("raw.again").twin_of(Some("raw".into()));
     let variants = [Variant::whole("raw"), twin, Variant::whole("xfs")];
     let spec = TableSpec { title: "read <all>".into(), model: "read".into(), metric: Metric::Reads };
-    let options = Options { confidence: 0.95, scale: scale.map(str::to_owned) };
+    let options = Options { scale: scale.map(str::to_owned), ..Options::default() };
     Analysis::of(&runs, &variants, &[spec], &options).unwrap()
 }
 
@@ -100,7 +100,7 @@ fn a_figure_that_no_run_has_is_said_and_not_drawn() {
         ..Run::default()
     };
     let spec = TableSpec { title: "writes".into(), model: "write".into(), metric: Metric::Writes };
-    let options = Options { confidence: 0.95, scale: None };
+    let options = Options::default();
     let analysis = Analysis::of(&[run], &[Variant::whole("raw")], &[spec], &options).unwrap();
     let page = analysis_page(&analysis);
     assert!(

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use slob_stats::summary;
 
 use super::super::headroom::times;
+use crate::Confidence;
 
 /// What a search found, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -102,16 +103,16 @@ impl Contender {
     }
 
     /// Where its multiple lies; `None` with fewer than two searches, or if one is no number.
-    pub(super) fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+    pub(super) fn interval(&self, confidence: Confidence) -> Option<[f64; 2]> {
         let logarithms: Vec<f64> = self.values().into_iter().map(f64::ln).collect();
         let (low, high) =
-            self.is_known().then(|| summary::mean_interval(&logarithms, confidence)).flatten()?;
+            self.is_known().then(|| summary::mean_interval(&logarithms, confidence.ratio())).flatten()?;
         let [down, up] = self.width();
         Some([low.exp() / down, high.exp() * up])
     }
 
     /// `2.4 times (2.1 to 2.6)`.
-    pub(super) fn words(&self, confidence: f64) -> Option<String> {
+    pub(super) fn words(&self, confidence: Confidence) -> Option<String> {
         let median = times(summary::median(&self.values())?);
         let interval = self.interval(confidence);
         let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn repeats_that_end_at_the_same_step_are_known_no_better_than_the_steps_are_apart() {
-        let interval = contender("a", &[2.0; 3]).interval(0.95);
+        let interval = contender("a", &[2.0; 3]).interval(Confidence::default());
         assert_eq!(interval.map(|[low, high]| [times(low), times(high)]), Some(["2".into(), "2.16".into()]));
     }
 

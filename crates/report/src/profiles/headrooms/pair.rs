@@ -4,6 +4,7 @@ use serde::Serialize;
 use slob_stats::Comparison;
 
 use super::contender::Contender;
+use crate::Confidence;
 use crate::analysis::pair;
 use crate::diff::{range, shown_percent};
 use crate::format::plural;
@@ -32,15 +33,15 @@ pub struct Couple {
 }
 
 /// Every pair, the earlier one first. All statements hold together with that confidence (Bonferroni).
-pub(super) fn couples(contenders: &[Contender], confidence: f64) -> Vec<Couple> {
+pub(super) fn couples(contenders: &[Contender], confidence: Confidence) -> Vec<Couple> {
     let pairs = pair::couples(contenders, |one| (&one.name, one.twin_of.as_deref()));
-    let each = pair::of_each(confidence, pairs.len());
+    let each = confidence.of_each(pairs.len());
     let couple = |(first, second): (usize, usize)| Couple::of(&contenders[first], &contenders[second], each);
     pairs.into_iter().map(couple).collect()
 }
 
 impl Couple {
-    fn of(first: &Contender, second: &Contender, confidence: f64) -> Self {
+    fn of(first: &Contender, second: &Contender, confidence: Confidence) -> Self {
         let said = |sentence: String| Self {
             first: first.name.clone(),
             second: second.name.clone(),
@@ -59,7 +60,7 @@ impl Couple {
         }
         let words = [second, first].map(|one| one.words(confidence));
         let (Some(comparison), [Some(of_second), Some(of_first)]) =
-            (Comparison::of(&first.values(), &second.values(), confidence), words)
+            (Comparison::of(&first.values(), &second.values(), confidence.ratio()), words)
         else {
             return said(format!("{names} can't be compared."));
         };
@@ -108,14 +109,14 @@ mod tests {
     use super::*;
 
     fn sentence(first: &Contender, second: &Contender) -> String {
-        Couple::of(first, second, 0.95).sentence
+        Couple::of(first, second, Confidence::default()).sentence
     }
 
     #[test]
     fn a_large_difference_is_more_than_noise_and_a_small_one_may_be_noise() {
         let first = contender("array-a", &[1.8, 1.83, 1.78]);
         let second = contender("array-b", &[2.8, 2.83, 2.75]);
-        let couple = Couple::of(&first, &second, 0.95);
+        let couple = Couple::of(&first, &second, Confidence::default());
         let text = &couple.sentence;
         assert!(
             text.starts_with("array-b carries 2.8 times (2.") && text.contains("array-a 1.8 times ("),
@@ -125,7 +126,7 @@ mod tests {
         assert!(couple.more_than_noise == Some(true) && couple.low_percent.unwrap() > 0.0, "{couple:?}");
         assert!(sentence(&second, &first).ends_with("less)."));
         let near = contender("array-c", &[1.7, 2.0, 1.85]);
-        let couple = Couple::of(&first, &near, 0.95);
+        let couple = Couple::of(&first, &near, Confidence::default());
         assert!(couple.sentence.contains("noise could make") && couple.more_than_noise == Some(false));
     }
 
@@ -142,10 +143,10 @@ mod tests {
         let first = contender("a", &[2.0, 2.1]);
         let mut open = contender("b", &[64.0, 64.0]);
         open.searches[1].less_than = None;
-        let couple = Couple::of(&first, &open, 0.95);
+        let couple = Couple::of(&first, &open, Confidence::default());
         assert_eq!(couple.sentence, "a and b can't be compared: there is no number for b.");
         assert!(couple.percent.is_none() && couple.more_than_noise.is_none());
-        let single = Couple::of(&first, &contender("c", &[9.0]), 0.95);
+        let single = Couple::of(&first, &contender("c", &[9.0]), Confidence::default());
         assert!(single.sentence.contains("with 1 search on a side"), "{single:?}");
         assert!(single.percent.is_some() && single.more_than_noise.is_none());
     }
@@ -154,8 +155,10 @@ mod tests {
     fn a_twin_is_compared_with_its_original_alone() {
         let twin = Contender { twin_of: Some("a".into()), ..contender("a.again", &[2.0, 2.1]) };
         let all = [contender("a", &[2.0, 2.1]), contender("b", &[3.0, 3.1]), twin];
-        let names: Vec<_> =
-            couples(&all, 0.95).into_iter().map(|couple| (couple.first, couple.second)).collect();
+        let names: Vec<_> = couples(&all, Confidence::default())
+            .into_iter()
+            .map(|couple| (couple.first, couple.second))
+            .collect();
         let wanted = [("a", "b"), ("a", "a.again")].map(|(one, other)| (one.to_owned(), other.to_owned()));
         assert_eq!(names, wanted);
     }

@@ -2,7 +2,7 @@
 
 use super::super::headroom::times;
 use super::{Headrooms, Row};
-use crate::format::{fixed, or_absent};
+use crate::format::or_absent;
 use crate::page::{Column, Page, Table};
 
 /// How the figures come about.
@@ -47,8 +47,7 @@ pub(super) fn said(page: &mut Page, headrooms: &Headrooms) {
 
 /// A row for each platform.
 pub(super) fn table(headrooms: &Headrooms) -> Table {
-    let confidence = headrooms.confidence;
-    let interval = format!("{} % interval", fixed(100.0 * confidence, if confidence > 0.99 { 1 } else { 0 }));
+    let interval = format!("{} interval", headrooms.confidence);
     let mut table = Table::new([
         Column::left("Variant"),
         Column::right("Searches"),

@@ -1,0 +1,73 @@
+//! How sure a statement about noise is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// A confidence level, which lies between one half and one. Saved as a ratio such as 0.95, read and shown in percent.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Confidence(f64);
+
+/// What is no confidence level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it must be more than 50 and less than 100, such as 95")]
+pub struct NoConfidence;
+
+impl Confidence {
+    /// As a ratio.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.0
+    }
+
+    /// That of each of so many statements that hold together with this one (Bonferroni).
+    pub(crate) fn of_each(self, statements: usize) -> Self {
+        Self(1.0 - (1.0 - self.0) / statements.max(1) as f64)
+    }
+}
+
+impl Default for Confidence {
+    fn default() -> Self {
+        Self(0.95)
+    }
+}
+
+impl FromStr for Confidence {
+    type Err = NoConfidence;
+
+    fn from_str(percent: &str) -> Result<Self, NoConfidence> {
+        let ratio = percent.parse::<f64>().map_err(|_| NoConfidence)? / 100.0;
+        if ratio > 0.5 && ratio < 1.0 { Ok(Self(ratio)) } else { Err(NoConfidence) }
+    }
+}
+
+/// `95 %`, `99.9 %`.
+impl fmt::Display for Confidence {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As many digits as anybody types, and none of those that binary fractions add.
+        write!(out, "{} %", (self.0 * 1e10).round() / 1e8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_are_shown_as_they_were_typed() {
+        for percent in ["95", "97.5", "99", "99.9", "99.999", "60"] {
+            let confidence: Confidence = percent.parse().unwrap();
+            assert_eq!(confidence.to_string(), format!("{percent} %"));
+        }
+        assert_eq!(serde_json::to_string(&Confidence::default()).unwrap(), "0.95");
+    }
+
+    #[test]
+    fn what_is_no_level_is_refused() {
+        for percent in ["100", "50", "0.95", "-95", "NaN", "inf", "high", ""] {
+            assert_eq!(percent.parse::<Confidence>(), Err(NoConfidence), "{percent}");
+        }
+    }
+}
