@@ -82,15 +82,24 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
     Ok(())
 }
 
+/// Old versions that UPDATEs left are pruned, logged and written by who reads the block next on PostgreSQL: a run must not do
+/// what the one before it left to do.
+fn read_all(folder: &Folder) {
+    folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "0", "--run-time", "3", "--warmup", "0"]);
+}
+
 /// A run is profiled, a plan is made from the profile and then run: each rate is within 5 %, means are like each other.
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str]) {
     // The first UPDATE of a row after a load logs more than later ones: what is compared must not depend on how many are left.
     folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "100", "--run-time", "6", "--warmup", "0"]);
     shown_within(6, || {
+        read_all(folder);
         folder.run_json(&[&["-s", "4"][..], &RUN].concat());
         let first = profiled(folder, "run.json");
+        read_all(folder);
         let plan = planned(folder, "run.json", &target(folder));
         assert_met_or_said(&plan);
+        read_all(folder);
         folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", "1"]);
         let second = profiled(folder, "plan.json");
         like_each_other(&first, &second, rates, means)

@@ -54,7 +54,7 @@ pub(super) fn profile(matches: &ArgMatches) -> Outcome {
     saved?;
     if watch.profile.intervals.is_empty() {
         let why = "no interval was seen to its end: nothing is saved";
-        return Err(if ended { Failure::failed(why) } else { Failure::interrupted() });
+        return Err(if ended { Failure::failed(why) } else { Failure::interrupted(why) });
     }
     super::show_and_save(matches, std::slice::from_ref(&watch.profile), false)?;
     output::say(&format!("the profile is in {}", path.display()));
