@@ -10,6 +10,9 @@ use crate::common::postgres::bench;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
+/// Old versions that UPDATEs left are pruned, logged and written by who reads the block next on PostgreSQL: by its end a run has
+/// visited nearly every block, and does no more of what the one before it left to do than the next will do of its own.
+const WARMUP: &str = "3";
 /// Operations are drawn from decks of a hundred for each session, of which a window leaves some unfinished: about five commits of
 /// the five hundred here by chance. So many are made that 5 % is far beyond that.
 const RUN: [&str; 14] = [
@@ -26,7 +29,7 @@ const RUN: [&str; 14] = [
     "--run-time",
     "6",
     "--warmup",
-    "1",
+    WARMUP,
 ];
 /// What a plan must meet.
 const MUST: [&str; 4] = ["physical reads", "redo", "commits", "physical writes"];
@@ -51,7 +54,7 @@ fn profiled(folder: &Folder, file: &str) -> Value {
 
 /// A plan for a target, from a profile; its parameters are in `plan.conf`.
 fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
-    let measured = ["--calibration", "4s", "--warmup", "1", "--target", target];
+    let measured = ["--calibration", "4s", "--warmup", WARMUP, "--target", target];
     let called = folder.slob([&["plan", profile, "--json", "-o", "plan.conf"][..], &measured].concat());
     json(&called.success().stdout)
 }
@@ -68,11 +71,11 @@ fn line<'a>(plan: &'a Value, what: &str) -> &'a Value {
 }
 
 /// Figures of the first run beside those of the run of its plan.
-fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]) -> Seen {
+fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str], percent_off: f64) -> Seen {
     for name in rates {
         let [one, other] = [first, second].map(|figures| figures[*name].as_f64().unwrap_or(f64::NAN));
         let percent = 100.0 * (other / one - 1.0);
-        ensure(percent.abs() <= TOLERANCE, || format!("{name}: {one} and {other}"))?;
+        ensure(percent.abs() <= percent_off, || format!("{name}: {one} and {other}"))?;
     }
     for name in means {
         let [one, other] = [first, second].map(|figures| figures[*name].as_f64().unwrap_or(f64::NAN));
@@ -82,27 +85,18 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
     Ok(())
 }
 
-/// Old versions that UPDATEs left are pruned, logged and written by who reads the block next on PostgreSQL: a run must not do
-/// what the one before it left to do.
-fn read_all(folder: &Folder) {
-    folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "0", "--run-time", "3", "--warmup", "0"]);
-}
-
-/// A run is profiled, a plan is made from the profile and then run: each rate is within 5 %, means are like each other.
-fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str]) {
+/// A run is profiled, a plan is made from the profile and then run: each rate is near, means are like each other.
+fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {
     // The first UPDATE of a row after a load logs more than later ones: what is compared must not depend on how many are left.
     folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "100", "--run-time", "6", "--warmup", "0"]);
     shown_within(6, || {
-        read_all(folder);
         folder.run_json(&[&["-s", "4"][..], &RUN].concat());
         let first = profiled(folder, "run.json");
-        read_all(folder);
         let plan = planned(folder, "run.json", &target(folder));
         assert_met_or_said(&plan);
-        read_all(folder);
-        folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", "1"]);
+        folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", WARMUP]);
         let second = profiled(folder, "plan.json");
-        like_each_other(&first, &second, rates, means)
+        like_each_other(&first, &second, rates, means, percent_off)
     });
 }
 
@@ -113,23 +107,28 @@ const BLOCKS: [&str; 4] =
 fn a_plan_from_a_run_is_like_that_run() {
     // A checkpoint writes a thousand pages at once, some each minute here: writes are said, and not compared.
     let folder = Folder::loaded(4, "32M");
-    assert_plan_is_like_the_run(&folder, &BLOCKS[..3], &["single_block_read_us", "commit_wait_us"]);
+    assert_plan_is_like_the_run(
+        &folder,
+        &BLOCKS[..3],
+        &["single_block_read_us", "commit_wait_us"],
+        TOLERANCE,
+    );
 }
 
 #[test]
 fn a_plan_from_a_run_on_a_server_is_like_that_run() {
     // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
-    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
+    let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = bench(Version::V15, &settings) else { return };
-    bench.setup("4", "32M");
-    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &["single_block_read_us"]);
+    bench.setup("4", "16M");
+    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &["single_block_read_us"], NEAR);
 }
 
 #[test]
 fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
     let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=24M"]) else { return };
     bench.setup("4", "32M");
-    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &[]);
+    assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &[], NEAR);
     let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, rustix::process::Signal::INT);
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
@@ -155,7 +154,7 @@ fn are_near(plan: &Value, figures: &[&str]) -> Seen {
 
 #[test]
 fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
-    let settings = [("shared_buffers", "16MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
+    let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = bench(Version::V18, &settings) else { return };
     bench.setup("4", "32M");
     let there = |folder: &Folder, name: &str| folder.path().join(name).to_str().unwrap().to_owned();
