@@ -81,6 +81,17 @@ impl Page {
         self.blocks
     }
 
+    /// What a section writes of a record, as text.
+    #[cfg(test)]
+    pub(crate) fn text_by(
+        write: fn(&mut Self, &slob_record::Record),
+        record: &slob_record::Record,
+    ) -> String {
+        let mut page = Self::new();
+        write(&mut page, record);
+        page.into_text()
+    }
+
     /// The page as text of [`WIDTH`] columns.
     pub(crate) fn into_text(self) -> String {
         let mut typed = Typed::default();

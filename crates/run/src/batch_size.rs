@@ -4,6 +4,9 @@ use std::time::Duration;
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 pub(crate) const BATCH: Duration = Duration::from_millis(200);
+/// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
+/// sessions are given to end.
+pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Beyond it a batch of the quickest operations costs no less, each.
 const LARGEST: usize = 8192;
 /// Bounds the memory of the batches and outcomes of all sessions together (about 60 bytes an operation).

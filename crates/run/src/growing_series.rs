@@ -6,9 +6,9 @@ use std::time::Duration;
 use slob_record::Interval;
 use slob_stats::{Merge, Series};
 
+use crate::batch_size::LONGEST_BATCH;
 use crate::run_clock::RunClock;
 use crate::sampler::Sample;
-use crate::session::LONGEST_BATCH;
 use crate::tally::{Tally, merge_into};
 
 /// Points of a series; a longer run gets wider intervals. Keeps the series below 40 MB of memory.

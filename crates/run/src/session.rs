@@ -11,16 +11,13 @@ use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, Sess
 use slob_method::{Batch, Planner};
 use slob_spec::SessionLoss;
 
-use crate::batch_size::{BATCH, BatchSize};
+use crate::batch_size::{BATCH, BatchSize, LONGEST_BATCH};
 use crate::journal::Journal;
 use crate::losses::{Conflicts, Losses};
 use crate::rendezvous::{Place, Rendezvous};
 use crate::session_totals::SessionTotals;
 use crate::tally::{Doer, Tally};
 
-/// How much longer than its pauses a batch may last, if its operations take longer than the last ones did. Less than what
-/// sessions are given to end.
-pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// How long a session that lost its database waits between two attempts to have it again: at first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);

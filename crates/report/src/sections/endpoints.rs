@@ -56,9 +56,7 @@ mod tests {
     #[test]
     fn each_endpoint_has_its_row_and_a_shared_server_is_named() {
         let mut record = fixture::direct_read_run();
-        let mut page = Page::new();
-        write(&mut page, &record);
-        assert_eq!(page.into_text(), "", "one server needs no table");
+        assert_eq!(Page::text_by(write, &record), "", "one server needs no table");
         let endpoint = |name: &str, shares_with: Option<&str>| EndpointRecord {
             endpoint: name.into(),
             sessions: 2,
@@ -67,9 +65,7 @@ mod tests {
             shares_with: shares_with.map(str::to_owned),
         };
         record.endpoints = vec![endpoint("a:1", None), endpoint("b:1", Some("a:1"))];
-        let mut page = Page::new();
-        write(&mut page, &record);
-        let text = page.into_text();
+        let text = Page::text_by(write, &record);
         let line = |name: &str| {
             text.lines().map(str::trim).find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
         };

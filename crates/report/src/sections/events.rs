@@ -85,9 +85,7 @@ mod tests {
     fn what_the_servers_own_processes_wait_for_has_a_section_of_its_own() {
         let mut record = fixture::page_cache_run();
         record.events[0].background = true;
-        let mut page = Page::new();
-        background(&mut page, &record);
-        let text = page.into_text();
+        let text = Page::text_by(background, &record);
         assert!(text.contains("own processes") && text.contains(&record.events[0].name), "{text}");
     }
 

@@ -76,9 +76,7 @@ mod tests {
             refused: Some("schema 1 is not loaded".into()),
         };
         record.losses = (0..25).map(loss).collect();
-        let mut page = Page::new();
-        write(&mut page, &record);
-        let text = page.into_text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = Page::text_by(write, &record).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(text.matches("went away").count(), 19, "{text}");
         assert_eq!(text.matches("not loaded").count(), 1, "{text}");
         assert!(text.contains("25 losses") && text.contains("24 reconnected, after 0.50 s"), "{text}");

@@ -46,15 +46,11 @@ mod tests {
     fn marks_are_told_by_their_place_in_the_window() {
         // The window is 10.25 to 70.25 s.
         let mut record = fixture::direct_read_run();
-        let mut page = Page::new();
-        write(&mut page, &record);
-        assert_eq!(page.into_text(), "");
+        assert_eq!(Page::text_by(write, &record), "");
         record.marks = [(-0.5, "early"), (30.25, "rebalance"), (71.0, "late")]
             .map(|(at_s, text)| Mark { at_s, text: text.into() })
             .into();
-        let mut page = Page::new();
-        write(&mut page, &record);
-        let text = page.into_text();
+        let text = Page::text_by(write, &record);
         for (mark, place) in [("early", "before it"), ("rebalance", "second 20.0"), ("late", "after it")] {
             assert!(text.lines().any(|line| line.contains(mark) && line.contains(place)), "{text}");
         }

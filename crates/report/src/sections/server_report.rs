@@ -52,9 +52,7 @@ mod tests {
     #[test]
     fn figures_stand_beside_those_of_the_server() {
         let mut record = fixture::direct_read_run();
-        let mut page = Page::new();
-        write(&mut page, &record);
-        assert_eq!(page.into_text(), "");
+        assert_eq!(Page::text_by(write, &record), "");
         let pair = |what: &str, ours, reported| ReportedPair { what: what.into(), ours, reported };
         record.server_report = Some(ServerReportRecord {
             kind: "awr".into(),
@@ -63,9 +61,7 @@ mod tests {
             seconds: Some(61.5),
             pairs: vec![pair("Logical reads/s", 86_400.0, 86_000.0), pair("Redo bytes/s", 0.0, 52.0)],
         });
-        let mut page = Page::new();
-        write(&mut page, &record);
-        let text = page.into_text();
+        let text = Page::text_by(write, &record);
         for words in [
             "awr, snapshots 41 and 42",
             "awr.txt, awr.html, beside",

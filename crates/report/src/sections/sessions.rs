@@ -82,9 +82,7 @@ mod tests {
     use crate::fixture;
 
     fn text(record: &Record) -> String {
-        let mut page = Page::new();
-        write(&mut page, record);
-        page.into_text()
+        Page::text_by(write, record)
     }
 
     #[test]

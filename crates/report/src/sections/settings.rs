@@ -152,9 +152,7 @@ mod tests {
         let one = load.schemas[0].clone();
         load.schemas = vec![one; 9];
         load.schemas[4].row_blocks /= 2;
-        let mut page = Page::new();
-        layout(&mut page, &record);
-        let text = page.into_text();
+        let text = Page::text_by(layout, &record);
         assert!(text.contains("all 9   9,437,184"), "{text}");
         assert!(text.contains("range from 1.000 to 2.000"), "{text}");
     }
@@ -170,9 +168,7 @@ mod tests {
 
     #[test]
     fn the_configuration_is_what_was_set() {
-        let mut page = Page::new();
-        configuration(&mut page, &fixture::direct_read_run());
-        let text = page.into_text();
+        let text = Page::text_by(configuration, &fixture::direct_read_run());
         assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
         assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
     }
