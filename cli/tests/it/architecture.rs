@@ -158,18 +158,6 @@ fn engines_are_named_only_in_their_folders_and_in_the_registry() {
 }
 
 #[test]
-fn files_hold_one_concept() {
-    let mut files: Vec<PathBuf> = ["crates", "engines"]
-        .iter()
-        .flat_map(|folder| sources(folder))
-        .flat_map(|path| rust_files(&path))
-        .collect();
-    files.extend(rust_files(&root().join("cli/src")));
-    let long: Vec<_> = files.iter().filter(|path| code(path).lines().count() > 400).collect();
-    assert!(long.is_empty(), "more than 400 lines, tests aside: {long:#?}");
-}
-
-#[test]
 fn the_parameters_document_is_that_of_the_table() {
     let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["conf", "--markdown"]).output().unwrap();
     let document = fs::read_to_string(root().join("docs/parameters.md")).unwrap();

@@ -7,6 +7,7 @@
 //! The [`null`] engine is the contract without a database: it ships, and it is the skeleton to start from. The
 //! [`suite`] is what every engine must pass.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod alarm;
 mod client_loop;

@@ -9,6 +9,7 @@
 //! - [`Figures`]: all three of one server, since it counts or between two moments.
 //! - [`OpKind`] and [`OpCounts`]: the operations of the method.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod counters;
 mod figures;

@@ -6,6 +6,7 @@
 //!
 //! This room knows no clock, no thread, no SQL and no engine.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod arrivals;
 mod batch;

@@ -4,6 +4,7 @@
 //! so that every report can be made again, and better, years later. [`Record`] is what is saved;
 //! [`RunDirectory`] is where; both know nothing of how a run is made or shown.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod abandoned;
 mod course;

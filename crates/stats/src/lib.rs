@@ -13,6 +13,7 @@
 //! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
 //! - [`ChiSquare`]: do observed counts follow an expected distribution?
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod bounds;
 pub mod bucket;
