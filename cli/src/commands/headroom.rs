@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use serde_json::json;
 use slob_campaign::{
-    HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch, Limit, Trail,
+    HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch, LatencyLimit, Trail,
 };
 use slob_profile::{Figure, Limits, Parameters};
 use slob_record::Record;
@@ -30,7 +30,8 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     RunSpec::from_settings(&settings)?;
     let said = matches.get_many::<String>("limit").unwrap_or_default();
-    let said = said.map(|text| text.parse::<Limit>().map_err(Failure::usage)).collect::<Result<_, _>>()?;
+    let said =
+        said.map(|text| text.parse::<LatencyLimit>().map_err(Failure::usage)).collect::<Result<_, _>>()?;
     let rules = HeadroomRules {
         most: matches.get_one::<f64>("most").copied().unwrap_or(64.0),
         repeats: matches.get_one::<u32>("repeats").copied().unwrap_or(3),
@@ -55,7 +56,7 @@ pub(crate) fn headroom(matches: &ArgMatches) -> Outcome {
 /// How a search is to be made.
 pub(super) struct Asked {
     /// Latencies not to be passed; production's own if none is said.
-    pub(super) limits: Vec<Limit>,
+    pub(super) limits: Vec<LatencyLimit>,
     pub(super) rules: HeadroomRules,
     pub(super) count_cached: bool,
 }
@@ -109,14 +110,14 @@ pub(super) fn search(
 const SLACK: f64 = 1.05;
 
 /// Those that were said, or production's own mean read and commit at that interval, and 5 %.
-fn limits(said: &[Limit], wanted: &Wanted) -> Result<Vec<Limit>, Failure> {
+fn limits(said: &[LatencyLimit], wanted: &Wanted) -> Result<Vec<LatencyLimit>, Failure> {
     if !said.is_empty() {
         return Ok(said.to_vec());
     }
     let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
     let limit = |(name, figure): (&str, Figure)| {
         let us = wanted.demand.figures.get(figure).filter(|us| *us > 0.0)?;
-        Some(format!("{name}={:.0}us", (us * SLACK).max(1.0)).parse::<Limit>().map_err(Failure::usage))
+        Some(format!("{name}={:.0}us", (us * SLACK).max(1.0)).parse::<LatencyLimit>().map_err(Failure::usage))
     };
     own.into_iter().filter_map(limit).collect()
 }
@@ -139,7 +140,7 @@ struct Work {
     settings: Settings,
     trail: Trail,
     stop: Arc<AtomicBool>,
-    limits: Vec<Limit>,
+    limits: Vec<LatencyLimit>,
     count_cached: bool,
     steps: Vec<HeadroomStep>,
     /// The columns of limits that any step had a value of.
@@ -201,7 +202,7 @@ impl Work {
         pairs.extend([("SCALE", loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
         let record = self.run(&format!("step-{}", self.steps.len() + 1), &pairs)?;
         let values = self.limits.iter().filter_map(|limit| Some((limit, value_of(limit, &record)?)));
-        let values: Vec<(&Limit, f64)> = values.collect();
+        let values: Vec<(&LatencyLimit, f64)> = values.collect();
         self.measured.extend(values.iter().map(|(limit, _)| limit.column));
         let limit = values.into_iter().find_map(|(limit, value)| passed(limit, value));
         let (figures, histograms) = (records::figures(&record), records::histograms(&record));
@@ -211,12 +212,12 @@ impl Work {
 }
 
 /// What a limit is held against. What a target does not measure limits nothing.
-fn value_of(limit: &Limit, record: &Record) -> Option<f64> {
+fn value_of(limit: &LatencyLimit, record: &Record) -> Option<f64> {
     figure::named(limit.column)?.of(&Figures::of(record))
 }
 
 /// The limit that a run passed, in words.
-fn passed(limit: &Limit, value: f64) -> Option<String> {
+fn passed(limit: &LatencyLimit, value: f64) -> Option<String> {
     let what = figure::named(limit.column)?.title.to_lowercase();
     let mut shown = [value, limit.us].map(duration_us);
     if shown[0] == shown[1] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
-use slob_campaign::{Found, Limit, Next, Point, Search, SearchRules, Why};
+use slob_campaign::{KneeFound, KneeNext, KneePoint, KneeReason, KneeRules, KneeSearch, LatencyLimit};
 use slob_record::{Record, Status};
 use slob_report::Figures;
 use slob_report::analysis::{Curve, CurvePoint};
@@ -28,7 +28,7 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
     as_loaded::say(&asked, &settings);
     let checked = RunSpec::from_settings(&settings)?;
     settings::warn(&checked.warnings);
-    let limit = matches.get_one::<String>("limit").map(|text| text.parse::<Limit>()).transpose();
+    let limit = matches.get_one::<String>("limit").map(|text| text.parse::<LatencyLimit>()).transpose();
     let limit = limit.map_err(Failure::usage)?;
     let schemas = checked.spec.schemas;
     let most = matches.get_one::<u32>("max-sessions").copied().unwrap_or(256);
@@ -55,7 +55,7 @@ pub(crate) fn saturate(matches: &ArgMatches) -> Outcome {
         name: checked.spec.run_name.to_string(),
         limit,
         stop: interrupt::flag()?,
-        search: Search::new(SearchRules { most, tolerance, repeats }),
+        search: KneeSearch::new(KneeRules { most, tolerance, repeats }),
         points: Vec::new(),
         cut: None,
     };
@@ -115,20 +115,20 @@ struct Work {
     /// The share of a rate that may be missing.
     tolerance: f64,
     name: String,
-    limit: Option<Limit>,
+    limit: Option<LatencyLimit>,
     stop: Arc<AtomicBool>,
-    search: Search,
+    search: KneeSearch,
     points: Vec<CurvePoint>,
     /// Why no more sessions could be tried, if the target refused them.
     cut: Option<String>,
 }
 
 impl Work {
-    fn search(&mut self) -> Result<Found, Failure> {
+    fn search(&mut self) -> Result<KneeFound, Failure> {
         loop {
             let threads = match self.search.next() {
-                Next::Found(found) => return Ok(found),
-                Next::Measure(threads) => threads,
+                KneeNext::Found(found) => return Ok(found),
+                KneeNext::Measure(threads) => threads,
             };
             let (parameters, part) = self.raised.parameters(threads);
             let said = self.raised.said(threads);
@@ -147,7 +147,7 @@ impl Work {
             let over_limit = point.over_limit;
             let over = if over_limit { " Over the limit." } else { "" };
             output::say(&format!("{said}  {:>10.1} op/s  {}{over}", point.operations_per_s, point.reason));
-            self.search.add(Point { threads, throughput: point.operations_per_s, over_limit });
+            self.search.add(KneePoint { threads, throughput: point.operations_per_s, over_limit });
             self.points.push(point);
         }
     }
@@ -207,31 +207,33 @@ impl Work {
         Ok(value > limit.us)
     }
 
-    fn curve(&self, found: Option<Found>, tolerance: f64) -> Curve {
+    fn curve(&self, found: Option<KneeFound>, tolerance: f64) -> Curve {
         let percent = 100.0 * tolerance;
         let by_rate = matches!(self.raised, Raised::Rate { .. });
         let count = found.and_then(|found| found.threads).map(|level| self.raised.count(level));
         let higher = || format!("Higher rates are not kept within {percent} %, or exceed the latency limit.");
         let why = match found.map(|found| (found.why, found.threads)) {
             None => "The search ended before it found an answer; this is the curve so far.".to_owned(),
-            Some((Why::Saturated, _)) if !by_rate => {
+            Some((KneeReason::Saturated, _)) if !by_rate => {
                 format!("More sessions gain less than {percent} %: that is the knee.")
             }
-            Some((Why::Limit, None)) if by_rate => {
+            Some((KneeReason::Limit, None)) if by_rate => {
                 "Even the lowest rate is not kept, or exceeds the latency limit.".to_owned()
             }
-            Some((Why::Saturated, _)) => higher(),
-            Some((Why::Limit, _)) if by_rate => higher(),
-            Some((Why::Most, _)) if by_rate => {
+            Some((KneeReason::Saturated, _)) => higher(),
+            Some((KneeReason::Limit, _)) if by_rate => higher(),
+            Some((KneeReason::Most, _)) if by_rate => {
                 "Twice the rate of a closed loop was kept: start with more sessions.".to_owned()
             }
-            Some((Why::Limit, None)) => "Even the fewest sessions exceed the latency limit.".to_owned(),
-            Some((Why::Limit, _)) => "More sessions exceed the latency limit.".to_owned(),
-            Some((Why::Most, _)) => match &self.cut {
+            Some((KneeReason::Limit, None)) => {
+                "Even the fewest sessions exceed the latency limit.".to_owned()
+            }
+            Some((KneeReason::Limit, _)) => "More sessions exceed the latency limit.".to_owned(),
+            Some((KneeReason::Most, _)) => match &self.cut {
                 Some(error) => format!("Throughput was still growing; more sessions failed: {error}"),
                 None => "Throughput was still growing: allow more with --max-sessions.".to_owned(),
             },
-            Some((Why::Unsettled, _)) => {
+            Some((KneeReason::Unsettled, _)) => {
                 "The runs differ too much to settle on a point: lengthen them with --run-time.".to_owned()
             }
         };

@@ -1,4 +1,4 @@
-//! Carrying out a campaign: one step after the other, until all are done, given up, or the user stops.
+//! Carries out a campaign step by step until all steps are done or given up, or the user stops.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,120 +8,67 @@ use jiff::Timestamp;
 use slob_record::Status;
 use slob_spec::Settings;
 
-use crate::build::Campaign;
-use crate::error::CampaignError;
 use crate::hook::{HookError, Moment};
-use crate::schedule::Step;
-use crate::state::{Attempt, Ended, HookFailure, Standing};
-use crate::store::{Store, ended_of};
+use crate::schedule::{Campaign, Step};
+use crate::store::{Attempt, CampaignError, Ended, HookFailure, StepState, Store, ended_of};
 
-/// Who knows how to measure, and hears what happens.
+/// Carries out runs and receives events.
 pub trait Conductor {
-    /// Makes a run and keeps its record where the settings say.
+    /// Makes a run and saves its record where the settings say.
     ///
     /// # Errors
     /// If there is no record: nothing was measured.
     fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure>;
 
-    /// Something happened.
     fn on_event(&mut self, event: &Event<'_>);
 }
 
-/// A run that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its id: the name of its folder.
     pub id: String,
-    /// How it ended.
     pub status: Status,
 }
 
-/// Why there is no record of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunFailure {
-    /// It failed or was refused before it began.
     Failed(String),
-    /// The user stopped it before it began.
     Interrupted,
 }
 
-/// What happens in a campaign.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A hook is called.
-    Hook {
-        /// The variant.
-        variant: &'a str,
-        /// Which.
-        moment: Moment,
-    },
-    /// A run to throw away begins.
-    WarmUp {
-        /// The step it comes before.
-        step: &'a Step,
-        /// Which of them, from 1.
-        number: u32,
-        /// Of how many.
-        of: u32,
-    },
-    /// A step begins.
-    Begins {
-        /// The step.
-        step: &'a Step,
-        /// How far the campaign is.
-        progress: Progress,
-    },
-    /// A step has ended.
-    Ended {
-        /// The step.
-        step: &'a Step,
-        /// How.
-        attempt: &'a Attempt,
-    },
-    /// A variant is left out from here on, until the campaign is started again.
-    VariantStopped {
-        /// The variant.
-        variant: &'a str,
-        /// Why.
-        error: &'a str,
-    },
+    Hook { variant: &'a str, moment: Moment },
+    WarmUp { step: &'a Step, number: u32, of: u32 },
+    Begins { step: &'a Step, progress: Progress },
+    Ended { step: &'a Step, attempt: &'a Attempt },
+    VariantStopped { variant: &'a str, error: &'a str },
 }
 
-/// How far a campaign is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Steps that are done.
     pub done: usize,
-    /// All of them.
     pub of: usize,
-    /// Seconds until the end, from what the steps until now took beyond their own time; absent where operations end a
-    /// run, and no run has been made yet.
+    /// Seconds until the end, estimated from the overhead of the steps so far; `None` while that is unknown.
     pub left_s: Option<f64>,
 }
 
-/// How a campaign ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// Steps that are done.
     pub done: usize,
-    /// Keys of those that failed as often as the plan allows.
     pub given_up: Vec<String>,
-    /// Variants that were stopped, with what was wrong.
     pub stopped: BTreeMap<String, String>,
-    /// Whether the user stopped it.
     pub interrupted: bool,
 }
 
 impl End {
-    /// Whether every step is done.
     #[must_use]
     pub fn is_complete(&self, campaign: &Campaign) -> bool {
         self.done == campaign.schedule.steps.len()
     }
 }
 
-/// Makes every run that is not done yet. What is done is on disk after each of them: whenever this ends, by whatever
-/// cause, the same call goes on with the next run. With `retry_failed`, steps that were given up get new attempts.
+/// Makes every run that is not done yet and saves the state after each: after a kill the same call resumes with the next run. With
+/// `retry_failed`, steps that were given up get new attempts.
 ///
 /// # Errors
 /// If the campaign's own files can't be written. A run or hook that fails is no error here, but part of [`End`].
@@ -147,7 +94,7 @@ pub fn carry_out(
     Ok(work.end())
 }
 
-/// How often each step has failed until now.
+/// Number of failures by step.
 fn failures(store: &Store) -> BTreeMap<String, u32> {
     let mut failures = BTreeMap::new();
     for attempt in store.state.attempts.iter().filter(|one| matches!(one.ended, Ended::Failed { .. })) {
@@ -168,13 +115,9 @@ struct Work<'a> {
     pace: Pace,
 }
 
-/// Why work on a step ends early.
 enum Cut {
-    /// The variant can't go on.
     Variant(String),
-    /// The user stopped.
     Stopped,
-    /// The campaign's files can't be written.
     Files(CampaignError),
 }
 
@@ -188,7 +131,7 @@ impl Work<'_> {
     fn all(&mut self) -> Result<(), CampaignError> {
         for step in &self.campaign.schedule.steps {
             while !self.stop.load(Ordering::Relaxed)
-                && self.standing(step) == Standing::Open
+                && self.state_of(step) == StepState::Open
                 && !self.stopped.contains_key(&step.variant)
             {
                 match self.step(step) {
@@ -199,7 +142,7 @@ impl Work<'_> {
                         self.conductor
                             .on_event(&Event::VariantStopped { variant: &step.variant, error: &error });
                         self.stopped.insert(step.variant.clone(), error);
-                        // Whatever state it is in, it is not that of a variant that was switched to.
+                        // The system is in no variant's state now.
                         self.at = None;
                     }
                 }
@@ -208,12 +151,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn standing(&self, step: &Step) -> Standing {
+    fn state_of(&self, step: &Step) -> StepState {
         let forgiven = self.forgiven.get(&step.key()).copied().unwrap_or(0);
-        self.store.state.standing(step, self.campaign.plan.retries.saturating_add(forgiven))
+        self.store.state.of(step, self.campaign.plan.retries.saturating_add(forgiven))
     }
 
-    /// One attempt at a step.
     fn step(&mut self, step: &Step) -> Result<(), Cut> {
         let begun = Instant::now();
         self.switch(step)?;
@@ -237,13 +179,12 @@ impl Work<'_> {
         if attempt.ended == Ended::Interrupted { Err(Cut::Stopped) } else { Ok(()) }
     }
 
-    /// Brings the system to the step's variant.
     fn switch(&mut self, step: &Step) -> Result<(), Cut> {
         if self.at.as_deref() == Some(step.variant.as_str()) {
             return Ok(());
         }
         let variant = self.campaign.plan.variant(&step.variant);
-        // A twin is the same thing as its original, and so prepared with it.
+        // A twin is prepared with its original.
         let same_as =
             variant.and_then(|variant| variant.twin_of.clone()).unwrap_or_else(|| step.variant.clone());
         if !self.store.state.prepared.contains(&same_as) {
@@ -277,7 +218,7 @@ impl Work<'_> {
         let hook = campaign.plan.variant(&step.variant).and_then(|variant| variant.hooks.of(moment));
         let Some(hook) = hook else { return Ok(()) };
         self.conductor.on_event(&Event::Hook { variant: &step.variant, moment });
-        // Not SLOB_..., which would name parameters to a program of ours that the hook calls.
+        // SLOB_... would set parameters of a `slob` that the hook calls.
         let environment = [
             ("CAMPAIGN_DIRECTORY", self.store.directory().display().to_string()),
             ("CAMPAIGN_VARIANT", step.variant.clone()),
@@ -288,7 +229,7 @@ impl Work<'_> {
             ),
             ("CAMPAIGN_REPEAT", step.repeat.to_string()),
         ];
-        // What puts the system back as it was is needed most where a run was stopped: it ends by itself, or by its timeout.
+        // The hook that restores the system runs to its end, or to its timeout, even after an interruption.
         let never = AtomicBool::new(false);
         let stop = if moment == Moment::AfterRun { &never } else { self.stop };
         match hook.call(&environment, stop) {
@@ -313,11 +254,13 @@ impl Work<'_> {
         let steps = &self.campaign.schedule.steps;
         let open: Vec<&Step> = steps
             .iter()
-            .filter(|step| self.standing(step) == Standing::Open && !self.stopped.contains_key(&step.variant))
+            .filter(|step| {
+                self.state_of(step) == StepState::Open && !self.stopped.contains_key(&step.variant)
+            })
             .collect();
         let planned = self.campaign.planned_time(open.iter().copied()).map(|planned| planned.as_secs_f64());
         Progress {
-            done: steps.iter().filter(|step| self.standing(step) == Standing::Done).count(),
+            done: steps.iter().filter(|step| self.state_of(step) == StepState::Done).count(),
             of: steps.len(),
             left_s: self.pace.left(planned, open.len()),
         }
@@ -325,9 +268,9 @@ impl Work<'_> {
 
     fn end(self) -> End {
         let steps = &self.campaign.schedule.steps;
-        let given_up = steps.iter().filter(|step| self.standing(step) == Standing::GivenUp);
+        let given_up = steps.iter().filter(|step| self.state_of(step) == StepState::GivenUp);
         End {
-            done: steps.iter().filter(|step| self.standing(step) == Standing::Done).count(),
+            done: steps.iter().filter(|step| self.state_of(step) == StepState::Done).count(),
             given_up: given_up.map(Step::key).collect(),
             interrupted: self.stop.load(Ordering::Relaxed),
             stopped: self.stopped,
@@ -343,7 +286,7 @@ fn outcome(measured: Result<Kept, RunFailure>) -> (Option<String>, Ended) {
     }
 }
 
-/// What steps take beyond their planned time, from those made by this call.
+/// Time that steps take beyond their planned time.
 #[derive(Debug, Default)]
 struct Pace {
     steps: u32,
@@ -358,8 +301,7 @@ impl Pace {
         self.beyond_s += (taken_s - planned_s.unwrap_or(0.0)).max(0.0);
     }
 
-    /// Seconds left. Runs to throw away are part of the planned time and of what steps took: those of the steps made
-    /// so far count as 'beyond', so an estimate errs to the long side.
+    /// Discarded runs count in the planned time and in the overhead: the estimate errs to the long side.
     fn left(&self, planned_s: Option<f64>, steps: usize) -> Option<f64> {
         let each = |total: f64| (self.steps > 0).then(|| total / f64::from(self.steps));
         match planned_s {

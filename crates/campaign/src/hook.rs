@@ -1,39 +1,30 @@
-//! The user's own commands, with a time after which they are ended.
+//! The user's own commands around runs, each with a timeout.
 
 use std::fmt;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::command::CommandLine;
+const POLL_EVERY: Duration = Duration::from_millis(20);
 
-/// How often a command is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// When a hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Once in the campaign, before the variant's first run.
     Prepare,
-    /// At each switch to the variant.
     Bounce,
-    /// Before each run.
     BeforeRun,
-    /// After each run.
     AfterRun,
 }
 
 impl Moment {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Prepare, Self::Bounce, Self::BeforeRun, Self::AfterRun];
 }
 
 impl fmt::Display for Moment {
-    /// Its key in a plan.
+    /// Key of the hook in a plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Prepare => "prepare",
@@ -44,34 +35,26 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A command of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The command.
     pub command: CommandLine,
-    /// It is ended after that long.
     pub timeout: Duration,
 }
 
-/// Why a hook failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// It could not be started or waited for.
     #[error("can't be run: {0}")]
     Start(std::io::Error),
-    /// It did not exit with 0.
     #[error("ended with {0}; it must exit with 0")]
     Status(ExitStatus),
-    /// It took too long.
     #[error("did not end within {} s and was ended; allow it more with `timeout`", .0.as_secs_f64())]
     Timeout(Duration),
-    /// The user stopped the campaign.
     #[error("was ended, because the campaign was stopped")]
     Stopped,
 }
 
 impl Hook {
-    /// Runs the command and waits for it. What it prints goes to stderr: stdout is for data.
+    /// Runs the command and waits for it. Its output goes to stderr: stdout is for data.
     ///
     /// # Errors
     /// If it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
@@ -82,7 +65,7 @@ impl Hook {
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(std::io::stderr())
-            // A group of its own, so that what the shell started can be ended with it.
+            // A process group of its own: a kill reaches what the shell started.
             .process_group(0)
             .spawn()
             .map_err(HookError::Start)?;
@@ -92,26 +75,78 @@ impl Hook {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(HookError::Status(status)),
                 None if begun.elapsed() >= self.timeout => {
-                    end(&mut child);
+                    kill(&mut child);
                     return Err(HookError::Timeout(self.timeout));
                 }
                 None if stop.load(Ordering::Relaxed) => {
-                    end(&mut child);
+                    kill(&mut child);
                     return Err(HookError::Stopped);
                 }
-                None => thread::sleep(LOOK_EVERY),
+                None => thread::sleep(POLL_EVERY),
             }
         }
     }
 }
 
-/// Ends a command and all that it started and that stayed in its group.
-fn end(child: &mut Child) {
+/// Kills the command's process group.
+fn kill(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may just have ended by itself.
+        // The process may already have ended.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandLine {
+    Shell(String),
+    Program(String, Vec<String>),
+}
+
+impl CommandLine {
+    #[must_use]
+    pub fn program(words: &[String]) -> Option<Self> {
+        let (program, arguments) = words.split_first()?;
+        Some(Self::Program(program.clone(), arguments.to_vec()))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let (Self::Shell(name) | Self::Program(name, _)) = self;
+        name.trim().is_empty()
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        match self {
+            Self::Shell(line) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", line]);
+                command
+            }
+            Self::Program(program, arguments) => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+        }
+    }
+}
+
+impl fmt::Display for CommandLine {
+    /// Ambiguous arguments are quoted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Program(program, arguments) => {
+                f.write_str(program)?;
+                let plain = |word: &String| !word.is_empty() && !word.contains([' ', '"', '\\']);
+                arguments.iter().try_for_each(|word| match plain(word) {
+                    true => write!(f, " {word}"),
+                    false => write!(f, " {word:?}"),
+                })
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn its_exit_status_counts_and_it_knows_its_variant() {
+    fn a_hook_must_exit_with_zero_and_knows_its_variant() {
         call("[ \"$CAMPAIGN_VARIANT\" = raw ]", 60_000).unwrap();
         assert!(matches!(call("exit 3", 60_000), Err(HookError::Status(status)) if status.code() == Some(3)));
     }
@@ -147,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_ended_with_all_that_it_started() {
+    fn a_timeout_kills_the_whole_process_group() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("late");
         let command = format!("(sleep 2; touch {0}) & sleep 60", file.display());
@@ -157,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_ends_it() {
+    fn an_interruption_kills_the_hook() {
         let hook = Hook { command: CommandLine::Shell("sleep 60".into()), timeout: Duration::from_secs(60) };
         assert!(matches!(hook.call(&[], &AtomicBool::new(true)), Err(HookError::Stopped)));
     }

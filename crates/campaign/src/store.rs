@@ -1,43 +1,37 @@
-//! A campaign's directory: the schedule, how far it is, and the runs.
+//! A campaign's directory: the schedule, its progress, and the runs.
 //!
-//! Files are written under another name, made durable and renamed: whenever the program or the machine stops, each of
-//! them is either as it was or as it should be.
+//! Files are written durably under a temporary name and renamed: after a power loss each is either old or new, and whole.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use slob_record::{Record, SeriesWanted, Status, list_runs, read_record_with};
 
-use crate::error::CampaignError;
-use crate::lock::Lock;
 use crate::schedule::{SCHEDULE_VERSION, Schedule, Step};
-use crate::state::{Attempt, Ended, Running, STATE_VERSION, State};
 
-/// The file that makes a directory a campaign's.
 pub const CAMPAIGN_FILE: &str = "campaign.json";
-/// Where runs to throw away are kept, for whoever wants to see them.
+/// Folder of discarded runs.
 pub const WARM_UP_FOLDER: &str = "warm-up";
 const STATE_FILE: &str = "state.json";
 
-/// A campaign's directory, held for this process.
+/// A campaign's directory, locked by this process.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
-    /// How far the campaign is.
     pub(crate) state: State,
     _lock: Lock,
 }
 
 impl Store {
-    /// Takes a directory for a schedule: makes it, or goes on with what is there. A run that was published but not noted
-    /// any more is found again. With `amend`, a schedule that differs from the one there takes its place.
+    /// Creates a campaign's directory, or resumes the campaign there, and records a run that was saved but not noted. With `amend`,
+    /// a schedule that differs replaces the saved one.
     ///
     /// # Errors
-    /// If another process holds the directory, if it holds something else, or if its schedule is another one.
+    /// If the directory is locked, holds other files, or another schedule.
     pub fn open(directory: &Path, schedule: &Schedule, amend: bool) -> Result<Self, CampaignError> {
         let exists = directory.join(CAMPAIGN_FILE).is_file();
         if !exists && holds_other_files(directory) {
@@ -55,7 +49,7 @@ impl Store {
                     return Err(CampaignError::Changed { path: directory.to_path_buf(), changes });
                 }
                 state.amend(&old, schedule);
-                // In this order: a state that knows too little costs a run, one that knows too much would keep a wrong one.
+                // The state comes first: one that knows too little costs a run, one that knows too much keeps a wrong run.
                 write(directory, STATE_FILE, &state)?;
                 write(directory, CAMPAIGN_FILE, schedule)?;
             }
@@ -67,7 +61,6 @@ impl Store {
         Ok(store)
     }
 
-    /// The directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -95,7 +88,7 @@ impl Store {
         self.save()
     }
 
-    /// What became of a step that had begun when the program ended? Its record may be there, whole: records are.
+    /// Notes how the step ended that was under way when the program ended: its record may be complete.
     fn reconcile(&mut self, schedule: &Schedule) -> Result<(), CampaignError> {
         let Some(running) = self.state.running.take() else { return Ok(()) };
         let Some(step) = schedule.steps.iter().find(|step| step.key() == running.step) else {
@@ -121,7 +114,7 @@ impl Store {
         let noted = |id: &str| self.state.attempts.iter().any(|attempt| attempt.run.as_deref() == Some(id));
         let runs = list_runs(&self.directory).ok()?;
         let records = runs.iter().rev().filter_map(|path| read_record_with(path, SeriesWanted::Empty).ok());
-        // Seconds are what an id knows; a run can't have begun before its step.
+        // A run cannot begin before its step; its id has a precision of seconds.
         let second = jiff::SignedDuration::from_secs(1);
         let since = running.since.saturating_sub(second).unwrap_or(running.since);
         let mut fitting = records
@@ -131,7 +124,6 @@ impl Store {
     }
 }
 
-/// How a run ended, for the campaign.
 pub(crate) fn ended_of(status: &Status) -> Ended {
     match status {
         Status::Completed => Ended::Completed,
@@ -140,7 +132,7 @@ pub(crate) fn ended_of(status: &Status) -> Ended {
     }
 }
 
-/// Reads what a directory says of its campaign; `None` if it is none.
+/// Reads a campaign's schedule and state; `None` if the directory holds no campaign.
 ///
 /// # Errors
 /// If its files can't be read or understood.
@@ -183,14 +175,303 @@ fn write<T: Serialize>(directory: &Path, name: &str, value: &T) -> Result<(), Ca
     let mut file = File::create(&temporary).map_err(CampaignError::io("creating", &temporary))?;
     file.write_all(&text).and_then(|()| file.sync_all()).map_err(CampaignError::io("writing", &temporary))?;
     fs::rename(&temporary, &path).map_err(CampaignError::io("renaming to", &path))?;
-    // Not every file system lets a directory be synced; then nothing more can be done.
+    // Some file systems refuse to sync a directory.
     let _ = File::open(directory).and_then(|directory| directory.sync_all());
     Ok(())
 }
 
-/// A lock that was left behind is no other file: its campaign ended before it began.
+/// True if a directory holds files other than a lock.
 fn holds_other_files(directory: &Path) -> bool {
-    let ours = |name: &str| name == "lock" || name.starts_with('.');
+    let ours = |name: &str| name == LOCK_FILE || name.starts_with('.');
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| !ours(&entry.file_name().to_string_lossy()))
+}
+
+pub(crate) const STATE_VERSION: u32 = 1;
+
+/// Progress of a campaign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub version: u32,
+    pub prepared: Vec<String>,
+    /// Saved before a step begins.
+    pub running: Option<Running>,
+    pub attempts: Vec<Attempt>,
+    pub hook_failures: Vec<HookFailure>,
+    pub superseded: Vec<Attempt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Running {
+    pub step: String,
+    pub run_name: String,
+    pub since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub step: String,
+    pub cell: String,
+    pub run: Option<String>,
+    pub ended: Ended,
+    pub began: Timestamp,
+    /// Duration with hooks; `None` if the program was killed meanwhile.
+    pub seconds: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Ended {
+    Completed,
+    Failed { error: String },
+    Interrupted,
+    Killed,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookFailure {
+    pub variant: String,
+    pub hook: String,
+    pub error: String,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepState {
+    Open,
+    Done,
+    /// It failed as often as the plan allows.
+    GivenUp,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        Self {
+            version: STATE_VERSION,
+            prepared: Vec::new(),
+            running: None,
+            attempts: Vec::new(),
+            hook_failures: Vec::new(),
+            superseded: Vec::new(),
+        }
+    }
+
+    pub fn attempts_at<'a>(&'a self, step: &Step) -> impl Iterator<Item = &'a Attempt> + use<'a> {
+        let key = step.key();
+        self.attempts.iter().filter(move |attempt| attempt.step == key)
+    }
+
+    /// Interrupted and killed attempts do not count as failures.
+    pub(crate) fn of(&self, step: &Step, retries: u32) -> StepState {
+        let mut failed = 0;
+        for attempt in self.attempts_at(step) {
+            match attempt.ended {
+                Ended::Completed => return StepState::Done,
+                Ended::Failed { .. } => failed += 1,
+                Ended::Interrupted | Ended::Killed => {}
+            }
+        }
+        if failed > retries { StepState::GivenUp } else { StepState::Open }
+    }
+
+    /// Id of the step's completed run.
+    #[must_use]
+    pub fn completed_run(&self, step: &Step) -> Option<&str> {
+        let completed = self.attempts_at(step).find(|attempt| attempt.ended == Ended::Completed)?;
+        completed.run.as_deref()
+    }
+
+    /// Keeps attempts whose cell and preparing hooks are unchanged and sets the others aside. A changed variant is prepared again.
+    pub(crate) fn amend(&mut self, old: &Schedule, new: &Schedule) {
+        let keys: Vec<String> = new.steps.iter().map(Step::key).collect();
+        let same = |attempt: &Attempt| {
+            let cell = &attempt.cell;
+            let variant = cell.split('/').next().unwrap_or_default();
+            keys.contains(&attempt.step)
+                && old.cells.get(cell).is_some_and(|there| new.cells.get(cell) == Some(there))
+                && old.before_runs(variant) == new.before_runs(variant)
+        };
+        let (kept, set_aside) = self.attempts.drain(..).partition(same);
+        self.attempts = kept;
+        self.superseded.extend::<Vec<Attempt>>(set_aside);
+        self.prepared.retain(|variant| {
+            old.before_runs(variant) == new.before_runs(variant)
+                && old.cells_of(variant).all(|(name, cell)| new.cells.get(name).is_none_or(|now| now == cell))
+        });
+    }
+}
+
+const LOCK_FILE: &str = "lock";
+
+/// Locks a directory until it is dropped or the process ends: the kernel keeps the lock.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    pub(crate) fn take(directory: &Path) -> Result<Self, CampaignError> {
+        let path = directory.join(LOCK_FILE);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(CampaignError::io("opening", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CampaignError::Locked { path: directory.to_path_buf() });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(CampaignError::Io { step: "locking", path, source });
+            }
+        }
+        // The process id is for people; nothing depends on it.
+        let _ = file.set_len(0).and_then(|()| writeln!(&file, "{}", std::process::id()));
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    /// Unlocks explicitly: a hook that another thread is starting inherits the file until its exec.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
+const TRAIL_FILE: &str = "trail.json";
+
+/// A locked directory of runs, each of which follows from those before. After a kill the same runs are asked for again, and
+/// completed ones are not repeated.
+#[derive(Debug)]
+pub struct Trail {
+    directory: PathBuf,
+    _lock: Lock,
+}
+
+impl Trail {
+    /// Creates a directory for runs about `about`, or resumes the one there.
+    ///
+    /// # Errors
+    /// If the directory is locked, holds other files, or runs about something else.
+    pub fn open(directory: &Path, about: &serde_json::Value) -> Result<Self, CampaignError> {
+        let path = directory.join(TRAIL_FILE);
+        if !path.is_file() && holds_other_files(directory) {
+            return Err(CampaignError::Foreign { path: directory.to_path_buf() });
+        }
+        fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
+        let lock = Lock::take(directory)?;
+        if path.is_file() {
+            let was: serde_json::Value = read(&path)?;
+            if was != *about {
+                return Err(CampaignError::OtherTrail {
+                    path: directory.to_path_buf(),
+                    changes: differences(&was, about),
+                });
+            }
+        } else {
+            write(directory, TRAIL_FILE, about)?;
+        }
+        Ok(Self { directory: directory.to_path_buf(), _lock: lock })
+    }
+
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The latest completed run of that name.
+    #[must_use]
+    pub fn made(&self, name: &str) -> Option<Record> {
+        let runs = list_runs(&self.directory).ok()?;
+        let mut records =
+            runs.iter().rev().filter_map(|path| read_record_with(path, SeriesWanted::Empty).ok());
+        records.find(|record| record.name == name && record.status == Status::Completed)
+    }
+}
+
+/// Differences between the members of two objects.
+fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
+    let empty = serde_json::Map::new();
+    let [was, is] = [was, is].map(|value| value.as_object().unwrap_or(&empty));
+    let keys = was.keys().chain(is.keys().filter(|key| !was.contains_key(*key)));
+    let show = |value: Option<&serde_json::Value>| value.map_or("unset".to_owned(), ToString::to_string);
+    keys.filter(|key| was.get(*key) != is.get(*key))
+        .map(|key| format!("{key} was {} and is {}", show(was.get(key)), show(is.get(key))))
+        .collect()
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    #[error("{step} {}: {source}", path.display())]
+    Io { step: &'static str, path: PathBuf, source: io::Error },
+    #[error("{} is not a campaign's file: {source}", path.display())]
+    Json { path: PathBuf, source: serde_json::Error },
+    #[error("{} has version {found}; this release reads versions up to {known}: use a newer one", path.display())]
+    Version { path: PathBuf, found: u32, known: u32 },
+    #[error("another campaign is at work in {}; wait until it ends, or name another directory", path.display())]
+    Locked { path: PathBuf },
+    #[error(
+        "the plan is not the one that {} was begun with: {}; use --amend to continue with the new plan (runs that \
+         are still part of it are kept), or name another directory",
+        path.display(),
+        changes.join("; ")
+    )]
+    Changed { path: PathBuf, changes: Vec<String> },
+    #[error("{} was begun for something else: {}; say another directory", path.display(), changes.join("; "))]
+    OtherTrail { path: PathBuf, changes: Vec<String> },
+    #[error("{} holds files, but no campaign; use an empty directory, or one that does not exist", path.display())]
+    Foreign { path: PathBuf },
+}
+
+impl CampaignError {
+    pub(crate) fn io(step: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { step, path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_excludes_others_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path()).unwrap();
+        assert!(matches!(Lock::take(folder.path()), Err(CampaignError::Locked { .. })));
+        drop(first);
+        Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_starting_hook_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        drop(lock);
+        Lock::take(folder.path()).unwrap();
+        drop(copy);
+    }
+
+    #[test]
+    fn a_trail_refuses_runs_about_something_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("headroom");
+        let about = json!({"demand": 7, "target": "a"});
+        drop(Trail::open(&directory, &about).unwrap());
+        let trail = Trail::open(&directory, &about).unwrap();
+        assert!(trail.made("step-1").is_none());
+        assert!(matches!(Trail::open(&directory, &about), Err(CampaignError::Locked { .. })));
+        drop(trail);
+        let error = Trail::open(&directory, &json!({"demand": 8, "target": "a"})).unwrap_err();
+        assert!(error.to_string().contains("demand was 7 and is 8"), "{error}");
+        let other = folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("a.txt"), "a").unwrap();
+        assert!(matches!(Trail::open(&other, &about), Err(CampaignError::Foreign { .. })));
+    }
 }

@@ -40,7 +40,7 @@ settings = { UPDATE_PCT = 50 }
 "#;
 
 #[test]
-fn every_key_is_read() {
+fn every_key_of_a_plan_is_read() {
     let plan = Plan::parse("plan.toml", WHOLE).unwrap();
     assert_eq!((plan.name.as_str(), plan.order, plan.seed), ("file-systems", Order::Blocked, 7));
     assert_eq!((plan.repeats.get(), plan.warmup_runs, plan.retries), (10, 1, 2));
@@ -91,12 +91,12 @@ fn assert_refused(file: &str, [plan, right, wrong]: [&str; 3], expected: &str) {
 #[case("retries = 2", "retries = 4294967295", "retries is '4294967295'; it must be 0 to 100")]
 #[case("order = \"blocked\"", "order = \"random\"", "unknown variant")]
 #[case("[[variant]]\nname = \"xfs\"", "[[variant]]", "missing field `name`")]
-fn what_is_wrong_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+fn a_bad_plan_is_refused_with_its_reason(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
     assert_refused("plan.toml", [WHOLE, right, wrong], expected);
 }
 
 #[test]
-fn a_hook_can_do_without_a_shell() {
+fn a_hook_runs_a_program_without_a_shell() {
     let plan = WHOLE.replacen("bounce = \"restart\"", "bounce = [\"restart\", \"a b\"]", 1).replacen(
         "run = \"look\"",
         "run = [\"look\", \"$HOME\"]",
@@ -112,7 +112,7 @@ fn a_hook_can_do_without_a_shell() {
 }
 
 #[test]
-fn a_plan_can_be_short() {
+fn defaults_fill_a_short_plan() {
     let plan = Plan::parse("p", "[[variant]]\nname = \"a\"\n").unwrap();
     assert_eq!((plan.repeats.get(), plan.order, plan.baseline.as_str()), (3, Order::Interleaved, "a"));
     assert_eq!((plan.models[0].name.as_str(), plan.sessions[0].total()), ("read", 1));
@@ -133,7 +133,7 @@ fn with_a_demand_each_step_is_a_search() {
         ("p95", 2.0, 8.0, 1)
     );
     assert_eq!(demand.limits[0].to_string(), "read-p99=2ms");
-    let steps = crate::rounds::steps(&plan);
+    let steps = crate::schedule::steps(&plan);
     assert_eq!(steps.len(), 3 * 4);
     let first = steps.iter().find(|step| step.variant == "a" && step.repeat == 1).unwrap();
     assert_eq!((first.key().as_str(), first.run_name().as_str()), ("a/headroom/1", "a-headroom-r1"));
@@ -149,6 +149,6 @@ fn with_a_demand_each_step_is_a_search() {
 #[case("read-p99=2ms", "reed=2ms", "limits is 'reed=2ms'")]
 #[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
 #[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
-fn what_contradicts_a_demand_is_said(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+fn keys_that_contradict_a_demand_are_refused(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
     assert_refused("p", [DEMAND, right, wrong], expected);
 }

@@ -1,0 +1,796 @@
+//! A campaign's plan: from TOML to checked values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use slob_spec::{Kind, SpecErrors, Value};
+
+use crate::hook::{CommandLine, Hook, Moment};
+use crate::schedule::Order;
+use crate::search::{HeadroomRules, LatencyLimit};
+
+pub(crate) type Pairs = Vec<(String, String)>;
+
+/// A plan with valid keys, values and names. [`Campaign::build`](crate::Campaign::build) checks its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub file: String,
+    pub name: String,
+    pub directory: Option<PathBuf>,
+    pub order: Order,
+    pub seed: u64,
+    pub repeats: NonZeroU32,
+    pub warmup_runs: u32,
+    pub retries: u32,
+    pub baseline: String,
+    pub(crate) settings: Pairs,
+    pub variants: Vec<Variant>,
+    /// If set, each step is a search for headroom instead of a run.
+    pub demand: Option<Demand>,
+    pub models: Vec<Model>,
+    pub sessions: Vec<Sessions>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    pub name: String,
+    /// The original of an A/A pair: this variant repeats it under another name.
+    pub twin_of: Option<String>,
+    pub(crate) settings: Pairs,
+    pub hooks: Hooks,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hooks {
+    pub prepare: Option<Hook>,
+    pub bounce: Option<Hook>,
+    pub before_run: Option<Hook>,
+    pub after_run: Option<Hook>,
+}
+
+impl Hooks {
+    #[must_use]
+    pub fn of(&self, moment: Moment) -> Option<&Hook> {
+        match moment {
+            Moment::Prepare => self.prepare.as_ref(),
+            Moment::Bounce => self.bounce.as_ref(),
+            Moment::BeforeRun => self.before_run.as_ref(),
+            Moment::AfterRun => self.after_run.as_ref(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    pub name: String,
+    pub metric: String,
+    pub(crate) settings: Pairs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Sessions {
+    pub schemas: NonZeroU32,
+    pub threads: NonZeroU32,
+}
+
+impl Sessions {
+    #[must_use]
+    pub fn total(self) -> u32 {
+        self.schemas.get().saturating_mul(self.threads.get())
+    }
+}
+
+impl fmt::Display for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.schemas, self.threads)
+    }
+}
+
+impl Plan {
+    /// Parses a plan. `file` is its name in messages.
+    ///
+    /// # Errors
+    /// All that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
+    pub fn parse(file: &str, text: &str) -> Result<Self, PlanErrors> {
+        let toml = |error: toml::de::Error| PlanError::Toml { file: file.into(), message: error.to_string() };
+        let table: toml::Table = text.parse().map_err(toml)?;
+        PlanErrors::check(unknown_keys(&table, file))?;
+        let raw: RawPlan = toml::from_str(text).map_err(toml)?;
+        checked(file, raw)
+    }
+
+    #[must_use]
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+}
+
+/// Parameters that a search for headroom sets.
+const SET_BY_SEARCH: [(&str, &str); 12] = [
+    ("THREADS_PER_SCHEMA", "`demand`"),
+    ("NUM_THREADS", "`demand`"),
+    ("RATE", "`demand`"),
+    ("ARRIVALS", "`demand`"),
+    ("UPDATE_PCT", "`demand`"),
+    ("SCAN_PCT", "`demand`"),
+    ("WORK_UNIT", "`demand`"),
+    ("UPDATE_WORK_UNIT", "`demand`"),
+    ("REDO_STRESS", "`demand`"),
+    ("WORK_LOOP", "`demand`"),
+    ("RUN_NAME", "the search"),
+    ("RESULTS_DIR", "`directory`"),
+];
+
+/// Options of `slob headroom`, by the names of its flags.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    pub profile: PathBuf,
+    pub instance: Option<String>,
+    pub at: String,
+    pub by: Option<String>,
+    pub grow: f64,
+    pub peak_factor: Option<f64>,
+    pub calibration: String,
+    pub max_sessions: u32,
+    pub limits: Vec<LatencyLimit>,
+    pub rules: HeadroomRules,
+    pub count_cached: bool,
+}
+
+impl Demand {
+    /// Every option with its value, to compare campaigns.
+    pub(crate) fn shown(&self) -> BTreeMap<String, String> {
+        let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
+        let all = [
+            ("instance", self.instance.clone()),
+            ("at", Some(self.at.clone())),
+            ("by", self.by.clone()),
+            ("grow", Some(self.grow.to_string())),
+            ("peak_factor", self.peak_factor.map(|factor| factor.to_string())),
+            ("calibration", Some(self.calibration.clone())),
+            ("max_sessions", Some(self.max_sessions.to_string())),
+            ("limits", (!limits.is_empty()).then(|| limits.join(", "))),
+            ("most", Some(self.rules.most.to_string())),
+            ("repeats", Some(self.rules.repeats.to_string())),
+            ("count_cached", Some(self.count_cached.to_string())),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+}
+
+/// The model of searches: a search sets the workload itself.
+fn headroom_model() -> Model {
+    Model { name: "headroom".to_owned(), metric: "headroom".to_owned(), settings: Vec::new() }
+}
+
+impl Checks<'_> {
+    /// Checks the demand, and that no other key contradicts it.
+    fn demand(&mut self, raw: &RawDemand, plan: &RawPlan) -> Option<Demand> {
+        self.decided = &SET_BY_SEARCH;
+        let decides = "each search finds its own sessions and load from the profile";
+        let contradictions = [
+            ("sessions", plan.sessions.is_some(), decides),
+            ("models", plan.models.is_some(), decides),
+            ("[[model]]", !plan.model.is_empty(), decides),
+            (
+                "warmup_runs",
+                plan.warmup_runs.is_some_and(|runs| runs > 0),
+                "each search begins with its calibration",
+            ),
+        ];
+        for (key, _, why) in contradictions.into_iter().filter(|(_, is_there, _)| *is_there) {
+            self.errors.push(PlanError::Contradiction { place: self.file.to_owned(), key, why });
+        }
+        match raw {
+            RawDemand::Profile(profile) => {
+                self.chosen(&RawDemandOptions { profile: profile.clone(), ..Default::default() })
+            }
+            RawDemand::Chosen(chosen) => self.chosen(chosen),
+        }
+    }
+
+    fn chosen(&mut self, raw: &RawDemandOptions) -> Option<Demand> {
+        let place = format!("{}, demand", self.file);
+        let errors = self.errors.len();
+        let mut limits = Vec::new();
+        for text in &raw.limits {
+            match text.parse::<LatencyLimit>() {
+                Ok(limit) => limits.push(limit),
+                Err(error) => self.bad(&place, "limits", text, &error.to_string()),
+            }
+        }
+        let rules = HeadroomRules { most: raw.most.unwrap_or(64.0), repeats: raw.repeats.unwrap_or(3) };
+        if !(1.0..=1e6).contains(&rules.most) {
+            self.bad(&place, "most", &rules.most.to_string(), "1 to 1000000");
+        }
+        if !(1..=20).contains(&rules.repeats) {
+            self.bad(&place, "repeats", &rules.repeats.to_string(), "1 to 20");
+        }
+        let max_sessions = raw.max_sessions.unwrap_or(256);
+        if !(1..=65_535).contains(&max_sessions) {
+            self.bad(&place, "max_sessions", &max_sessions.to_string(), "1 to 65535");
+        }
+        (self.errors.len() == errors).then(|| Demand {
+            profile: raw.profile.clone(),
+            instance: raw.instance.clone(),
+            at: raw.at.clone().unwrap_or_else(|| "peak".to_owned()),
+            by: raw.by.clone(),
+            grow: raw.grow.unwrap_or(1.0),
+            peak_factor: raw.peak_factor,
+            calibration: raw.calibration.as_ref().map_or_else(|| "15s".to_owned(), Scalar::text),
+            max_sessions,
+            limits,
+            rules,
+            count_cached: raw.count_cached,
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPlan {
+    name: Option<String>,
+    directory: Option<PathBuf>,
+    baseline: Option<String>,
+    order: Option<Order>,
+    seed: Option<u64>,
+    repeats: Option<u32>,
+    warmup_runs: Option<u32>,
+    retries: Option<u32>,
+    #[serde(default)]
+    noise: bool,
+    demand: Option<RawDemand>,
+    sessions: Option<Vec<Scalar>>,
+    models: Option<Vec<String>>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    variant: Vec<RawVariant>,
+    #[serde(default)]
+    model: Vec<RawModel>,
+}
+
+const PLAN_KEYS: &[&str] = &[
+    "name",
+    "directory",
+    "baseline",
+    "order",
+    "seed",
+    "repeats",
+    "warmup_runs",
+    "retries",
+    "noise",
+    "demand",
+    "sessions",
+    "models",
+    "settings",
+    "variant",
+    "model",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVariant {
+    name: String,
+    target: Option<String>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+    prepare: Option<RawHook>,
+    bounce: Option<RawHook>,
+    before_run: Option<RawHook>,
+    after_run: Option<RawHook>,
+}
+
+const VARIANT_KEYS: &[&str] = &["name", "target", "settings", "prepare", "bounce", "before_run", "after_run"];
+
+const HOOK_KEYS: &[&str] = &["run", "timeout"];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModel {
+    name: String,
+    metric: Option<String>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+}
+
+const MODEL_KEYS: &[&str] = &["name", "metric", "settings"];
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RawDemand {
+    Profile(PathBuf),
+    Chosen(Box<RawDemandOptions>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDemandOptions {
+    profile: PathBuf,
+    instance: Option<String>,
+    at: Option<String>,
+    by: Option<String>,
+    grow: Option<f64>,
+    peak_factor: Option<f64>,
+    calibration: Option<Scalar>,
+    max_sessions: Option<u32>,
+    #[serde(default)]
+    limits: Vec<String>,
+    most: Option<f64>,
+    repeats: Option<u32>,
+    #[serde(default)]
+    count_cached: bool,
+}
+
+const DEMAND_KEYS: &[&str] = &[
+    "profile",
+    "instance",
+    "at",
+    "by",
+    "grow",
+    "peak_factor",
+    "calibration",
+    "max_sessions",
+    "limits",
+    "most",
+    "repeats",
+    "count_cached",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RawHook {
+    Command(RawCommand),
+    Timed { run: RawCommand, timeout: Scalar },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RawCommand {
+    Line(String),
+    Words(Vec<String>),
+}
+
+/// A value; its text is that of `slob.conf`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Flag(bool),
+    Whole(i64),
+    Fraction(f64),
+    Text(String),
+}
+
+impl Scalar {
+    fn text(&self) -> String {
+        match self {
+            Self::Flag(true) => "TRUE".to_owned(),
+            Self::Flag(false) => "FALSE".to_owned(),
+            Self::Whole(number) => number.to_string(),
+            Self::Fraction(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// Name, metric and parameters.
+type BuiltIn = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Models that every plan knows.
+const BUILT_IN: [BuiltIn; 3] = [
+    ("read", "reads", &[("UPDATE_PCT", "0")]),
+    ("redo", "redo", &[("UPDATE_PCT", "100"), ("REDO_STRESS", "HEAVY")]),
+    ("read-write", "read-write", &[("UPDATE_PCT", "25")]),
+];
+const TWIN: &str = ".again";
+const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
+const SESSIONS: &str = "a number of schemas such as 8, or schemas x threads such as \"2x4\"";
+const TIMEOUT: Kind = Kind::Duration { min_s: 1, max_s: 7 * 86_400 };
+const DEFAULT_TIMEOUT: &str = "600";
+/// A year of runs of an hour each.
+const MOST_RUNS: u64 = 10_000;
+/// Limit of discarded runs at a switch and of attempts at a failing run.
+const MOST_EXTRA: u32 = 100;
+/// A duration does not depend on the block size.
+const ANY_BLOCK: u32 = 8192;
+
+/// Parameters that the campaign sets, and where the plan says them.
+const SET_BY_CAMPAIGN: [(&str, &str); 6] = [
+    ("SCHEMAS", "`sessions`"),
+    ("NUM_SCHEMAS", "`sessions`"),
+    ("THREADS_PER_SCHEMA", "`sessions`"),
+    ("NUM_THREADS", "`sessions`"),
+    ("RUN_NAME", "variant, model and sessions"),
+    ("RESULTS_DIR", "`directory`"),
+];
+
+fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
+    let mut checks = Checks { file, decided: &SET_BY_CAMPAIGN, errors: Vec::new() };
+    let demand = raw.demand.as_ref().and_then(|demand| checks.demand(demand, &raw));
+    let name = checks.name(file, "name", raw.name.as_deref().unwrap_or("campaign"));
+    let settings = checks.pairs(file, &raw.settings);
+    let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
+    let (models, sessions) = match raw.demand {
+        Some(_) => (vec![headroom_model()], Vec::new()),
+        None => (checks.models(&raw.models, &raw.model), checks.sessions(raw.sessions.as_deref())),
+    };
+    checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
+    let baseline = checks.baseline(raw.baseline, &variants);
+    if raw.noise
+        && let Some(original) = variants.iter().find(|variant| variant.name == baseline)
+    {
+        let twin = Variant {
+            name: format!("{baseline}{TWIN}"),
+            twin_of: Some(baseline.clone()),
+            ..original.clone()
+        };
+        variants.push(twin);
+        checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
+    }
+    checks.contested(&variants, &models);
+    let repeats = checks.repeats(raw.repeats);
+    let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
+    let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
+    let lists = [variants.len(), models.len(), sessions.len().max(1)];
+    checks.not_too_many(
+        lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64)),
+    );
+    PlanErrors::check(checks.errors)?;
+    Ok(Plan {
+        file: file.to_owned(),
+        name,
+        directory: raw.directory,
+        order: raw.order.unwrap_or(Order::Interleaved),
+        seed: raw.seed.unwrap_or(1),
+        repeats,
+        warmup_runs,
+        retries,
+        baseline,
+        settings,
+        variants,
+        demand,
+        models,
+        sessions,
+    })
+}
+
+struct Checks<'a> {
+    file: &'a str,
+    decided: &'static [(&'static str, &'static str)],
+    errors: Vec<PlanError>,
+}
+
+impl Checks<'_> {
+    fn bad(&mut self, place: &str, key: &'static str, value: &str, permitted: &str) {
+        let (place, value, permitted) = (place.to_owned(), format!("'{value}'"), permitted.to_owned());
+        self.errors.push(PlanError::Value { place, key, value, permitted });
+    }
+
+    /// Names become parts of run names, which hold 64 characters.
+    fn name(&mut self, place: &str, key: &'static str, text: &str) -> String {
+        let spelt = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+        if text.is_empty() || text.len() > 20 || !text.chars().all(spelt) || text.starts_with('.') {
+            self.bad(place, key, text, NAME);
+        }
+        text.to_owned()
+    }
+
+    fn pairs(&mut self, place: &str, settings: &BTreeMap<String, Scalar>) -> Pairs {
+        for (key, instead) in self.decided {
+            if settings.contains_key(*key) {
+                self.errors.push(PlanError::Decided {
+                    place: place.to_owned(),
+                    key: (*key).to_owned(),
+                    instead,
+                });
+            }
+        }
+        settings.iter().map(|(key, value)| (key.clone(), value.text())).collect()
+    }
+
+    fn variant(&mut self, raw: &RawVariant) -> Variant {
+        let place = format!("{}, variant '{}'", self.file, raw.name);
+        let mut settings = self.pairs(&place, &raw.settings);
+        settings.extend(raw.target.iter().map(|target| ("TARGET".to_owned(), target.clone())));
+        let hooks = Hooks {
+            prepare: self.hook(&place, "prepare", raw.prepare.as_ref()),
+            bounce: self.hook(&place, "bounce", raw.bounce.as_ref()),
+            before_run: self.hook(&place, "before_run", raw.before_run.as_ref()),
+            after_run: self.hook(&place, "after_run", raw.after_run.as_ref()),
+        };
+        Variant { name: self.name(&place, "name", &raw.name), twin_of: None, settings, hooks }
+    }
+
+    fn hook(&mut self, place: &str, key: &'static str, raw: Option<&RawHook>) -> Option<Hook> {
+        let (command, timeout) = match raw? {
+            RawHook::Command(command) => (command, DEFAULT_TIMEOUT.to_owned()),
+            RawHook::Timed { run, timeout } => (run, timeout.text()),
+        };
+        let command = match command {
+            RawCommand::Line(line) => Some(CommandLine::Shell(line.clone())),
+            RawCommand::Words(words) => CommandLine::program(words),
+        };
+        let Some(command) = command.filter(|command| !command.is_empty()) else {
+            self.bad(place, key, "", "a line for the shell, or a list of a program and its arguments");
+            return None;
+        };
+        match TIMEOUT.parse(&timeout, ANY_BLOCK) {
+            Ok(Value::Duration(timeout)) => Some(Hook { command, timeout }),
+            _ => {
+                self.bad(place, "timeout", &timeout, &TIMEOUT.permitted());
+                None
+            }
+        }
+    }
+
+    /// The named models; without names all defined ones; without any, `read`.
+    fn models(&mut self, named: &Option<Vec<String>>, defined: &[RawModel]) -> Vec<Model> {
+        let own: Vec<Model> = defined.iter().map(|model| self.model(model)).collect();
+        self.unique("model", own.iter().map(|model| model.name.as_str()));
+        let built_in = BUILT_IN.iter().map(|(name, metric, settings)| Model {
+            name: (*name).to_owned(),
+            metric: (*metric).to_owned(),
+            settings: settings.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect(),
+        });
+        let known: Vec<Model> = own.iter().cloned().chain(built_in).collect();
+        let names = match named {
+            Some(names) => names.clone(),
+            None if own.is_empty() => vec!["read".to_owned()],
+            None => own.iter().map(|model| model.name.clone()).collect(),
+        };
+        if names.is_empty() {
+            self.errors.push(PlanError::Missing {
+                place: self.file.to_owned(),
+                what: "models is an empty list; name one, such as models = [\"read\"]".to_owned(),
+            });
+        }
+        self.unique("model", names.iter().map(String::as_str));
+        let find = |name: &String| known.iter().find(|model| &model.name == name).cloned();
+        for name in names.iter().filter(|name| find(name).is_none()) {
+            let known: Vec<&str> = known.iter().map(|model| model.name.as_str()).collect();
+            self.errors.push(PlanError::UnknownName {
+                place: self.file.to_owned(),
+                kind: "model",
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+        names.iter().filter_map(find).collect()
+    }
+
+    fn model(&mut self, raw: &RawModel) -> Model {
+        let place = format!("{}, model '{}'", self.file, raw.name);
+        let settings = self.pairs(&place, &raw.settings);
+        let reads_only = settings.iter().any(|(key, text)| key == "UPDATE_PCT" && text.trim() == "0");
+        let usual = if reads_only { "reads" } else { "read-write" };
+        let metric = raw.metric.clone().unwrap_or_else(|| usual.to_owned());
+        Model { name: self.name(&place, "name", &raw.name), metric, settings }
+    }
+
+    fn sessions(&mut self, raw: Option<&[Scalar]>) -> Vec<Sessions> {
+        let mut sessions: Vec<Sessions> = Vec::new();
+        let one = [Scalar::Whole(1)];
+        for value in raw.unwrap_or(&one) {
+            let text = value.text();
+            match parse_sessions(&text) {
+                Some(parsed) if sessions.contains(&parsed) => {
+                    self.errors.push(PlanError::Twice { kind: "session count", name: text });
+                }
+                Some(parsed) => sessions.push(parsed),
+                None => self.bad(self.file, "sessions", &text, SESSIONS),
+            }
+        }
+        if sessions.is_empty() && self.errors.is_empty() {
+            self.bad(self.file, "sessions", "", SESSIONS);
+        }
+        sessions
+    }
+
+    fn repeats(&mut self, raw: Option<u32>) -> NonZeroU32 {
+        let repeats = NonZeroU32::new(raw.unwrap_or(3));
+        if repeats.is_none() {
+            self.bad(self.file, "repeats", "0", "1 or more; 3 to 10 show what is noise");
+        }
+        repeats.unwrap_or(NonZeroU32::MIN)
+    }
+
+    fn few(&mut self, place: &str, key: &'static str, number: u32) -> u32 {
+        if number > MOST_EXTRA {
+            self.bad(place, key, &number.to_string(), &format!("0 to {MOST_EXTRA}"));
+        }
+        number
+    }
+
+    /// Refuses a plan whose runs would fill the memory.
+    fn not_too_many(&mut self, runs: u64) {
+        if runs > MOST_RUNS {
+            self.errors.push(PlanError::TooMany { place: self.file.to_owned(), runs, most: MOST_RUNS });
+        }
+    }
+
+    fn baseline(&mut self, raw: Option<String>, variants: &[Variant]) -> String {
+        let Some(first) = variants.first() else {
+            self.errors.push(PlanError::Missing {
+                place: self.file.to_owned(),
+                what: "there is no variant; write [[variant]] and below it name = \"...\"".to_owned(),
+            });
+            return String::new();
+        };
+        let baseline = raw.unwrap_or_else(|| first.name.clone());
+        if !variants.iter().any(|variant| variant.name == baseline) {
+            let known: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+            self.errors.push(PlanError::UnknownName {
+                place: format!("{}, baseline", self.file),
+                kind: "variant",
+                name: baseline.clone(),
+                known: known.join(", "),
+            });
+        }
+        baseline
+    }
+
+    fn unique<'b>(&mut self, kind: &'static str, names: impl Iterator<Item = &'b str>) {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            if !seen.insert(name) {
+                self.errors.push(PlanError::Twice { kind, name: name.to_owned() });
+            }
+        }
+    }
+
+    /// Refuses a parameter that a variant and a model both set.
+    fn contested(&mut self, variants: &[Variant], models: &[Model]) {
+        for variant in variants.iter().filter(|variant| variant.twin_of.is_none()) {
+            for model in models {
+                let shared = variant
+                    .settings
+                    .iter()
+                    .filter(|(key, _)| model.settings.iter().any(|(other, _)| other == key));
+                let errors: Vec<PlanError> = shared
+                    .map(|(key, _)| PlanError::Contested {
+                        key: key.clone(),
+                        variant: variant.name.clone(),
+                        model: model.name.clone(),
+                    })
+                    .collect();
+                self.errors.extend(errors);
+            }
+        }
+    }
+}
+
+/// `8` is eight schemas with one session each; `2x4` two schemas with four.
+fn parse_sessions(text: &str) -> Option<Sessions> {
+    let (schemas, threads) = text.split_once('x').unwrap_or((text, "1"));
+    Some(Sessions { schemas: schemas.trim().parse().ok()?, threads: threads.trim().parse().ok()? })
+}
+
+/// Least similarity (0 to 1) of a suggested key.
+const ALIKE: f64 = 0.6;
+
+/// Every unknown key. The parameter table checks the keys of `settings`.
+fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
+    let mut errors = unknown_of(plan, PLAN_KEYS, file);
+    if let Some(toml::Value::Table(demand)) = plan.get("demand") {
+        errors.extend(unknown_of(demand, DEMAND_KEYS, &format!("{file}, demand")));
+    }
+    for (index, variant) in tables(plan, "variant").enumerate() {
+        let place = format!("{file}, variant {}", named(variant, index));
+        errors.extend(unknown_of(variant, VARIANT_KEYS, &place));
+        for hook in Moment::ALL.map(|moment| moment.to_string()) {
+            if let Some(toml::Value::Table(table)) = variant.get(&hook) {
+                errors.extend(unknown_of(table, HOOK_KEYS, &format!("{place}, {hook}")));
+            }
+        }
+    }
+    for (index, model) in tables(plan, "model").enumerate() {
+        errors.extend(unknown_of(model, MODEL_KEYS, &format!("{file}, model {}", named(model, index))));
+    }
+    errors
+}
+
+fn tables<'a>(plan: &'a toml::Table, key: &str) -> impl Iterator<Item = &'a toml::Table> {
+    plan.get(key).and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_table)
+}
+
+fn named(table: &toml::Table, index: usize) -> String {
+    table
+        .get("name")
+        .and_then(toml::Value::as_str)
+        .map_or_else(|| (index + 1).to_string(), |name| format!("'{name}'"))
+}
+
+fn unknown_of(table: &toml::Table, known: &[&str], place: &str) -> Vec<PlanError> {
+    let unknown = table.keys().filter(|key| !known.contains(&key.as_str()));
+    let error = |key: &String| PlanError::UnknownKey {
+        place: place.to_owned(),
+        key: key.clone(),
+        nearest: nearest(key, known),
+    };
+    unknown.map(error).collect()
+}
+
+fn nearest(key: &str, known: &[&str]) -> Option<String> {
+    let alike = |name: &&&str| strsim::jaro_winkler(&key.to_lowercase(), name);
+    let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+    // Parameters belong in the settings; writing them at the top is a common slip.
+    if key.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') {
+        return Some(format!("settings.{key}"));
+    }
+    (alike(&best) >= ALIKE).then(|| (*best).to_owned())
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    #[error("{file}: {message}")]
+    Toml { file: String, message: String },
+    #[error("{place}: there is no key '{key}'{}", did_you_mean(nearest.as_deref()))]
+    UnknownKey { place: String, key: String, nearest: Option<String> },
+    #[error("{place}: {key} is {value}; it must be {permitted}")]
+    Value { place: String, key: &'static str, value: String, permitted: String },
+    #[error("{place}: {what}")]
+    Missing { place: String, what: String },
+    #[error("the plan has two {kind}s called '{name}'; give one of them another name")]
+    Twice { kind: &'static str, name: String },
+    #[error("{place}: there is no {kind} '{name}'; there are {known}")]
+    UnknownName { place: String, kind: &'static str, name: String, known: String },
+    #[error(
+        "{place}: variants x models x sessions x repeats come to {runs} runs; at most {most} are possible. Lower `repeats`, or make \
+         several plans."
+    )]
+    TooMany { place: String, runs: u64, most: u64 },
+    #[error("{place}: {key} is decided by the campaign ({instead}); take it out of the settings")]
+    Decided { place: String, key: String, instead: &'static str },
+    #[error("{place}: `{key}` and `demand` contradict each other: {why}; take one of them out")]
+    Contradiction { place: String, key: &'static str, why: &'static str },
+    #[error("{key} is set by variant '{variant}' and by model '{model}'; take it out of one of them")]
+    Contested { key: String, variant: String, model: String },
+    #[error("{place}: {errors}")]
+    Run { place: String, errors: SpecErrors },
+}
+
+/// One or more errors of a plan.
+#[derive(Debug)]
+pub struct PlanErrors(Vec<PlanError>);
+
+impl PlanErrors {
+    pub(crate) fn check(errors: Vec<PlanError>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
+    }
+
+    #[must_use]
+    pub fn errors(&self) -> &[PlanError] {
+        &self.0
+    }
+}
+
+impl From<PlanError> for PlanErrors {
+    fn from(error: PlanError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl fmt::Display for PlanErrors {
+    /// One error a line, without repeats.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut said: Vec<String> = Vec::new();
+        for text in self.0.iter().map(ToString::to_string) {
+            if !said.contains(&text) {
+                said.push(text);
+            }
+        }
+        f.write_str(&said.join("\n"))
+    }
+}
+
+impl std::error::Error for PlanErrors {}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|key| format!("; did you mean {key}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,616 @@
+//! Two searches: for the knee of throughput by sessions, and for headroom. Both are functions of the runs so far, so that a
+//! search resumes after a kill.
+//!
+//! **The knee** is the smallest number of sessions whose throughput is within a tolerance (5 % by default) of the best
+//! measured; with a latency limit, of the best within the limit. The search doubles the sessions until two doublings in a row
+//! gained less than the tolerance, a limit is broken, or the most sessions are reached. It then halves the gap in which the
+//! knee lies down to an eighth, and measures the knee again. If throughput still grows at the end, the end is the result.
+//!
+//! **Headroom** is how many times a demand is carried. The search starts with the demand itself, doubles or halves it until one
+//! step holds and one breaks, and divides the gap by its geometric mean until its ends are a tenth apart. Both ends are
+//! repeated: where repeats disagree, the interval is as wide as they do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// After this many runs a search ends with what it has.
+const MOST_RUNS: usize = 40;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KneeRules {
+    pub most: NonZeroU32,
+    /// A gain below this share of throughput does not count: 0.05 is 5 %.
+    pub tolerance: f64,
+    pub repeats: NonZeroU32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KneePoint {
+    pub threads: NonZeroU32,
+    pub throughput: f64,
+    pub over_limit: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KneeNext {
+    Measure(NonZeroU32),
+    Found(KneeFound),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KneeFound {
+    /// Threads of each schema at the knee; `None` if the first point broke the limit.
+    pub threads: Option<NonZeroU32>,
+    pub why: KneeReason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KneeReason {
+    Saturated,
+    Limit,
+    Most,
+    Unsettled,
+}
+
+#[derive(Clone, Debug)]
+pub struct KneeSearch {
+    rules: KneeRules,
+    points: Vec<KneePoint>,
+}
+
+/// All runs with one number of threads.
+#[derive(Clone, Copy, Debug)]
+struct KneeLevel {
+    threads: u32,
+    throughput: f64,
+    over_limit: bool,
+    runs: u32,
+}
+
+impl KneeSearch {
+    #[must_use]
+    pub fn new(rules: KneeRules) -> Self {
+        Self { rules, points: Vec::new() }
+    }
+
+    pub fn add(&mut self, point: KneePoint) {
+        self.points.push(point);
+    }
+
+    #[must_use]
+    pub fn points(&self) -> &[KneePoint] {
+        &self.points
+    }
+
+    #[must_use]
+    pub fn has_fewer_than(&self, threads: NonZeroU32) -> bool {
+        self.points.iter().any(|point| point.threads < threads)
+    }
+
+    /// Excludes this many threads and more: the server cannot connect them.
+    pub fn end_below(&mut self, threads: NonZeroU32) {
+        let below = self.points.iter().map(|point| point.threads).filter(|have| *have < threads).max();
+        self.rules.most = below.unwrap_or(NonZeroU32::MIN);
+    }
+
+    #[must_use]
+    pub fn next(&self) -> KneeNext {
+        let levels = self.levels();
+        let settled = self.points.len() < MOST_RUNS;
+        if let Some(threads) = settled.then(|| self.to_measure(&levels)).flatten().and_then(NonZeroU32::new) {
+            return KneeNext::Measure(threads);
+        }
+        let found = self.found(&levels);
+        KneeNext::Found(if settled { found } else { KneeFound { why: KneeReason::Unsettled, ..found } })
+    }
+
+    fn to_measure(&self, levels: &[KneeLevel]) -> Option<u32> {
+        self.doubling(levels).or_else(|| gap_at_limit(levels)).or_else(|| self.gap_at_knee(levels)).or_else(
+            || {
+                let knee = self.knee(levels)?;
+                (knee.runs < self.rules.repeats.get()).then_some(knee.threads)
+            },
+        )
+    }
+
+    /// Mean throughput by threads; a level is over the limit if most of its runs were.
+    fn levels(&self) -> Vec<KneeLevel> {
+        let mut by_threads: BTreeMap<u32, Vec<KneePoint>> = BTreeMap::new();
+        for point in &self.points {
+            by_threads.entry(point.threads.get()).or_default().push(*point);
+        }
+        let level = |(threads, points): (u32, Vec<KneePoint>)| KneeLevel {
+            threads,
+            throughput: points.iter().map(|point| point.throughput).sum::<f64>() / points.len() as f64,
+            over_limit: 2 * points.iter().filter(|point| point.over_limit).count() > points.len(),
+            runs: points.len() as u32,
+        };
+        by_threads.into_iter().map(level).collect()
+    }
+
+    /// The next doubling, if it can gain throughput.
+    fn doubling(&self, levels: &[KneeLevel]) -> Option<u32> {
+        let most = self.rules.most.get();
+        let Some(last) = levels.last() else { return Some(1) };
+        if last.threads >= most || levels.iter().any(|level| level.over_limit) {
+            return None;
+        }
+        // Points within a gap do not show the gain of a doubling.
+        let doublings: Vec<&KneeLevel> =
+            levels.iter().filter(|level| level.threads.is_power_of_two() || level.threads == most).collect();
+        let mut best = 0.0_f64;
+        let mut flat = 0;
+        for level in doublings {
+            flat = if level.throughput < best * (1.0 + self.rules.tolerance) { flat + 1 } else { 0 };
+            best = best.max(level.throughput);
+        }
+        (flat < 2).then(|| last.threads.saturating_mul(2).min(most))
+    }
+
+    /// Halves the gap below the knee.
+    fn gap_at_knee(&self, levels: &[KneeLevel]) -> Option<u32> {
+        if self.still_growing(levels) {
+            return None;
+        }
+        let knee = self.knee(levels)?;
+        let below = levels.iter().rev().find(|level| level.threads < knee.threads)?;
+        middle(below.threads, knee.threads)
+    }
+
+    /// True if the last level within the limit gained more than the tolerance per doubling over the best level well below it.
+    fn still_growing(&self, levels: &[KneeLevel]) -> bool {
+        let Some(last) = within_limit(levels).last() else { return false };
+        let below = || within_limit(levels).filter(|level| 4 * level.threads <= 3 * last.threads);
+        let Some(best) = below().map(|level| level.throughput).reduce(f64::max) else { return false };
+        let widest = below().map(|level| level.threads).max().unwrap_or(last.threads);
+        let doublings = (f64::from(last.threads) / f64::from(widest)).log2();
+        last.throughput >= best * (1.0 + self.rules.tolerance).powf(doublings)
+    }
+
+    /// The first level within the tolerance of the best; while throughput grows, the last level.
+    fn knee(&self, levels: &[KneeLevel]) -> Option<KneeLevel> {
+        if self.still_growing(levels) {
+            return within_limit(levels).last().copied();
+        }
+        let within = || within_limit(levels);
+        let best = within().map(|level| level.throughput).reduce(f64::max)?;
+        within().find(|level| level.throughput >= (1.0 - self.rules.tolerance) * best).copied()
+    }
+
+    fn found(&self, levels: &[KneeLevel]) -> KneeFound {
+        let Some(knee) = self.knee(levels) else {
+            return KneeFound { threads: None, why: KneeReason::Limit };
+        };
+        let limited = levels.iter().any(|level| level.over_limit);
+        let alone = within_limit(levels).count() == 1;
+        let why = match self.still_growing(levels) || alone {
+            true if limited => KneeReason::Limit,
+            true => KneeReason::Most,
+            false => KneeReason::Saturated,
+        };
+        KneeFound { threads: NonZeroU32::new(knee.threads), why }
+    }
+}
+
+/// Levels below the first one over the limit.
+fn within_limit(levels: &[KneeLevel]) -> impl Iterator<Item = &KneeLevel> {
+    levels.iter().take_while(|level| !level.over_limit)
+}
+
+/// Halves the gap between the last level within the limit and the first over it.
+fn gap_at_limit(levels: &[KneeLevel]) -> Option<u32> {
+    let over = levels.iter().find(|level| level.over_limit)?;
+    let within = within_limit(levels).last().map_or(0, |level| level.threads);
+    middle(within, over.threads)
+}
+
+/// The middle of a gap, if the gap is more than an eighth of its upper end.
+fn middle(low: u32, high: u32) -> Option<u32> {
+    let gap = high.saturating_sub(low);
+    (gap > (high / 8).max(1)).then(|| low + gap / 2).filter(|threads| *threads > 0)
+}
+
+/// The search ends when the gap's ends are at most this ratio apart.
+const GAP_RATIO: f64 = 1.1;
+/// Smallest factor that is tried.
+const LEAST_FACTOR: f64 = 1.0 / 32.0;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomRules {
+    pub most: f64,
+    pub repeats: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomPoint {
+    pub factor: f64,
+    pub held: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HeadroomNext {
+    Measure(f64),
+    Found(HeadroomFound),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomFound {
+    pub carries: Option<f64>,
+    /// Largest factor that every run carried.
+    pub at_least: Option<f64>,
+    /// Smallest factor that no run carried; `None` if nothing broke.
+    pub less_than: Option<f64>,
+    pub unsettled: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct HeadroomSearch {
+    rules: HeadroomRules,
+    points: Vec<HeadroomPoint>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HeadroomLevel {
+    factor: f64,
+    runs: u32,
+    held: u32,
+}
+
+impl HeadroomLevel {
+    /// True if more than half of the runs held.
+    fn holds(&self) -> bool {
+        2 * self.held > self.runs
+    }
+}
+
+impl HeadroomSearch {
+    #[must_use]
+    pub fn new(rules: HeadroomRules) -> Self {
+        Self { rules, points: Vec::new() }
+    }
+
+    pub fn add(&mut self, point: HeadroomPoint) {
+        self.points.push(point);
+    }
+
+    #[must_use]
+    pub fn next(&self) -> HeadroomNext {
+        let levels = self.levels();
+        let settled = self.points.len() < MOST_RUNS;
+        if let Some(factor) = settled.then(|| self.to_measure(&levels)).flatten() {
+            return HeadroomNext::Measure(factor);
+        }
+        HeadroomNext::Found(headroom_found(&levels, !settled))
+    }
+
+    /// The result of the steps so far.
+    #[must_use]
+    pub fn so_far(&self) -> HeadroomFound {
+        headroom_found(&self.levels(), false)
+    }
+
+    fn levels(&self) -> Vec<HeadroomLevel> {
+        let mut levels: Vec<HeadroomLevel> = Vec::new();
+        for point in &self.points {
+            let held = u32::from(point.held);
+            match levels.iter_mut().find(|level| level.factor == point.factor) {
+                Some(level) => (level.runs, level.held) = (level.runs + 1, level.held + held),
+                None => levels.push(HeadroomLevel { factor: point.factor, runs: 1, held }),
+            }
+        }
+        levels.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+        levels
+    }
+
+    fn to_measure(&self, levels: &[HeadroomLevel]) -> Option<f64> {
+        let (held, broken) = gap_ends(levels);
+        match (held, broken) {
+            (None, None) => Some(1.0),
+            (Some(held), None) if held.factor < self.rules.most => {
+                Some(three_digits((held.factor * 2.0).min(self.rules.most)))
+            }
+            (Some(held), None) => self.again(held),
+            (None, Some(broken)) if broken.factor > LEAST_FACTOR => Some(three_digits(broken.factor / 2.0)),
+            (None, Some(broken)) => self.again(broken),
+            (Some(held), Some(broken)) => {
+                let middle = three_digits((held.factor * broken.factor).sqrt());
+                let is_between = middle > held.factor && middle < broken.factor;
+                match broken.factor / held.factor > GAP_RATIO && is_between {
+                    true => Some(middle),
+                    false => self.again(held).or_else(|| self.again(broken)),
+                }
+            }
+        }
+    }
+
+    fn again(&self, level: HeadroomLevel) -> Option<f64> {
+        (level.runs < self.rules.repeats).then_some(level.factor)
+    }
+}
+
+/// The highest level that holds below the lowest that breaks, and the latter.
+fn gap_ends(levels: &[HeadroomLevel]) -> (Option<HeadroomLevel>, Option<HeadroomLevel>) {
+    let broken = levels.iter().find(|level| !level.holds()).copied();
+    let below = |level: &&HeadroomLevel| broken.is_none_or(|broken| level.factor < broken.factor);
+    (levels.iter().rev().find(|level| below(level)).copied(), broken)
+}
+
+fn headroom_found(levels: &[HeadroomLevel], unsettled: bool) -> HeadroomFound {
+    let always = |level: &&HeadroomLevel| level.held == level.runs;
+    let never = |level: &&HeadroomLevel| level.held == 0;
+    let at_least = levels.iter().take_while(always).last();
+    let less_than = levels.iter().rev().take_while(never).last();
+    HeadroomFound {
+        carries: gap_ends(levels).0.map(|level| level.factor),
+        at_least: at_least.map(|level| level.factor),
+        less_than: less_than.map(|level| level.factor),
+        unsettled,
+    }
+}
+
+/// Rounds to three digits, which become part of a run's name.
+fn three_digits(factor: f64) -> f64 {
+    let scale = 10f64.powi(2 - factor.log10().floor() as i32);
+    (factor * scale).round() / scale
+}
+
+/// Names of limits and the figures that they limit.
+const LIMITED_FIGURES: [(&str, &str); 14] = [
+    ("mean", "operation_mean_us"),
+    ("p50", "operation_p50_us"),
+    ("p90", "operation_p90_us"),
+    ("p95", "operation_p95_us"),
+    ("p99", "operation_p99_us"),
+    ("p99.9", "operation_p999_us"),
+    ("max", "operation_max_us"),
+    ("response-mean", "response_mean_us"),
+    ("response-p99", "response_p99_us"),
+    ("read-mean", "physical_read_mean_us"),
+    ("read-p50", "physical_read_p50_us"),
+    ("read-p99", "physical_read_p99_us"),
+    ("redo-mean", "redo_sync_mean_us"),
+    ("redo-p99", "redo_sync_p99_us"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyLimit {
+    pub name: &'static str,
+    pub column: &'static str,
+    pub us: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a limit; use WHAT=TIME such as p99=2ms or mean=500us, with WHAT one of {names}", names = limit_names())]
+pub struct BadLimit(String);
+
+fn limit_names() -> String {
+    LIMITED_FIGURES.map(|(name, _)| name).join(", ")
+}
+
+impl FromStr for LatencyLimit {
+    type Err = BadLimit;
+
+    fn from_str(text: &str) -> Result<Self, BadLimit> {
+        let parse = || {
+            let (what, time) = text.split_once('=')?;
+            let (name, column) = LIMITED_FIGURES.into_iter().find(|(name, _)| *name == what.trim())?;
+            Some(Self { name, column, us: microseconds(time.trim())? })
+        };
+        parse().ok_or_else(|| BadLimit(text.to_owned()))
+    }
+}
+
+fn microseconds(text: &str) -> Option<f64> {
+    let split = text.find(|letter: char| letter.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(split);
+    let factor = match unit {
+        "us" => 1.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        _ => return None,
+    };
+    let us = number.trim().parse::<f64>().ok()? * factor;
+    (us.is_finite() && us > 0.0).then_some(us)
+}
+
+impl fmt::Display for LatencyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.us {
+            us if us >= 1e6 => write!(f, "{}={}s", self.name, us / 1e6),
+            us if us >= 1e3 => write!(f, "{}={}ms", self.name, us / 1e3),
+            us => write!(f, "{}={us}us", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RULES: HeadroomRules = HeadroomRules { most: 64.0, repeats: 3 };
+
+    /// Result of a search on a simulated platform, and the factors tried.
+    fn search(mut holds: impl FnMut(f64, usize) -> bool) -> (HeadroomFound, Vec<f64>) {
+        let mut search = HeadroomSearch::new(RULES);
+        loop {
+            match search.next() {
+                HeadroomNext::Measure(factor) => {
+                    let held = holds(factor, search.points.len());
+                    search.add(HeadroomPoint { factor, held });
+                }
+                HeadroomNext::Found(found) => {
+                    return (found, search.points.iter().map(|point| point.factor).collect());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_demand_comes_first_and_both_ends_are_repeated() {
+        let (found, runs) = search(|factor, _| factor <= 2.4);
+        assert_eq!(runs[..4], [1.0, 2.0, 4.0, 2.83]);
+        let carries = found.carries.unwrap();
+        assert!((2.2..=2.4).contains(&carries), "{runs:?}");
+        assert_eq!((found.at_least, found.unsettled), (Some(carries), false));
+        assert!(found.less_than.unwrap() / carries <= GAP_RATIO + 0.01);
+        assert_eq!(runs.iter().filter(|factor| **factor == carries).count(), 3);
+    }
+
+    #[test]
+    fn factors_below_one_are_found() {
+        let (found, runs) = search(|factor, _| factor <= 0.3);
+        assert!((0.27..=0.3).contains(&found.carries.unwrap()), "{runs:?}");
+        let (none, _) = search(|_, _| false);
+        assert_eq!((none.carries, none.at_least), (None, None));
+        let (all, _) = search(|_, _| true);
+        assert_eq!((all.carries, all.less_than), (Some(64.0), None));
+    }
+
+    #[test]
+    fn runs_that_disagree_widen_the_interval() {
+        // The first run at each factor above 2 holds, later ones do not.
+        let mut seen = Vec::new();
+        let (found, _) = search(|factor, _| {
+            let is_first = !seen.contains(&factor.to_bits());
+            seen.push(factor.to_bits());
+            factor <= 2.0 || (is_first && factor < 3.0)
+        });
+        assert!(found.less_than.unwrap() > found.at_least.unwrap() * GAP_RATIO, "{found:?}");
+        assert_eq!(found.at_least, Some(2.0));
+    }
+
+    proptest! {
+        #[test]
+        fn without_noise_the_search_ends_with_the_true_factor(limit in 0.04..60.0_f64) {
+            let (found, runs) = search(|factor, _| factor <= limit);
+            prop_assert!(runs.len() < 25, "{runs:?}");
+            prop_assert!(found.carries.unwrap() <= limit && limit < found.less_than.unwrap());
+        }
+    }
+
+    #[test]
+    fn limits_are_read_and_shown() {
+        for (text, column, us) in [
+            ("p99=2ms", "operation_p99_us", 2000.0),
+            ("mean=500us", "operation_mean_us", 500.0),
+            ("read-p99=1.5ms", "physical_read_p99_us", 1500.0),
+            ("response-p99=20ms", "response_p99_us", 20e3),
+            ("p99.9=1s", "operation_p999_us", 1e6),
+        ] {
+            let limit: LatencyLimit = text.parse().unwrap();
+            assert_eq!((limit.column, limit.us), (column, us));
+            assert_eq!(limit.to_string(), text);
+        }
+        for bad in ["p99", "p99=2", "p98=2ms", "p99=-2ms", "p99=0ms", "p99=xms", "=2ms"] {
+            let error = bad.parse::<LatencyLimit>().unwrap_err().to_string();
+            assert!(error.contains(bad) && error.contains("p99=2ms"), "{error}");
+        }
+    }
+
+    fn knee_rules(most: u32) -> KneeRules {
+        KneeRules {
+            most: NonZeroU32::new(most).unwrap(),
+            tolerance: 0.05,
+            repeats: NonZeroU32::new(3).unwrap(),
+        }
+    }
+
+    /// Result of a search on a curve of throughput by threads, and the threads tried.
+    fn knee_of(most: u32, mut curve: impl FnMut(u32) -> (f64, bool)) -> (KneeFound, Vec<u32>) {
+        let mut search = KneeSearch::new(knee_rules(most));
+        loop {
+            match search.next() {
+                KneeNext::Measure(threads) => {
+                    let (throughput, over_limit) = curve(threads.get());
+                    search.add(KneePoint { threads, throughput, over_limit });
+                }
+                KneeNext::Found(found) => {
+                    return (found, search.points().iter().map(|point| point.threads.get()).collect());
+                }
+            }
+        }
+    }
+
+    /// A closed queue's bounds: throughput rises with the sessions until the bottleneck is busy (Denning and Buzen, "The
+    /// operational analysis of queueing network models", *ACM Computing Surveys* 10 (1978) 225).
+    fn bounded(threads: u32, capacity: f64) -> f64 {
+        f64::from(threads).min(capacity)
+    }
+
+    #[test]
+    fn the_knee_of_a_bounded_curve_is_found_in_few_runs() {
+        let (found, runs) = knee_of(1024, |threads| (bounded(threads, 40.0), false));
+        // 38 is 95 % of 40; gaps of an eighth are left.
+        let threads = found.threads.unwrap().get();
+        assert!((38..=43).contains(&threads) && found.why == KneeReason::Saturated, "{threads} {runs:?}");
+        assert!(runs.len() <= 15, "{runs:?}");
+        assert_eq!(runs.iter().filter(|run| **run == threads).count(), 3);
+    }
+
+    #[test]
+    fn a_single_flat_doubling_is_not_the_end() {
+        let (found, runs) = knee_of(1024, |threads| {
+            let bad_luck = if threads == 8 { 0.5 } else { 1.0 };
+            (bounded(threads, 100.0) * bad_luck, false)
+        });
+        assert!((95..=107).contains(&found.threads.unwrap().get()), "{runs:?}");
+    }
+
+    #[test]
+    fn throughput_that_falls_beyond_its_peak_has_its_knee_before_it() {
+        // Gunther's universal scalability law, *Guerrilla Capacity Planning* (2007), chapter 4: its peak is at 1/sqrt(0.001).
+        let (found, runs) = knee_of(4096, |threads| {
+            let n = f64::from(threads);
+            (n / (1.0 + 0.02 * (n - 1.0) + 0.001 * n * (n - 1.0)), false)
+        });
+        assert!(
+            (14..=34).contains(&found.threads.unwrap().get()) && found.why == KneeReason::Saturated,
+            "{runs:?}"
+        );
+    }
+
+    #[test]
+    fn a_curve_without_a_knee_ends_at_the_most() {
+        let (found, runs) = knee_of(100, |threads| (f64::from(threads), false));
+        assert_eq!((found.threads.unwrap().get(), found.why), (100, KneeReason::Most), "{runs:?}");
+    }
+
+    #[test]
+    fn a_limit_ends_it_where_it_is_passed() {
+        let (found, runs) = knee_of(1024, |threads| (f64::from(threads), threads > 23));
+        let threads = found.threads.unwrap().get();
+        assert!((20..=23).contains(&threads) && found.why == KneeReason::Limit, "{threads} {runs:?}");
+        let (found, runs) = knee_of(1024, |threads| (f64::from(threads), true));
+        assert_eq!((found, runs), (KneeFound { threads: None, why: KneeReason::Limit }, vec![1]));
+        // Saturated long before the limit: the limit is not what held it back.
+        let (found, _) = knee_of(1024, |threads| (bounded(threads, 8.0), threads > 30));
+        assert_eq!((found.threads.unwrap().get(), found.why), (8, KneeReason::Saturated));
+    }
+
+    #[test]
+    fn one_session_can_be_all_there_is_to_get() {
+        let (found, runs) = knee_of(64, |_| (100.0, false));
+        assert_eq!(
+            (found.threads.unwrap().get(), found.why, runs),
+            (1, KneeReason::Saturated, vec![1, 2, 4, 1, 1])
+        );
+    }
+
+    proptest! {
+        /// With noise of up to 2 % to either side, the knee is within one doubling of the true one, and runs stay few.
+        #[test]
+        fn noise_moves_the_knee_by_less_than_a_doubling(capacity in 1.0_f64..500.0, noise in prop::collection::vec(-0.02_f64..0.02, 40)) {
+            let mut noise = noise.into_iter().cycle();
+            let (found, runs) = knee_of(2048, |threads| {
+                (bounded(threads, capacity) * (1.0 + noise.next().unwrap_or(0.0)), false)
+            });
+            let ratio = f64::from(found.threads.unwrap().get()) / capacity.ceil();
+            prop_assert!((0.5..=2.0).contains(&ratio), "{} {:?}", ratio, runs);
+            prop_assert!(runs.len() <= 24, "{:?}", runs);
+        }
+    }
+}
