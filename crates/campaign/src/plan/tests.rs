@@ -149,6 +149,10 @@ fn with_a_demand_each_step_is_a_search() {
 #[case("read-p99=2ms", "reed=2ms", "limits is 'reed=2ms'")]
 #[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
 #[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
-fn keys_that_contradict_a_demand_are_refused(#[case] right: &str, #[case] wrong: &str, #[case] expected: &str) {
+fn keys_that_contradict_a_demand_are_refused(
+    #[case] right: &str,
+    #[case] wrong: &str,
+    #[case] expected: &str,
+) {
     assert_refused("p", [DEMAND, right, wrong], expected);
 }
