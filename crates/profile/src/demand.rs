@@ -1,44 +1,172 @@
-//! The demand at a point of a profile.
+//! The demand at a point of a profile, and what of it the method does not model.
 
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
 use serde::Serialize;
 
-use crate::choice::{At, By, Choice, ChoiceError};
 use crate::figure::{Figure, Figures, Kind};
-use crate::hidden::{LONG_S, length};
-use crate::model::{Histograms, Interval, Profile};
-use crate::summary::rank;
+use crate::profile::{Histograms, Interval, Profile};
+use crate::summary::{LONG_S, length, rank};
 
-/// Below this nobody would plan for it, per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    Peak,
+    P95,
+    Median,
+    Moment(DateTime),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no point of a profile: say peak, p95, median, or a moment such as '2026-11-20 10:00'")]
+pub struct BadAt(String);
+
+impl FromStr for At {
+    type Err = BadAt;
+
+    fn from_str(text: &str) -> Result<Self, BadAt> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "peak" | "max" => Ok(Self::Peak),
+            "p95" => Ok(Self::P95),
+            "median" | "p50" => Ok(Self::Median),
+            moment => {
+                let moment = moment.replacen(' ', "T", 1).to_ascii_uppercase();
+                moment.parse().map(Self::Moment).map_err(|_| BadAt(text.to_owned()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Peak => f.write_str("peak"),
+            Self::P95 => f.write_str("p95"),
+            Self::Median => f.write_str("median"),
+            Self::Moment(moment) => write!(f, "{}", moment.strftime("%Y-%m-%d %H:%M")),
+        }
+    }
+}
+
+/// The figure that orders intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    #[default]
+    Reads,
+    Writes,
+    Redo,
+    Commits,
+    LogicalReads,
+    DbTime,
+    Each,
+}
+
+impl By {
+    pub const NAMES: [(&'static str, Self); 7] = [
+        ("reads", Self::Reads),
+        ("writes", Self::Writes),
+        ("redo", Self::Redo),
+        ("commits", Self::Commits),
+        ("logical-reads", Self::LogicalReads),
+        ("db-time", Self::DbTime),
+        ("each", Self::Each),
+    ];
+
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, by)| by)
+    }
+
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Redo => "redo",
+            Self::Commits => "commits",
+            Self::LogicalReads => "logical reads",
+            Self::DbTime => "active sessions",
+            Self::Each => "each figure",
+        }
+    }
+
+    /// `None` for [`By::Each`].
+    pub(crate) fn value(self, figures: &Figures) -> Option<f64> {
+        match self {
+            Self::Reads => figures.reads(),
+            Self::Writes => figures.writes(),
+            Self::Redo => figures.get(Figure::RedoBytes),
+            Self::Commits => figures.get(Figure::Commits),
+            Self::LogicalReads => figures.get(Figure::LogicalReads),
+            Self::DbTime => figures.get(Figure::DbTime),
+            Self::Each => None,
+        }
+    }
+}
+
+/// A point of a profile and the growth wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    pub at: At,
+    pub by: By,
+    pub grow: f64,
+    /// Ratio of the busiest minutes to their interval's mean, if known.
+    pub peak_factor: Option<f64>,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self { at: At::Peak, by: By::Reads, grow: 1.0, peak_factor: None }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    #[error(
+        "neither physical reads nor commits are known of any interval: there is no demand to plan for; profile it from another source"
+    )]
+    NothingKnown,
+    #[error("no interval knows its {0}: choose by another figure with --by")]
+    ByUnknown(&'static str),
+    #[error(
+        "the database was idle: at most {reads} physical reads/s and {commits} commits/s in any interval; there is no demand to \
+         plan for"
+    )]
+    Idle { reads: String, commits: String },
+    #[error(
+        "the only interval is {length} long, and its peak is averaged away: give reports of shorter intervals, or say with \
+         --peak-factor by how much the busiest minutes exceeded the mean, such as --peak-factor 3; --at median plans for the mean"
+    )]
+    OneLong { length: String },
+    #[error("no interval is of {moment}; the nearest begins at {nearest}")]
+    NoSuchMoment { moment: String, nearest: String },
+    #[error("{0} must be more than 0 and at most 1000")]
+    BadFactor(&'static str),
+}
+
+/// Below these rates per second a database is idle.
 const IDLE_READS: f64 = 1.0;
 const IDLE_COMMITS: f64 = 0.1;
-/// A figure that is this much higher elsewhere is worth a word.
+/// A figure that peaks elsewhere is listed from this ratio on.
 const ELSEWHERE: f64 = 1.1;
 
-/// What reads of a demand count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadsAre {
-    /// Requests, of one or several blocks.
     Requests,
-    /// Blocks, since requests are not counted.
     Blocks,
 }
 
-/// What a platform must do.
+/// Rates and latencies that a platform must carry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demand {
-    /// Which point it is, in words.
     pub point: String,
-    /// How much more than it was is wanted.
     pub grow: f64,
-    /// Rates, grown; means as they were.
     pub figures: Figures,
-    /// What `reads` counts.
     pub reads_are: ReadsAre,
-    /// How long waits took there.
     #[serde(skip)]
     pub histograms: Histograms,
-    /// What a reader must know of the choice.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +177,6 @@ impl Demand {
         self.figures.reads()
     }
 
-    /// So many times as much of all of it.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         Self { figures: self.figures.times(factor), grow: self.grow * factor, ..self.clone() }
@@ -57,11 +184,11 @@ impl Demand {
 }
 
 impl Profile {
-    /// The demand at a point.
+    /// The demand at a point of the profile.
     ///
     /// # Errors
-    /// If nothing is known to plan for, the database was idle, no interval is there, or a peak is asked of a single long
-    /// interval without saying how peaked it was.
+    /// If neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
+    /// interval without `peak_factor`.
     pub fn demand(&self, choice: &Choice) -> Result<Demand, ChoiceError> {
         let in_range = |factor: f64| factor > 0.0 && factor <= 1000.0;
         if !in_range(choice.grow) {
@@ -111,12 +238,11 @@ fn refuse_idle(intervals: &[Interval]) -> Result<(), ChoiceError> {
 
 type Chosen = (String, Figures, Histograms, Vec<String>);
 
-/// One interval.
 fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     let mut known: Vec<&Interval> =
         intervals.iter().filter(|interval| by.value(&interval.figures).is_some()).collect();
     let value = |interval: &Interval| by.value(&interval.figures).unwrap_or(0.0);
-    // Of equals the earliest is taken.
+    // Of equal intervals the earliest wins.
     known.sort_by(|one, other| value(one).total_cmp(&value(other)).then(other.begin.cmp(&one.begin)));
     let chosen = match at {
         At::Moment(moment) => Some(at_moment(intervals, moment)?),
@@ -138,7 +264,7 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     Ok((point, chosen.figures.clone(), chosen.histograms.clone(), notes))
 }
 
-fn at_moment(intervals: &[Interval], moment: jiff::civil::DateTime) -> Result<&Interval, ChoiceError> {
+fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Interval, ChoiceError> {
     let holds = |interval: &&Interval| interval.begin <= moment && moment < interval.end();
     // Snapshots are taken some seconds after the hour.
     let almost = |interval: &&Interval| {
@@ -156,13 +282,13 @@ fn at_moment(intervals: &[Interval], moment: jiff::civil::DateTime) -> Result<&I
     })
 }
 
-/// When an interval began: with its seconds where it is shorter than a minute.
+/// Shows seconds only for intervals under a minute.
 fn moment(interval: &Interval) -> String {
     let form = if interval.seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" };
     interval.begin.strftime(form).to_string()
 }
 
-/// What is higher at another time.
+/// Notes on figures that peak in other intervals.
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
     let others = By::NAMES.into_iter().filter(|(_, other)| *other != by);
     others
@@ -195,7 +321,7 @@ fn capitalised(words: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Each figure at its own point. Means are those of the median interval: nothing is made of the slowest of all.
+/// Each figure at its own point; means are those of the median interval.
 fn each(intervals: &[Interval], at: At) -> Chosen {
     let value = |figure: Figure| {
         let mut values: Vec<f64> =
@@ -213,10 +339,113 @@ fn each(intervals: &[Interval], at: At) -> Chosen {
     (format!("{at} of each figure"), figures, Histograms::new(), vec![note.to_owned()])
 }
 
+/// Work of production that the test lacks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NotModelled {
+    pub what: &'static str,
+    pub amount: f64,
+    pub unit: &'static str,
+    pub percent: Option<f64>,
+    pub of: &'static str,
+}
+
+/// All work of an interval that the method does not model, the largest shares first.
+#[must_use]
+pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModelled> {
+    let get = |figure| figures.get(figure);
+    let share = |part: f64, whole: Option<f64>| {
+        whole.filter(|whole| *whole > 0.0).map(|whole| (100.0 * part / whole).min(100.0))
+    };
+    let line = |what, amount: Option<f64>, unit, whole: Option<f64>, of| {
+        let amount = amount.filter(|amount| *amount > 0.0)?;
+        Some(NotModelled { what, amount, unit, percent: share(amount, whole), of })
+    };
+    let block = block_bytes.map(f64::from);
+    let reads = get(Figure::ReadBlocks);
+    let read_bytes = get(Figure::ReadBytes).or_else(|| Some(reads? * block?));
+    let all_read = get(Figure::AllReadBytes);
+    let all_written = get(Figure::AllWriteBytes);
+    let own_writes =
+        [get(Figure::WriteBlocks).zip(block).map(|(blocks, block)| blocks * block), get(Figure::RedoBytes)];
+    let own_written: Option<f64> = own_writes.into_iter().sum();
+    let beyond = |all: Option<f64>, own: Option<f64>| Some((all? - own?).max(0.0));
+    let direct = get(Figure::DirectReadBlocks);
+    let mut list: Vec<NotModelled> = [
+        line("blocks read several at a time", multi_block(figures), "blocks/s", reads, "physical reads"),
+        line("blocks read around the buffer cache", direct, "blocks/s", reads, "physical reads"),
+        line(
+            "temporary data read",
+            get(Figure::TempReadBytes),
+            "bytes/s",
+            all_read.or(read_bytes),
+            "bytes read",
+        ),
+        line("temporary data written", get(Figure::TempWriteBytes), "bytes/s", all_written, "bytes written"),
+        line("reads of the server itself", beyond(all_read, read_bytes), "bytes/s", all_read, "bytes read"),
+        line(
+            "writes besides blocks and redo (archives, copies of the log, backups)",
+            beyond(all_written, own_written),
+            "bytes/s",
+            all_written,
+            "bytes written",
+        ),
+        line(
+            "transactions rolled back",
+            get(Figure::Rollbacks),
+            "1/s",
+            transactions(figures),
+            "transactions",
+        ),
+        line("parses", get(Figure::Parses), "1/s", get(Figure::Executions), "executions"),
+        line("hard parses", get(Figure::HardParses), "1/s", get(Figure::Executions), "executions"),
+        line("network", get(Figure::NetworkBytes), "bytes/s", None, ""),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    list.sort_by(|one, other| other.percent.unwrap_or(0.0).total_cmp(&one.percent.unwrap_or(0.0)));
+    list
+}
+
+/// Blocks of multi-block requests: all blocks less the single-block requests.
+fn multi_block(figures: &Figures) -> Option<f64> {
+    let blocks = figures.get(Figure::ReadBlocks)?;
+    let single = figures.get(Figure::SingleBlockReads);
+    match (single, figures.get(Figure::ReadRequests)) {
+        (Some(single), _) => Some((blocks - single).max(0.0)),
+        // Of r requests for b blocks at most r - 1 were for one block.
+        (None, Some(requests)) => (blocks > 1.02 * requests).then_some(blocks - requests),
+        (None, None) => None,
+    }
+}
+
+fn transactions(figures: &Figures) -> Option<f64> {
+    Some(figures.get(Figure::Commits)? + figures.get(Figure::Rollbacks)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::tests::hourly;
+
+    #[test]
+    fn points_are_read_as_people_say_them() {
+        let moment = |text: &str| At::Moment(text.parse().unwrap());
+        for (text, at) in [
+            ("peak", At::Peak),
+            ("P95", At::P95),
+            ("median", At::Median),
+            ("2026-11-20 10:00", moment("2026-11-20T10:00")),
+            ("2026-11-20T10:00:30", moment("2026-11-20T10:00:30")),
+            ("2026-11-20", moment("2026-11-20T00:00")),
+        ] {
+            assert_eq!(text.parse::<At>(), Ok(at), "{text}");
+        }
+        for bad in ["", "p99", "10:00", "2026-13-01"] {
+            let error = bad.parse::<At>().unwrap_err().to_string();
+            assert!(error.contains("peak, p95, median"), "{error}");
+        }
+    }
 
     fn demand(profile: &Profile, choice: Choice) -> Result<Demand, ChoiceError> {
         profile.demand(&choice)
@@ -237,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_peaks_elsewhere_is_said() {
+    fn figures_that_peak_elsewhere_are_noted() {
         let mut profile = hourly(&[10.0, 40.0, 20.0]);
         profile.intervals[0].figures.set(Figure::RedoBytes, 900.0);
         profile.intervals[1].figures.set(Figure::RedoBytes, 300.0);
@@ -259,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_of_one_long_interval_is_refused_unless_it_is_told() {
+    fn the_peak_of_one_long_interval_needs_a_peak_factor() {
         let mut profile = hourly(&[10.0]);
         assert!(demand(&profile, Choice::default()).unwrap().notes[0].contains("one interval only"));
         profile.intervals[0].seconds = 7.0 * 86_400.0;
@@ -284,5 +513,38 @@ mod tests {
         assert_eq!(demand(&hourly(&[10.0]), by), Err(ChoiceError::ByUnknown("redo")));
         let none = Choice { grow: 0.0, ..Choice::default() };
         assert_eq!(demand(&hourly(&[10.0]), none), Err(ChoiceError::BadFactor("--grow")));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_listed_and_the_largest_comes_first() {
+        let figures = Figures::from([
+            (Figure::ReadBlocks, 1000.0),
+            (Figure::SingleBlockReads, 900.0),
+            (Figure::Commits, 30.0),
+            (Figure::Rollbacks, 10.0),
+            (Figure::TempReadBytes, 0.0),
+        ]);
+        let list = not_modelled(&figures, Some(8192));
+        let lines: Vec<_> = list.iter().map(|line| (line.what, line.amount, line.percent)).collect();
+        assert_eq!(
+            lines,
+            [
+                ("transactions rolled back", 10.0, Some(25.0)),
+                ("blocks read several at a time", 100.0, Some(10.0)),
+            ]
+        );
+        assert!(not_modelled(&Figures::default(), None).is_empty());
+    }
+
+    #[test]
+    fn bytes_beyond_blocks_and_redo_are_others() {
+        let figures = Figures::from([
+            (Figure::WriteBlocks, 100.0),
+            (Figure::RedoBytes, 1e6),
+            (Figure::AllWriteBytes, 4e6),
+        ]);
+        let list = not_modelled(&figures, Some(8192));
+        assert_eq!(list[0].amount, 4e6 - 1e6 - 819_200.0);
+        assert!(not_modelled(&figures, None).is_empty(), "nothing is known without the size of a block");
     }
 }

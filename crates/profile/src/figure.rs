@@ -4,25 +4,23 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a figure behaves when instances are added up or the demand grows.
+/// How a figure adds up over instances and grows with the demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Per second: instances add up, and it grows with the demand.
     Rate,
-    /// A mean of so many waits, in microseconds: instances are weighed, and it is not multiplied.
+    /// A mean in microseconds: weighted over instances, independent of growth.
     Mean,
 }
 
-/// A figure of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Figure {
     /// Visits of blocks in the buffer cache.
     LogicalReads,
     /// Requests for physical reads, of the application's blocks.
     ReadRequests,
-    /// Blocks that these brought.
+    /// Blocks of these requests.
     ReadBlocks,
-    /// Bytes of these.
     ReadBytes,
     /// Bytes of all reads, the server's own included.
     AllReadBytes,
@@ -34,25 +32,17 @@ pub enum Figure {
     TempReadBytes,
     /// Requests for physical writes, of the application's blocks.
     WriteRequests,
-    /// Blocks that these wrote.
     WriteBlocks,
     /// Bytes of all writes, the server's own included.
     AllWriteBytes,
     /// Bytes of sorts and joins written.
     TempWriteBytes,
-    /// Bytes of log.
     RedoBytes,
-    /// Transactions committed.
     Commits,
-    /// Transactions rolled back.
     Rollbacks,
-    /// Executions of statements.
     Executions,
-    /// Statements parsed.
     Parses,
-    /// Of these, those that were not known yet.
     HardParses,
-    /// Bytes to and from clients.
     NetworkBytes,
     /// Seconds in calls, of all sessions: average active sessions.
     DbTime,
@@ -74,7 +64,7 @@ pub enum Figure {
 
 use Figure::*;
 
-/// Figure, name, title, unit.
+/// Figure, name in files, title, unit; in the order of [`Figure`], which a test checks.
 const TABLE: [(Figure, &str, &str, &str); 27] = [
     (LogicalReads, "logical_reads_per_s", "Logical reads (blocks)", "blocks/s"),
     (ReadRequests, "physical_read_requests_per_s", "Physical read requests", "1/s"),
@@ -106,47 +96,41 @@ const TABLE: [(Figure, &str, &str, &str); 27] = [
 ];
 
 impl Figure {
-    /// Every figure, in the order in which they are shown.
+    /// All figures in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(figure, ..)| *figure)
     }
 
     fn row(self) -> &'static (Self, &'static str, &'static str, &'static str) {
-        // The table holds them in the order of the enumeration, which a test holds it to.
         &TABLE[self as usize]
     }
 
-    /// Its name in files, which carries the unit.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// What people call it.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.row().2
     }
 
-    /// Its unit in words.
     #[must_use]
     pub fn unit(self) -> &'static str {
         self.row().3
     }
 
-    /// A figure by its name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|figure| figure.name() == name)
     }
 
-    /// How it behaves.
     #[must_use]
     pub fn kind(self) -> Kind {
         if self.unit() == "us" { Kind::Mean } else { Kind::Rate }
     }
 
-    /// What a mean is the mean of: how many waits there were, as far as a rate tells.
+    /// The rate of the waits that a mean is of, as its weight.
     pub(crate) fn weight(self) -> Option<Self> {
         match self {
             ReadUs => Some(SingleBlockReads),
@@ -165,35 +149,30 @@ impl Serialize for Figure {
     }
 }
 
-/// What is known, by figure; what is not known is absent. Saved as an object by [`Figure::name`].
+/// Known values by figure, saved as an object by [`Figure::name`]. Unknown ones are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures(BTreeMap<Figure, f64>);
 
 impl Figures {
-    /// A value, if it is known.
     #[must_use]
     pub fn get(&self, figure: Figure) -> Option<f64> {
         self.0.get(&figure).copied()
     }
 
-    /// Sets a value.
     pub fn set(&mut self, figure: Figure, value: f64) {
         self.0.insert(figure, value);
     }
 
-    /// Sets a value if there is one.
     pub fn set_known(&mut self, figure: Figure, value: Option<f64>) {
         if let Some(value) = value {
             self.set(figure, value);
         }
     }
 
-    /// All values, in the order of [`Figure::all`].
     pub fn iter(&self) -> impl Iterator<Item = (Figure, f64)> {
         self.0.iter().map(|(figure, value)| (*figure, *value))
     }
 
-    /// Whether nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -211,7 +190,7 @@ impl Figures {
         self.get(WriteBlocks).or_else(|| self.get(WriteRequests))
     }
 
-    /// Rates multiplied; means are left as they are.
+    /// Multiplies rates and keeps means.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let grown = |(figure, value): (Figure, f64)| match figure.kind() {
@@ -241,7 +220,7 @@ impl Serialize for Figures {
 }
 
 impl<'de> Deserialize<'de> for Figures {
-    /// Names of another release are passed over.
+    /// Ignores names of other releases.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let by_name = BTreeMap::<String, f64>::deserialize(from)?;
         Ok(by_name.into_iter().filter_map(|(name, value)| Some((Figure::named(&name)?, value))).collect())

@@ -1,27 +1,22 @@
-//! Peak, 95th percentile and median of each figure, by hour and by weekday, and where they were.
+//! Peak, 95th percentile and median of each figure, by hour and by weekday; and what a profile cannot show.
 
 use jiff::civil::{DateTime, Weekday};
 use serde::Serialize;
 use slob_stats::summary::quantile;
 
-use crate::figure::{Figure, Kind};
-use crate::model::{Gap, Interval, Profile};
+use crate::figure::{Figure, Figures, Kind};
+use crate::profile::{Gap, Interval, Profile};
 
-/// Intervals that are further apart than this share of the one before do not follow each other.
+/// A gap between intervals is at least this share of the earlier one.
 const GAP: f64 = 0.05;
-/// So many of the worst intervals are named.
+/// Number of peaks that are named.
 const WORST: usize = 3;
 
-/// A figure of one interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// Its value there.
     pub value: f64,
-    /// When the interval began.
     pub begin: DateTime,
-    /// How long it was.
     pub seconds: f64,
-    /// Where it comes from.
     pub source: String,
 }
 
@@ -32,50 +27,37 @@ impl Place {
     }
 }
 
-/// A figure over all intervals that know it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureSummary {
-    /// Which.
     pub figure: Figure,
-    /// Intervals that know it.
     pub intervals: usize,
-    /// Over all of them: of rates by their seconds.
+    /// Rates are weighted by duration.
     pub mean: f64,
-    /// The median interval, or the one next above the middle.
+    /// The median interval, or the one above the middle.
     pub median: Place,
-    /// The interval that 95 % do not exceed.
     pub p95: Place,
-    /// The largest of all.
     pub peak: Place,
-    /// The largest, in order; the first is `peak`.
     pub worst: Vec<Place>,
-    /// Means of the intervals whose middle lies in an hour of the day, from 0 to 23; absent where there is none.
+    /// Means by hour of the day, 0 to 23, of the intervals whose middle lies in it.
     pub by_hour: Vec<Option<f64>>,
-    /// The same by the day of the week, from Monday.
+    /// Means by weekday, from Monday.
     pub by_weekday: Vec<Option<f64>>,
 }
 
-/// What a profile says of its database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Its intervals.
     pub intervals: usize,
-    /// Seconds of the shortest, the median and the longest of them.
+    /// Seconds of the shortest, median and longest interval.
     pub lengths_s: [f64; 3],
-    /// When the first began.
     pub from: DateTime,
-    /// When the last ended.
     pub to: DateTime,
-    /// Times in between that no interval is of.
     pub gaps: Vec<Gap>,
-    /// Each figure that any interval knows.
     pub figures: Vec<FigureSummary>,
-    /// What the length of the intervals hides, and what is not in them.
     pub hides: Vec<String>,
 }
 
 impl Summary {
-    /// Of all intervals of a profile, taken as one database: see [`Profile::together`]. `None` if there is none.
+    /// Summary of the whole database ([`Profile::together`]); `None` without intervals.
     #[must_use]
     pub fn of(profile: &Profile) -> Option<Self> {
         let whole = profile.together();
@@ -90,18 +72,16 @@ impl Summary {
             to: last.end(),
             gaps: gaps(intervals),
             figures: Figure::all().filter_map(|figure| of_figure(intervals, figure)).collect(),
-            hides: crate::hidden::hidden(profile),
+            hides: hidden(profile),
         })
     }
 
-    /// One of its figures.
     #[must_use]
     pub fn figure(&self, figure: Figure) -> Option<&FigureSummary> {
         self.figures.iter().find(|own| own.figure == figure)
     }
 }
 
-/// Where intervals do not follow each other.
 pub(crate) fn gaps(intervals: &[Interval]) -> Vec<Gap> {
     let gap = |pair: &[Interval]| {
         let (from, to) = (pair[0].end(), pair[1].begin);
@@ -122,7 +102,7 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     let by_hour = by(&|moment| usize::from(moment.hour().unsigned_abs()), 24);
     let by_weekday = by(&weekday, 7);
     let mean = mean(figure, known.iter().copied())?;
-    // Of equals the earliest is named.
+    // Of equal intervals the earliest wins.
     known.sort_by(|one, other| one.1.total_cmp(&other.1).then(other.0.begin.cmp(&one.0.begin)));
     let place = |at: usize| known.get(at).map(|(interval, value)| Place::of(interval, *value));
     Some(FigureSummary {
@@ -138,7 +118,7 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     })
 }
 
-/// The nearest rank of a quantile, from 0: the smallest value that so large a share of them does not exceed.
+/// Index of the nearest rank of a quantile.
 pub(crate) fn rank(values: usize, q: f64) -> usize {
     ((q * values as f64).ceil() as usize).clamp(1, values.max(1)) - 1
 }
@@ -147,7 +127,7 @@ fn weekday(moment: DateTime) -> usize {
     usize::from(moment.weekday().since(Weekday::Monday).unsigned_abs())
 }
 
-/// Rates by the seconds of their intervals; means as they are.
+/// Weights rates by duration.
 fn mean<'a>(figure: Figure, values: impl Iterator<Item = (&'a Interval, f64)>) -> Option<f64> {
     let weight = |interval: &Interval| if figure.kind() == Kind::Rate { interval.seconds } else { 1.0 };
     let (sum, weights) = values.fold((0.0, 0.0), |(sum, weights), (interval, value)| {
@@ -156,12 +136,146 @@ fn mean<'a>(figure: Figure, values: impl Iterator<Item = (&'a Interval, f64)>) -
     (weights > 0.0).then(|| sum / weights)
 }
 
+/// Longer intervals average over too much; hourly reports end a little late.
+pub(crate) const LONG_S: f64 = 4000.0;
+type Of = fn(&Figures) -> Option<f64>;
+const FIGURES: [(&str, Of); 3] = [
+    ("reads", Figures::reads),
+    ("redo", |figures| figures.get(Figure::RedoBytes)),
+    ("commits", |figures| figures.get(Figure::Commits)),
+];
+
+/// Sentences on what a profile cannot show.
+#[must_use]
+pub fn hidden(profile: &Profile) -> Vec<String> {
+    let whole = profile.together();
+    let mut said = Vec::new();
+    let longest = whole.intervals.iter().map(|interval| interval.seconds).fold(0.0, f64::max);
+    let shortest = whole.intervals.iter().map(|interval| interval.seconds).fold(f64::INFINITY, f64::min);
+    if whole.intervals.is_empty() {
+        return said;
+    }
+    let lengths = if longest - shortest > 0.1 * longest {
+        format!("Intervals are {} to {} long", length(shortest), length(longest))
+    } else {
+        format!("Intervals are {} long", length(longest))
+    };
+    said.push(format!(
+        "{lengths}: a minute at several times their mean does not show. What a platform must carry for a minute can be up to \
+         {:.0} times the peak here, if all of an interval's work was done in one.",
+        longest / 60.0
+    ));
+    if longest <= 90.0 {
+        said.pop();
+        said.push(format!("{lengths}: bursts of seconds do not show."));
+    }
+    said.extend(flattened(&whole.intervals));
+    if longest > LONG_S {
+        said.push(format!(
+            "Intervals of {} average over busy and quiet times: take reports of 15 to 60 minutes.",
+            length(longest)
+        ));
+    }
+    said.extend(unseen(&whole));
+    said
+}
+
+/// Estimates the loss of averaging from the loss between intervals and pairs of them.
+fn flattened(intervals: &[Interval]) -> Option<String> {
+    if intervals.len() < 4 {
+        return None;
+    }
+    let parts: Vec<String> = FIGURES
+        .iter()
+        .filter_map(|(name, value)| {
+            let peak = intervals.iter().filter_map(|one| value(&one.figures)).fold(0.0, f64::max);
+            let pairs = intervals.windows(2).filter_map(|pair| {
+                let follows = pair[1].begin.duration_since(pair[0].end()).as_secs_f64().abs() < 60.0;
+                let seconds = pair[0].seconds + pair[1].seconds;
+                let sum =
+                    value(&pair[0].figures)? * pair[0].seconds + value(&pair[1].figures)? * pair[1].seconds;
+                follows.then_some(sum / seconds)
+            });
+            let peak_of_pairs = pairs.fold(0.0, f64::max);
+            let lost = 100.0 * (1.0 - peak_of_pairs / peak);
+            (peak > 0.0 && peak_of_pairs > 0.0 && lost >= 1.0).then(|| format!("{name} by {lost:.0} %"))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "In intervals twice as long the peaks would be lower: {}. About as much is lost where these were made of shorter ones.",
+            parts.join(", ")
+        )
+    })
+}
+
+/// Notes that nights, weekends or month ends are missing.
+fn unseen(profile: &Profile) -> Option<String> {
+    let covered: f64 = profile.intervals.iter().map(|interval| interval.seconds).sum();
+    let day_s = 86_400.0;
+    if covered < 0.95 * day_s {
+        return Some(format!(
+            "All of it is {}: batches of the night, month ends and other days are not in it.",
+            length(covered)
+        ));
+    }
+    (covered < 6.5 * day_s).then(|| {
+        format!("All of it is {:.1} days: weekends and month ends may not be in it.", covered / day_s)
+    })
+}
+
+/// A duration in words: `45 s`, `15 min`, `2.5 h`.
+#[must_use]
+pub fn length(seconds: f64) -> String {
+    let trimmed = |value: f64, unit: &str| {
+        let text = format!("{value:.1}");
+        format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+    };
+    match seconds {
+        _ if seconds < 120.0 => trimmed(seconds, "s"),
+        _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        _ if seconds < 2.0 * 86_400.0 => trimmed(seconds / 3600.0, "h"),
+        _ => trimmed(seconds / 86_400.0, "days"),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    pub figure: Figure,
+    pub median: [f64; 2],
+    pub p95: [f64; 2],
+    pub peak: [f64; 2],
+}
+
+impl Change {
+    /// Difference of the second to the first in percent; `None` if the first is 0.
+    #[must_use]
+    pub fn percent(of: [f64; 2]) -> Option<f64> {
+        (of[0] != 0.0).then(|| 100.0 * (of[1] - of[0]) / of[0])
+    }
+}
+
+/// Changes of all figures that both know.
+#[must_use]
+pub fn diff(one: &Summary, other: &Summary) -> Vec<Change> {
+    let change = |figure: Figure| {
+        let (one, other) = (one.figure(figure)?, other.figure(figure)?);
+        Some(Change {
+            figure,
+            median: [one.median.value, other.median.value],
+            p95: [one.p95.value, other.p95.value],
+            peak: [one.peak.value, other.peak.value],
+        })
+    };
+    Figure::all().filter_map(change).collect()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::{PROFILE_VERSION, Source, Subject};
+    use crate::profile::{PROFILE_VERSION, Source, Subject};
 
-    /// Hourly intervals of these commits and ten times the reads, from Friday, 2026-11-20 00:00 on.
+    /// Hourly intervals from Friday, 2026-11-20 00:00, with these commits and ten times the reads.
     pub(crate) fn hourly(commits: &[f64]) -> Profile {
         let begin: DateTime = "2026-11-20T00:00".parse().unwrap();
         let interval = |(hour, commits): (i64, &f64)| Interval {
@@ -216,5 +330,36 @@ pub(crate) mod tests {
         let gaps = Summary::of(&profile).unwrap().gaps;
         let moment = |text: &str| text.parse().unwrap();
         assert_eq!(gaps, [Gap { from: moment("2026-11-20T01:00"), to: moment("2026-11-20T02:00") }]);
+    }
+
+    #[test]
+    fn the_loss_of_longer_intervals_is_estimated_per_figure() {
+        let text = hidden(&hourly(&[1.0, 8.0, 1.0, 1.0])).join("\n");
+        assert!(text.contains("Intervals are 60 min long") && text.contains("up to 60 times"), "{text}");
+        assert!(text.contains("reads by 44 %, commits by 44 %") && !text.contains("redo"), "{text}");
+        assert!(text.contains("All of it is 4 h"), "{text}");
+    }
+
+    #[test]
+    fn a_whole_week_has_no_unseen_day() {
+        let text = hidden(&hourly(&[5.0; 7 * 24])).join("\n");
+        assert!(!text.contains("All of it") && !text.contains("would be lower"), "{text}");
+    }
+
+    #[test]
+    fn lengths_in_words() {
+        let all = [15.0, 90.5, 900.0, 3600.0, 9000.0, 604_800.0].map(length);
+        assert_eq!(all, ["15 s", "90.5 s", "15 min", "60 min", "2.5 h", "7 days"]);
+    }
+
+    #[test]
+    fn changes_are_relative_to_the_first() {
+        let [one, other] =
+            [&[10.0, 20.0][..], &[10.0, 30.0][..]].map(|commits| Summary::of(&hourly(commits)).unwrap());
+        let changes = diff(&one, &other);
+        let commits = changes.iter().find(|change| change.figure == Figure::Commits).unwrap();
+        assert_eq!((commits.median, commits.peak), ([10.0, 10.0], [20.0, 30.0]));
+        assert_eq!(Change::percent(commits.peak), Some(50.0));
+        assert_eq!(Change::percent([0.0, 1.0]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Profiles as nobody's source tells them: whatever a file says, it is refused, or everything worked out from it is sound.
+//! Untrusted profiles are refused, or everything derived from them is sound.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const MOMENTS: [&str; 7] = [
     "yesterday",
 ];
 
-/// What stands where a number should.
+/// A number, sometimes an odd one.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
         600 => (0.0..1e6_f64).prop_map(|value| json!(value)),
@@ -59,7 +59,6 @@ fn profile() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Intervals in order, none twice.
 fn assert_sound(profile: &Profile) {
     for (nth, interval) in profile.intervals.iter().enumerate() {
         assert!(interval.figures.iter().all(|(_, value)| value.is_finite() && value >= 0.0), "{interval:?}");
