@@ -12,28 +12,14 @@ use crate::{schemas, settings};
 const VERSION: &str = "version";
 const CONTAINER: &str = "container";
 const COUNTED_IN: &str = "container of the counters";
-/// The same views whole: what our queries leave out may explain their answers.
-const VIEWS: [(&str, &str); 5] = [
-    ("v$sysstat", "SELECT name, value{con_id} FROM {v}sysstat"),
-    (
-        "v$system_event",
-        "SELECT event, wait_class, total_waits, time_waited_micro, total_waits_fg, time_waited_micro_fg{con_id} FROM {v}system_event",
-    ),
-    ("v$sys_time_model", "SELECT stat_name, value{con_id} FROM {v}sys_time_model"),
-    (
-        "v$resource_limit",
-        "SELECT resource_name, current_utilization, limit_value{con_id} FROM {v}resource_limit",
-    ),
-    (
-        "v$parameter",
-        "SELECT name, display_value, isdefault{con_id} FROM {v}parameter WHERE isdefault = 'FALSE' AND (name LIKE 'db%' OR name LIKE '\\_db%' ESCAPE '\\' OR name LIKE 'optimizer%' OR name LIKE 'commit%')",
-    ),
-];
-
-/// The queries of [`VIEWS`].
-pub(crate) fn views(views: Views, version: &Version) -> [(&'static str, String); 5] {
+/// Queries of whole views, by the view's name. They may explain figures by what the figures leave out.
+pub(crate) fn views(views: Views, version: &Version) -> impl Iterator<Item = (String, String)> {
     let con_id = if version.has(CONTAINERS) { ", con_id" } else { "" };
-    VIEWS.map(|(name, sql)| (name, views.fill(&fill(sql, &[("con_id", con_id)]))))
+    include_str!("../sql/capture.sql").lines().filter_map(move |line| {
+        let sql = line.strip_suffix(';')?;
+        let view = sql.split_once("FROM {v}")?.1.split(' ').next()?;
+        Some((format!("v${view}"), views.fill(&fill(sql, &[("con_id", con_id)]))))
+    })
 }
 
 fn ask(client: &mut dyn Client, name: &str, sql: &str) -> Said {
@@ -64,8 +50,8 @@ pub(crate) fn capture(database: &Database) -> Result<Vec<Said>, EngineError> {
     })?;
     database.with_counters(|client| {
         all.push(ask(client, COUNTED_IN, include_str!("../sql/container.sql")));
-        let queries = QUERIES.into_iter().zip(queries(*of, version)).chain(views(*of, version));
-        all.extend(queries.map(|(name, sql)| ask(client, name, &sql)));
+        let queries = QUERIES.map(str::to_owned).into_iter().zip(queries(*of, version));
+        all.extend(queries.chain(views(*of, version)).map(|(name, sql)| ask(client, &name, &sql)));
         Ok(())
     })?;
     Ok(all)

@@ -40,8 +40,8 @@ pub(crate) fn number(row: &Row, column: usize) -> Option<u64> {
     parse_number(text(row, column)?)
 }
 
-/// A whole number; a fraction, which a mean may have, is cut off.
-pub(crate) fn parse_number(text: &str) -> Option<u64> {
+/// A whole number. Means may have fractions, which are cut off.
+fn parse_number(text: &str) -> Option<u64> {
     let fraction = || text.parse::<f64>().ok().filter(|value| *value >= 0.0);
     text.parse().ok().or_else(|| fraction().map(|value| value as u64))
 }
@@ -52,7 +52,7 @@ pub(crate) struct BlockInput {
     pub(crate) ops: String,
     /// Stamps of the operations; `None` if the block takes none.
     pub(crate) stamps: Option<String>,
-    /// For how long operations may begin, in microseconds.
+    /// The time in which operations may begin, in microseconds.
     pub(crate) run_us: Option<i64>,
 }
 
@@ -62,14 +62,14 @@ pub(crate) struct BlockInput {
 pub(crate) struct BlockOutput {
     /// Starts, ends and rows of the operations that were executed.
     pub(crate) ops: String,
-    /// How long the block worked, in microseconds.
+    /// The block's working time, in microseconds.
     pub(crate) took_us: i64,
     /// The error that ended it.
     pub(crate) fault: Option<Fault>,
 }
 
 impl BlockOutput {
-    /// From the block's output variables.
+    /// Takes the block's output variables.
     pub(crate) fn new(
         ops: Option<String>,
         took_us: i64,
@@ -81,12 +81,12 @@ impl BlockOutput {
     }
 }
 
-/// How another thread cancels a call.
+/// The way to cancel a call from another thread.
 #[derive(Clone)]
 pub(crate) enum Cancellation {
-    /// By the connection itself.
+    /// The connection can break its own call.
     Break(Arc<dyn Fn() + Send + Sync>),
-    /// By this statement, in a connection of the administrator.
+    /// A connection of the administrator must execute this statement.
     #[cfg_attr(not(any(test, feature = "thin")), expect(dead_code, reason = "only the thin driver needs it"))]
     Statement(String),
 }
@@ -120,6 +120,11 @@ pub(crate) trait Client: Send {
     /// The first value of a query's answer.
     fn value(&mut self, sql: &str) -> Result<Option<String>, Fault> {
         Ok(self.query(sql, &[])?.into_iter().flatten().flatten().next())
+    }
+
+    /// The same as a number; `None` if the account may not see it.
+    fn visible_number(&mut self, sql: &str) -> Option<u64> {
+        parse_number(&self.value(sql).ok()??)
     }
 }
 
@@ -225,7 +230,7 @@ impl<T> During<T> for Result<T, Fault> {
     }
 }
 
-/// Kind and advice by number, a line each: numbers, kind, advice. Numbers that are missing are fatal.
+/// Numbers of errors, their kinds, and advice. Numbers that are missing are fatal.
 const ERRORS: &str = include_str!("errors.txt");
 
 /// The error of a step.
@@ -248,15 +253,22 @@ pub(crate) fn failed(step: &str, fault: &Fault) -> EngineError {
 }
 
 fn known_error(code: i32) -> Option<(ErrorKind, &'static str)> {
-    let lines = ERRORS.lines().filter(|line| !line.starts_with('#'));
-    let mut columns = lines.map(|line| line.splitn(3, '|').map(str::trim).collect::<Vec<_>>());
-    let columns = columns.find(|columns| columns[0].split(' ').any(|numbers| holds(numbers, code)))?;
-    Some((error_kind(columns[1])?, columns[2]))
+    let mut rows = table(ERRORS);
+    let [_, kind, advice] = rows.find(|[numbers, ..]| numbers.split(' ').any(|range| holds(range, code)))?;
+    Some((error_kind(kind)?, advice))
 }
 
-/// True if `numbers`, such as `942` or `12500-12504`, holds the code.
-fn holds(numbers: &str, code: i32) -> bool {
-    let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+/// The rows of a text file, with | between three columns.
+pub(crate) fn table(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut columns = line.splitn(3, '|').map(str::trim);
+        Some([columns.next()?, columns.next()?, columns.next()?])
+    })
+}
+
+/// True for a code of `range`, such as `942` or `12500-12504`.
+fn holds(range: &str, code: i32) -> bool {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
     first.parse().is_ok_and(|first: i32| first <= code) && last.parse().is_ok_and(|last: i32| code <= last)
 }
 
@@ -267,7 +279,7 @@ fn error_kind(name: &str) -> Option<ErrorKind> {
     kinds.into_iter().find(|kind| format!("{kind:?}") == name)
 }
 
-/// How to work without the client library.
+/// Advice on working without the client library.
 const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
     "leave ?driver=oci out"
 } else {
@@ -360,13 +372,11 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_of_errors_is_read() {
-        let lines = ERRORS.lines().filter(|line| !line.starts_with('#'));
-        for line in lines {
-            let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-            assert!(columns.len() == 3 && error_kind(columns[1]).is_some(), "{line}");
-            for numbers in columns[0].split(' ') {
-                let (first, _) = numbers.split_once('-').unwrap_or((numbers, numbers));
-                assert!(known_error(first.parse().unwrap()).is_some(), "{numbers}");
+        assert_eq!(table(ERRORS).count(), ERRORS.lines().filter(|line| !line.starts_with('#')).count());
+        for [numbers, kind, _] in table(ERRORS) {
+            assert!(error_kind(kind).is_some(), "{kind}");
+            for range in numbers.split(' ') {
+                assert!(known_error(range.split('-').next().unwrap().parse().unwrap()).is_some(), "{range}");
             }
         }
     }

@@ -11,7 +11,7 @@ use slob_engine::{
 };
 use slob_stats::Histogram;
 
-use crate::client::{Client, During, Row, number, parse_number, text};
+use crate::client::{Client, During, Row, number, text};
 use crate::database::{Database, Role};
 use crate::release::{CONTAINERS, MICROSECOND_HISTOGRAMS, Scope, Version};
 use crate::statements::{fill, literals};
@@ -150,7 +150,7 @@ fn instances(database: &Database) -> Option<Vec<u64>> {
     }
     let instance = |endpoint| {
         let mut client = database.connections.connect_to_endpoint(Role::Admin, endpoint).ok()?;
-        parse_number(&client.value(include_str!("../sql/instance_number.sql")).ok()??)
+        client.visible_number(include_str!("../sql/instance_number.sql"))
     };
     let instances: Vec<u64> = (0..endpoints).map(instance).collect::<Option<_>>()?;
     let all = database.with_counters(|client| by_instance(client, database)).ok()?;
@@ -218,7 +218,7 @@ fn split_by_instance(rows: Vec<Row>) -> BTreeMap<u64, Vec<Row>> {
     split
 }
 
-/// From rows of name and value.
+/// Reads rows of name and value.
 fn counters(rows: &[Row]) -> Counters {
     let counter = |row: &Row| {
         let name = text(row, 0)?;
@@ -241,7 +241,7 @@ fn latency_kind(event: &str) -> Option<LatencyKind> {
     LATENCIES.iter().find(|(known, _)| is_variety_of(event, known)).map(|(_, kind)| *kind)
 }
 
-/// From rows of event, upper bound in microseconds, and count.
+/// Reads rows of event, upper bound in microseconds, and count.
 fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     let mut latencies: BTreeMap<LatencyKind, Histogram> = BTreeMap::new();
     for row in rows {
@@ -276,13 +276,13 @@ fn wait_event(row: &Row, class: &str, columns: [usize; 2], background: bool) -> 
     Some(WaitEvent { name, class: class.into(), waits: Some(waits), time_us, background })
 }
 
-/// From rows of event, class, and waits and microseconds of foreground processes, then of the server's own.
+/// Reads rows of event, class, and waits and microseconds of foreground processes, then of the server's own.
 fn wait_events(rows: &[Row]) -> Vec<WaitEvent> {
     let of = |row, columns, background| wait_event(row, text(row, 1)?, columns, background);
     rows.iter().flat_map(|row| [of(row, [2, 3], false), of(row, [4, 5], true)]).flatten().collect()
 }
 
-/// From rows of function, waits and microseconds.
+/// Reads rows of function, waits and microseconds.
 fn io_by_function(rows: &[Row]) -> Vec<WaitEvent> {
     rows.iter().filter_map(|row| wait_event(row, BY_FUNCTION, [1, 2], true)).collect()
 }

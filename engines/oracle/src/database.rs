@@ -8,7 +8,7 @@ use slob_method::SchemaNo;
 use slob_server::{Complete, Pool};
 use slob_spec::Secret;
 
-use crate::client::{Client, Driver, During, Login, parse_number};
+use crate::client::{Client, Driver, During, Login};
 use crate::counters::Views;
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
@@ -165,8 +165,7 @@ impl Database {
 
 /// Views of all instances, if there are several and the account may see them.
 fn views(client: &mut dyn Client) -> Views {
-    let instances = client.value(include_str!("../sql/instances.sql")).ok().flatten();
-    match instances.as_deref().and_then(parse_number) {
+    match client.visible_number(include_str!("../sql/instances.sql")) {
         Some(instances) if instances > 1 => Views::Cluster,
         _ => Views::Instance,
     }

@@ -12,7 +12,7 @@ use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter
 use slob_server::names::column_list;
 use slob_server::{all_there, chunks};
 
-use crate::client::{Bind, Client, During, Fault, failed, number, parse_number, text};
+use crate::client::{Bind, Client, During, Fault, failed, number, text};
 use crate::database::{Connections, Role};
 use crate::options::Accounts;
 use crate::passwords::NewPassword;
@@ -32,7 +32,7 @@ const EXISTS: i32 = 955;
 const MISSING: i32 = 942;
 /// 'cannot drop a user that is currently connected'. The server takes a moment to notice that sessions are gone.
 const CONNECTED: i32 = 1940;
-/// 'user lacks CREATE SESSION privilege', which only those hear who know the password.
+/// 'user lacks CREATE SESSION privilege'. The server checks the password first.
 const NO_SESSION: &str = "ORA-01045";
 /// 'invalid username/password', 'lacks CREATE SESSION', 'the account is locked', 'the password has expired'.
 const LOCKED_OUT: [&str; 4] = ["ORA-01017", NO_SESSION, "ORA-28000", "ORA-28001"];
@@ -69,7 +69,7 @@ pub(crate) fn create(
             if let Err(fault) = client.execute(statement, &[]) {
                 // Without the marker nothing could drop these tables later.
                 sql.undo(done).iter().for_each(|statement| drop(client.execute(statement, &[])));
-                return Err(fault).during(&step);
+                return Err(failed(&step, &fault));
             }
         }
         client.execute(&sql.fill(BEGIN_LOAD), &load_binds(load, creates_user)).during(&step)?;
@@ -139,10 +139,7 @@ fn create_user(
 /// True if an account accepts the random password of an earlier load, and is empty.
 fn is_ours_and_empty(connections: &Connections, schema: SchemaNo) -> bool {
     match connections.connect(Role::Schema(schema)) {
-        Ok(mut client) => {
-            let objects = client.value(include_str!("../sql/objects.sql")).ok().flatten();
-            objects.as_deref().and_then(parse_number) == Some(0)
-        }
+        Ok(mut client) => client.visible_number(include_str!("../sql/objects.sql")) == Some(0),
         // The password is right; the load was interrupted before GRANT.
         Err(error) => error.code() == Some(NO_SESSION),
     }
@@ -296,11 +293,14 @@ fn count_blocks(
     sql: &SchemaSql,
     step: &str,
 ) -> Result<Layout, EngineError> {
-    let rows = client.query(&sql.fill(LAYOUT), &[]).during(step)?;
+    let mut query = |sql: &str| {
+        let rows = client.query(sql, &[]).during(step)?;
+        Ok::<_, EngineError>(rows.into_iter().next().unwrap_or_default())
+    };
+    let (counted, segments) = (query(&sql.fill(LAYOUT))?, query(include_str!("../sql/segments.sql"))?);
     let [rows, first_key, last_key, row_blocks] =
-        [0, 1, 2, 3].map(|column| rows.first().and_then(|row| number(row, column)).unwrap_or(0));
-    let all_blocks = client.value(include_str!("../sql/segments.sql")).during(step)?;
-    let all_blocks = all_blocks.as_deref().and_then(parse_number).unwrap_or(0);
+        [0, 1, 2, 3].map(|column| number(&counted, column).unwrap_or(0));
+    let all_blocks = number(&segments, 0).unwrap_or(0);
     all_there(load, [rows, first_key, last_key], step)?;
     Ok(Layout { rows, row_blocks, all_blocks })
 }

@@ -143,7 +143,7 @@ fn values(binds: &[Bind]) -> Vec<&dyn ToSql> {
     binds.iter().map(value).collect()
 }
 
-/// By value, so that `map_err` can take it.
+/// Takes the error by value, as `map_err` gives it.
 #[allow(clippy::needless_pass_by_value)]
 fn fault(error: oracle::Error) -> Fault {
     Fault::new(error.oci_code(), error.to_string())

@@ -53,6 +53,8 @@ pub(crate) const COMMIT_WAITS: Commit = Commit {
 pub(crate) const COMMIT_OF_KIT: Commit =
     Commit { statement: "COMMIT", words: "plain COMMIT, as the original kit has it (ORACLE_COMMIT=kit)" };
 
+const GROUP: Group = Group::Engine(SCHEME);
+
 pub(crate) const PARAMS: &[Param] = &[
     Param::new(
         "ORACLE_ACCOUNTS",
@@ -61,18 +63,18 @@ pub(crate) const PARAMS: &[Param] = &[
             (EXISTING, "the accounts are there; their passwords are in ORACLE_PASSWORD_FILE"),
             (KIT, "USER1, USER2, ... of the original kit, with their tables, used as they are"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "whose accounts hold the schemas",
     )
     .shipped(CREATE)
     .flag("oracle-accounts"),
-    Param::new("ORACLE_PREFIX", Kind::Text, Group::Engine(SCHEME), "what the accounts' names begin with")
+    Param::new("ORACLE_PREFIX", Kind::Text, GROUP, "what the accounts' names begin with")
         .shipped("slob")
         .flag("oracle-prefix"),
     Param::new(
         "ORACLE_PASSWORD_FILE",
         Kind::Path,
-        Group::Engine(SCHEME),
+        GROUP,
         "file with the accounts' passwords, readable by its owner only; unset: .slob-oracle in the home folder",
     )
     .flag("oracle-password-file"),
@@ -82,7 +84,7 @@ pub(crate) const PARAMS: &[Param] = &[
             (WAIT, "each UPDATE waits for its own log write, as in an application"),
             (KIT, "a plain COMMIT in PL/SQL, which waits for none: to compare with results of the original kit"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "what the COMMIT of an UPDATE waits for",
     )
     .shipped(WAIT)
@@ -90,7 +92,7 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::new(
         "ORACLE_ROOT_SERVICE",
         Kind::Text,
-        Group::Engine(SCHEME),
+        GROUP,
         "service of the container database's root, where counters are read that a pluggable database does not show: \
          writes, checkpoints, the log writer's work",
     )
@@ -103,7 +105,7 @@ pub(crate) const PARAMS: &[Param] = &[
             ("19", "19c"),
             ("23", "23ai"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "the release that --print-sql and `slob oracle init` write for, which connect to no server that would say it",
     )
     .shipped("19")
@@ -151,11 +153,11 @@ impl Options {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) admin: Login,
-    /// Where the administrator creates, drops and looks.
+    /// The service where the administrator creates, drops and looks.
     pub(crate) admin_service: String,
-    /// Where counters of the whole instance are read.
+    /// The service where counters of the whole instance are read.
     pub(crate) root_service: Option<String>,
-    /// Where sessions work, round-robin.
+    /// The services of the sessions, used round-robin.
     pub(crate) services: Vec<String>,
 }
 
@@ -211,7 +213,7 @@ fn services_of(target: &Target) -> Result<Vec<String>, EngineError> {
         return Ok(Vec::new());
     }
     if target.endpoints().is_empty() {
-        // Of user@//host:port/service, all but the user is the path; without // it is a net service name.
+        // The path of user@//host:port/service is all but the user. Without // it is a net service name.
         let path = target.path();
         return Ok(Some(path.to_owned()).filter(|path| !path.is_empty()).into_iter().collect());
     }

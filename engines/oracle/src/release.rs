@@ -94,7 +94,7 @@ impl Container {
         Ok(Self::of(rows.first()))
     }
 
-    /// From a row of `container.sql`.
+    /// Reads a row of `container.sql`.
     pub(crate) fn of(row: Option<&Row>) -> Self {
         let name = row.and_then(|row| text(row, 0)).unwrap_or_default().to_owned();
         Self { name, id: row.and_then(|row| number(row, 1)) }
@@ -116,7 +116,7 @@ impl Container {
     }
 }
 
-/// What the server's own processes do for all databases of an instance.
+/// Counters of the server's own processes, which work for all databases of an instance.
 const COUNTERS_OF_PROCESSES: &[Counter] =
     &[Counter::PhysicalWrites, Counter::PhysicalWriteBytes, Counter::RedoWrites, Counter::Checkpoints];
 

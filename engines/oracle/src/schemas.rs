@@ -5,7 +5,7 @@
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
-use crate::client::{Client, During, Fault, Row, number, text};
+use crate::client::{Client, During, Fault, Row, failed, number, text};
 use crate::database::Connections;
 use crate::options::Accounts;
 use crate::statements::{Prefix, fill};
@@ -50,7 +50,7 @@ pub(crate) fn all(
     })
 }
 
-/// One schema. It is an error of [`ErrorKind::Usage`] if there is none, and of [`ErrorKind::Data`] if its marker is damaged.
+/// One schema. A missing one is an error of [`ErrorKind::Usage`], a damaged marker one of [`ErrorKind::Data`].
 pub(crate) fn one(
     client: &mut dyn Client,
     connections: &Connections,
@@ -139,7 +139,7 @@ fn read_markers(
                     all.extend(read_markers(client, prefix, &[*schema], step)?);
                 }
             }
-            Err(fault) => return Err(fault).during(step),
+            Err(fault) => return Err(failed(step, &fault)),
         }
     }
     Ok(all)
@@ -169,7 +169,7 @@ fn union(queries: impl Iterator<Item = String>) -> String {
     queries.collect::<Vec<_>>().join("\nUNION ALL\n")
 }
 
-/// From the columns of `state.sql` and `slices.sql`; `None` if they make no sense.
+/// Reads the columns of `state.sql` and `slices.sql`; `None` if they make no sense.
 fn read_marker(schema: SchemaNo, row: &Row, slices: &[Row]) -> Option<Marked> {
     let load = Load {
         seed: number(row, 1)?,
@@ -241,7 +241,7 @@ fn kit_query(owner: &str, schema: SchemaNo, tables: &[Row]) -> String {
     fill(include_str!("../sql/kit_keys.sql"), &values)
 }
 
-/// From number, last key and scan rows of a schema; `None` if it is empty. Its keys begin with 1 and have no gaps.
+/// Reads number, last key and scan rows of a schema; `None` if it is empty. Its keys begin with 1 and have no gaps.
 fn kit_state(row: &Row, tables: &[Row], prefix: &Prefix) -> Option<SchemaState> {
     let schema = SchemaNo::new(u16::try_from(number(row, 0)?).ok()?)?;
     let (scale, scan_blocks) = (number(row, 1)?, number(row, 2)?);
@@ -253,7 +253,7 @@ fn kit_state(row: &Row, tables: &[Row], prefix: &Prefix) -> Option<SchemaState> 
     Some(SchemaState { schema, load, filler_bytes: 0, state: LoadState::Complete(layout) })
 }
 
-/// The error of creating, loading or dropping the kit's schemas.
+/// Refuses to create, load or drop schemas of the original kit.
 pub(crate) fn refuse_kit(connections: &Connections, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
     if connections.options.accounts != Accounts::Kit {
         return Ok(());

@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the block reads, by the places that it reads at, is what was planned.
+        /// The block reads what was planned, at the places of `batch.sql`.
         #[test]
         fn every_operation_is_read_as_it_was_planned(ops in prop::collection::vec(any_op(), 0..200)) {
             let plan = plan(Some(RedoStress::Lite));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     proptest! {
-        /// Within the ten digits that each number has, what the block writes is what is read.
+        /// Each number has ten digits.
         #[test]
         fn every_result_is_read_as_it_was_written(steps in prop::collection::vec((0..50_u64, 0..1_u64 << 40), 0..300)) {
             let mut moment = 0;

@@ -3,97 +3,42 @@
 use slob_engine::{Capabilities, EngineError, Server, Setting};
 use slob_server::{Found, loaded_blocks};
 
-use crate::client::{Bind, Client, Row, number, text};
+use crate::client::{Bind, Client, Row, number, table, text};
 use crate::counters::Views;
 use crate::database::Database;
 use crate::schemas;
 use crate::statements::{identifier, literals};
 
 /// Parameters, in the order of the report. A server shows hidden ones only if they were set.
-const NAMES: &[&str] = &[
-    "db_block_size",
-    "db_cache_size",
-    "sga_target",
-    "sga_max_size",
-    "memory_target",
-    "pga_aggregate_target",
-    "use_large_pages",
-    "_db_block_prefetch_limit",
-    "_db_block_prefetch_quota",
-    "_db_file_noncontig_mblock_read_count",
-    "db_file_multiblock_read_count",
-    "filesystemio_options",
-    "disk_asynch_io",
-    "db_writer_processes",
-    "db_block_checksum",
-    "db_block_checking",
-    "log_buffer",
-    "commit_logging",
-    "commit_wait",
-    "fast_start_mttr_target",
-    "archive_lag_target",
-    "recyclebin",
-    "result_cache_mode",
-    "optimizer_ignore_hints",
-    "db_flash_cache_size",
-    "resource_manager_plan",
-    "statistics_level",
-    "timed_statistics",
-    "control_management_pack_access",
-    "cpu_count",
-    "processes",
-    "sessions",
-    "cluster_database",
-    "compatible",
-];
+const PARAMETERS: &str = "\
+    db_block_size db_cache_size sga_target sga_max_size memory_target pga_aggregate_target use_large_pages \
+    _db_block_prefetch_limit _db_block_prefetch_quota _db_file_noncontig_mblock_read_count \
+    db_file_multiblock_read_count filesystemio_options disk_asynch_io db_writer_processes db_block_checksum \
+    db_block_checking log_buffer commit_logging commit_wait fast_start_mttr_target archive_lag_target \
+    recyclebin result_cache_mode optimizer_ignore_hints db_flash_cache_size resource_manager_plan \
+    statistics_level timed_statistics control_management_pack_access cpu_count processes sessions \
+    cluster_database compatible";
 /// Hidden parameters that make an index range scan read several blocks at once.
 const PREFETCH: [&str; 3] =
     ["_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"];
 
 /// Settings, values that spoil a test, and advice.
-const SPOILERS: &[(&str, &str, &str)] = &[
-    (
-        "disk_asynch_io",
-        "FALSE",
-        "disk_asynch_io is FALSE: the database writer waits for one write after the other.",
-    ),
-    (
-        "statistics_level",
-        "BASIC",
-        "statistics_level is BASIC: the server does not time its waits; set it to TYPICAL.",
-    ),
-    (
-        "timed_statistics",
-        "FALSE",
-        "timed_statistics is FALSE: the server does not time its waits; set it to TRUE.",
-    ),
-    (
-        "db_block_checksum",
-        "OFF",
-        "db_block_checksum is OFF: blocks are read and written without the checks of a server in production.",
-    ),
-    (
-        "log mode",
-        "NOARCHIVELOG",
-        "The database is in NOARCHIVELOG mode: redo is written, but not read again and archived as in production.",
-    ),
-    (
-        "result_cache_mode",
-        "FORCE",
-        "result_cache_mode is FORCE: results of SELECTs may come from a cache without a block being read; set it to MANUAL.",
-    ),
-    ("commit_wait", "NOWAIT", "commit_wait is NOWAIT: our commits ask to wait for the log anyway."),
-    ("recyclebin", "on", "The recyclebin is on: tables that others drop keep their room; ours are purged."),
-];
-
+const SPOILERS: &str = include_str!("advice.txt");
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
 /// At full load, the server switches smaller redo logs every few seconds.
 const SMALL_LOG_BYTES: u64 = 1 << 30;
 
+fn parameter_names() -> Vec<&'static str> {
+    PARAMETERS.split(' ').collect()
+}
+
 /// Queries for settings, by name.
 pub(crate) fn queries(views: Views) -> [(&'static str, String); 6] {
     [
-        ("parameters", include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES))),
+        (
+            "parameters",
+            include_str!("../sql/parameters.sql").replace("{names}", &literals(&parameter_names())),
+        ),
         ("cache", views.fill(include_str!("../sql/cache.sql"))),
         ("database", include_str!("../sql/database.sql").to_owned()),
         ("redo logs", include_str!("../sql/redo_logs.sql").to_owned()),
@@ -113,7 +58,7 @@ fn find(client: &mut dyn Client, views: Views) -> Found {
     let [_, cache, database, logs, files, _] = &first;
     let [parameters, .., tasks] = answers;
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
-    let mut found = Found::in_order(parameters.iter().filter_map(pair), NAMES);
+    let mut found = Found::in_order(parameters.iter().filter_map(pair), &parameter_names());
     add(&mut found, "buffer cache bytes", number(cache, 0));
     add(&mut found, "log mode", text(database, 0));
     add(&mut found, "force logging", text(database, 1));
@@ -221,9 +166,9 @@ fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
     if direct_io(found) == Some(false) {
         advice.push("filesystemio_options is neither SETALL nor DIRECTIO: on a local file system reads may be served by the page cache of the operating system, and not reach the device.".into());
     }
-    for (name, spoilt, text) in SPOILERS {
+    for [name, spoilt, text] in table(SPOILERS) {
         if found.get(name).is_some_and(|value| value.eq_ignore_ascii_case(spoilt)) {
-            advice.push((*text).into());
+            advice.push(text.into());
         }
     }
     if found.get("resource_manager_plan").is_some_and(|plan| !plan.is_empty()) {

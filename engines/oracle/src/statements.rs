@@ -122,7 +122,7 @@ impl SchemaSql {
         let declared: Vec<String> =
             columns().map(|name| format!("{name} VARCHAR2({COLUMN_BYTES})")).collect();
         let declared = declared.join(", ");
-        // As in the original kit: short scans don't evict the blocks of CF1.
+        // Short scans don't evict the blocks of CF1, as in the original kit.
         let create_table = |(table, cache): (Table, &str)| {
             let values = [("table", table.name()), ("columns", &declared), ("cache", cache)];
             fill(&self.fill(include_str!("../sql/create_table.sql")), &values)

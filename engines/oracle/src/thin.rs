@@ -26,7 +26,7 @@ pub(crate) const VERSION: &str = "26.0.0-beta.5";
 const FETCH_ROWS: u32 = 256;
 /// The driver's number for SYSDBA.
 const SYSDBA: u8 = 4;
-/// How long a server may take to close a connection.
+/// The time limit for closing a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Thin {
@@ -225,16 +225,9 @@ fn texts(row: &oracledb::Row) -> Result<Row, oracledb::Error> {
     row.columns().iter().enumerate().map(text).collect()
 }
 
-/// Numbers of the client library for the driver's errors, so that both have the same advice.
-const NO_SUCH_NAME: i32 = 12154;
+/// Errors of the driver get the numbers of the client library, so that both have the same advice.
 const TIMED_OUT: i32 = 12170;
-const NO_SUCH_SID: i32 = 12505;
-const NO_SUCH_SERVICE: i32 = 12514;
 const CLOSED: i32 = 12537;
-const NO_LISTENER: i32 = 12541;
-const NO_HOST: i32 = 12545;
-const REFUSED: i32 = 12564;
-const CALL_TIMED_OUT: i32 = 3156;
 const GONE: i32 = 3113;
 
 impl Fault {
@@ -247,17 +240,15 @@ fn fault_of(error: &oracledb::Error) -> Fault {
     let message = error.to_string();
     match error.kind() {
         ErrorKind::DbError(error) => Fault::new(i32::try_from(error.code()).ok(), error.message()),
-        ErrorKind::InvalidServiceName(..) => Fault::new(NO_SUCH_SERVICE, message),
-        ErrorKind::InvalidSid(..) => Fault::new(NO_SUCH_SID, message),
+        ErrorKind::InvalidServiceName(..) => Fault::new(12514, message),
+        ErrorKind::InvalidSid(..) => Fault::new(12505, message),
         ErrorKind::ListenerRefusedConnection(_, _, _, code) => Fault::new(i32::try_from(*code).ok(), message),
-        ErrorKind::UnexpectedRefuse(_) => Fault::new(REFUSED, message),
+        ErrorKind::UnexpectedRefuse(_) => Fault::new(12564, message),
         ErrorKind::TnsAliasNotFound(..) | ErrorKind::NoConfigDir | ErrorKind::InvalidConnectString(..) => {
-            Fault::new(NO_SUCH_NAME, message)
+            Fault::new(12154, message)
         }
         ErrorKind::StreamOperation => fault_of_stream(&message),
-        ErrorKind::CallTimeoutExceeded => {
-            Fault::new(CALL_TIMED_OUT, "no answer within the time that a call may take")
-        }
+        ErrorKind::CallTimeoutExceeded => Fault::new(3156, "no answer within the time that a call may take"),
         ErrorKind::DeadConnection => Fault::new(CLOSED, message),
         ErrorKind::UnableToRecover | ErrorKind::NotConnected | ErrorKind::LockPoisoned => {
             Fault::new(GONE, message)
@@ -272,8 +263,8 @@ fn fault_of(error: &oracledb::Error) -> Fault {
 fn fault_of_stream(message: &str) -> Fault {
     let words = message.strip_prefix("stream operation failed: ").unwrap_or(message);
     let code = match words {
-        _ if words.starts_with("Connection refused") => NO_LISTENER,
-        _ if words.starts_with("failed to lookup address") => NO_HOST,
+        _ if words.starts_with("Connection refused") => 12541,
+        _ if words.starts_with("failed to lookup address") => 12545,
         _ if words.contains("timed out") => TIMED_OUT,
         _ => CLOSED,
     };
@@ -330,7 +321,7 @@ fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 fn remember(info: &PanicHookInfo<'_>) {
-    // Without the folder that this program was built in.
+    // The folder of the build is left out.
     let short = |file: &str| file.rsplit_once("/src/").map_or(file, |(_, file)| file).to_owned();
     let place = info.location().map(|place| format!("{}:{}", short(place.file()), place.line()));
     let payload = info.payload();

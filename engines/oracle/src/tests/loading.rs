@@ -16,7 +16,7 @@ fn an_account_is_created_then_its_tables_and_the_marker_last() {
 #[test]
 fn tables_of_a_test_have_no_place_in_the_servers_own_tablespaces() {
     for name in ["SYSTEM", "SYSAUX"] {
-        let server = Server::plays(&["open", &format!("tablespaces for schema $: {name}")]);
+        let server = Server::plays(&["open", &format!("look for tablespaces: {name}")]);
         let error = server.open().create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
         assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(name), "{error}");
     }
@@ -181,7 +181,7 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
     assert_eq!(read.unwrap_err().kind(), ErrorKind::Usage, "rows of others are not verified");
     assert!(engine.drop_schema(SchemaNo::FIRST).is_err());
     server.then("reconnect");
-    server.then("blocks have two kilobytes");
+    server.then("look for the size of blocks");
     assert!(engine.create_schema(&LOAD, SchemaNo::new(3).unwrap()).is_err());
 }
 

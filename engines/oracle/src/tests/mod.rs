@@ -36,9 +36,7 @@ use slob_engine::{EngineError, Load, OpenSpec, Purpose};
 use slob_spec::EngineOptions;
 
 use crate::OracleEngine;
-use crate::client::{
-    Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row, parse_number,
-};
+use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
 use crate::database::Database;
 use crate::load::SliceRows;
 
@@ -194,16 +192,17 @@ struct Connection {
 impl Connection {
     fn play(&self, sql: &str, binds: &[Bind]) -> Answer {
         let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        if self.player.state().cancelled_by.as_ref() == Some(&flat) {
-            self.player.cancel();
-        }
         let value = |bind: &Bind| match bind {
             Bind::Number(number) => number.to_string(),
             Bind::Text(text) => format!("'{text}'"),
         };
         let values: Vec<String> = binds.iter().map(value).collect();
         let bound = if binds.is_empty() { String::new() } else { format!(" [{}]", values.join(", ")) };
-        self.player.state().answer(format!("{}: {flat}{bound}", self.user))
+        let answer = self.player.state().answer(format!("{}: {flat}{bound}", self.user));
+        if self.player.state().cancelled_by.as_ref() == Some(&flat) {
+            self.player.cancel();
+        }
+        answer
     }
 }
 
@@ -225,7 +224,7 @@ impl Client for Connection {
     }
 
     fn answer(&mut self, sql: &str) -> Result<u64, Fault> {
-        Ok(parse_number(&self.value(sql)?.unwrap()).unwrap())
+        Ok(self.value(sql)?.unwrap().parse().unwrap())
     }
 
     fn insert(&mut self, sql: &str, rows: &mut SliceRows<'_>) -> Result<(), Fault> {

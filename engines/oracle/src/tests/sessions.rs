@@ -216,9 +216,9 @@ fn sessions_go_round_robin_to_the_services_and_the_rest_to_that_of_the_administr
     let server = Server::plays(&[
         "open by adm",
         "look for schemas",
-        "session of service: rac1",
-        "session of service: rac2",
-        "session of service: rac1",
+        "open session of service: rac1",
+        "open session of service: rac2",
+        "open session of service: rac1",
     ]);
     // Passwords are kept by the administrator's service.
     server.write_passwords("adm\tSLOB2\ttwo\n");
