@@ -5,7 +5,7 @@
 //! operation costs the server no parsing and no network.
 //!
 //! Oracle's client library is loaded when a target is opened. This engine has met no Oracle server yet: `docs/engines.md`
-//! lists what was checked without one. So it reaches servers only through the trait [`client::Client`], behind which tests
+//! lists what was checked without one. So it reaches servers only through the trait `client::Client`, behind which tests
 //! play transcripts.
 #![forbid(unsafe_code)]
 

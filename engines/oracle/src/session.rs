@@ -118,7 +118,7 @@ impl Blocks {
         let output = match self.client.batch(block, &input) {
             Ok(output) => output,
             Err(fault) => {
-                // The block could not. A lost connection has lost its transaction too.
+                // The block could not roll back. A lost connection has lost its transaction.
                 let _ = self.client.rollback();
                 return Err(self.failed(&fault));
             }
