@@ -70,13 +70,8 @@ pub(crate) struct BlockOutput {
 
 impl BlockOutput {
     /// Takes the block's output variables.
-    pub(crate) fn new(
-        ops: Option<String>,
-        took_us: i64,
-        error_code: i32,
-        error_text: Option<String>,
-    ) -> Self {
-        let fault = (error_code != 0).then(|| Fault::new(error_code.abs(), error_text.unwrap_or_default()));
+    pub(crate) fn new(ops: Option<String>, took_us: i64, code: i32, message: Option<String>) -> Self {
+        let fault = (code != 0).then(|| Fault::new(code.abs(), message.unwrap_or_default()));
         Self { ops: ops.unwrap_or_default(), took_us, fault }
     }
 }

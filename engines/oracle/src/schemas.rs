@@ -2,6 +2,8 @@
 //!
 //! The kit's accounts `USER1`, `USER2`, ... are used as they are; only UPDATEs change them.
 
+use std::collections::BTreeSet;
+
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
@@ -158,6 +160,8 @@ fn query_markers(
     };
     let states = query_all(include_str!("../sql/state.sql"))?;
     let slices = query_all(include_str!("../sql/slices.sql"))?;
+    let slices: BTreeSet<_> =
+        slices.iter().map(|row| [0, 1, 2, 3].map(|column| number(row, column))).collect();
     let marked = |schema: &SchemaNo| {
         let row = states.iter().find(|row| number(row, 0) == Some(schema.get().into()))?;
         read_marker(*schema, row, &slices)
@@ -170,7 +174,7 @@ fn union(queries: impl Iterator<Item = String>) -> String {
 }
 
 /// Reads the columns of `state.sql` and `slices.sql`; `None` if they make no sense.
-fn read_marker(schema: SchemaNo, row: &Row, slices: &[Row]) -> Option<Marked> {
+fn read_marker(schema: SchemaNo, row: &Row, slices: &BTreeSet<[Option<u64>; 4]>) -> Option<Marked> {
     let load = Load {
         seed: number(row, 1)?,
         scale: number(row, 2)?,
@@ -185,8 +189,7 @@ fn read_marker(schema: SchemaNo, row: &Row, slices: &[Row]) -> Option<Marked> {
         || Some(Layout { rows: number(row, 6)?, row_blocks: number(row, 7)?, all_blocks: number(row, 8)? });
     let is_loaded = |slice: &Slice| {
         let [is_scan, first, end] = slice_mark(slice);
-        let mark = [schema.get().into(), is_scan, first, end].map(Some);
-        slices.iter().any(|row| [0, 1, 2, 3].map(|column| number(row, column)) == mark)
+        slices.contains(&[schema.get().into(), is_scan, first, end].map(Some))
     };
     let state = match layout() {
         Some(layout) => LoadState::Complete(layout),

@@ -228,6 +228,8 @@ fn texts(row: &oracledb::Row) -> Result<Row, oracledb::Error> {
 /// Errors of the driver get the numbers of the client library, so that both have the same advice.
 const TIMED_OUT: i32 = 12170;
 const CLOSED: i32 = 12537;
+const NO_LISTENER: i32 = 12541;
+const NO_HOST: i32 = 12545;
 const GONE: i32 = 3113;
 
 impl Fault {
@@ -263,8 +265,8 @@ fn fault_of(error: &oracledb::Error) -> Fault {
 fn fault_of_stream(message: &str) -> Fault {
     let words = message.strip_prefix("stream operation failed: ").unwrap_or(message);
     let code = match words {
-        _ if words.starts_with("Connection refused") => 12541,
-        _ if words.starts_with("failed to lookup address") => 12545,
+        _ if words.starts_with("Connection refused") => NO_LISTENER,
+        _ if words.starts_with("failed to lookup address") => NO_HOST,
         _ if words.contains("timed out") => TIMED_OUT,
         _ => CLOSED,
     };
