@@ -1,1 +1,1 @@
-CREATE USER {user} IDENTIFIED BY "{password}"{tablespace} QUOTA UNLIMITED ON {quota}
+CREATE USER {user} IDENTIFIED BY "{password}"{default_tablespace} QUOTA UNLIMITED ON {quota}

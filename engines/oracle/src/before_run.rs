@@ -1,57 +1,51 @@
-//! What happens before the sessions of a run are opened.
+//! Before a run: room for its sessions, plans that read block by block, and a checkpoint.
 
-use slob_engine::{EngineError, RunPlan};
+use slob_engine::{EngineError, ErrorKind, RunPlan};
+use slob_method::SchemaNo;
 use slob_server::Limit;
 
-use crate::catalog::{number, text};
-use crate::client::{Client, Row};
-use crate::connector::Who;
-use crate::database::Database;
-use crate::error::failed;
-use crate::plans;
+use crate::client::{Bind, Client, During, Row, number, text};
+use crate::database::{Connections, Database};
+use crate::statements::{PLAN_ID, explain};
 
-/// Processes that this program and the server may need beside the sessions.
+/// Processes of this program and the server beside the sessions.
 const OTHERS: u64 = 10;
 const COUNTING: &str = "counting processes";
-/// 'insufficient privileges', and 'table or view does not exist', which is the same for those who may not see it.
+/// 'insufficient privileges', and 'table or view does not exist', the error of views that the account may not see.
 const DENIED: [i32; 2] = [1031, 942];
 
-/// Writes out what is dirty, and refuses a run that would not do what it says. Returns what the account could not do.
-///
-/// # Errors
-/// [`slob_engine::ErrorKind::Usage`] if a plan is not single-block I/O, or there is no room for the sessions.
+/// Returns notes on what the account may not do. A plan without single-block I/O is an error, and so is a lack of room for
+/// the sessions.
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
-    let mut notes: Vec<String> = database.connector.driver().note.into_iter().collect();
+    let mut notes: Vec<String> = database.connections.driver.note().into_iter().collect();
     notes.extend(database.scope.note());
-    notes.extend(database.count(|client| check_limits(client, database, run))?);
-    database.links.with(&database.connector, Who::Admin, |client| {
+    notes.extend(database.with_counters(|client| check_limits(client, database, run))?);
+    database.as_admin(|client| {
         for schema in run.schemas {
-            plans::check(client, &database.connector, *schema)?;
+            check_plan(client, &database.connections, *schema)?;
         }
         notes.extend(checkpoint(client)?);
         Ok(notes)
     })
 }
 
-/// There must be room for the sessions. V$RESOURCE_LIMIT answers nothing in a pluggable database; the parameters are seen
-/// there, and so are processes and sessions, if not those of others.
+/// V$RESOURCE_LIMIT has no rows in a pluggable database. Parameters, processes and sessions are visible there, without those
+/// of other containers.
 fn check_limits(
     client: &mut dyn Client,
     database: &Database,
     run: &RunPlan<'_>,
 ) -> Result<Option<String>, EngineError> {
-    let limits_of = [include_str!("../sql/limits.sql"), include_str!("../sql/parameter_limits.sql")];
-    for sql in limits_of {
+    for sql in [include_str!("../sql/limits.sql"), include_str!("../sql/parameter_limits.sql")] {
         match client.query(&database.views.fill(sql), &[]) {
-            Ok(rows) => {
-                let limits: Vec<Limit> = limits(&rows).collect();
-                limits.iter().try_for_each(|limit| limit.check(run.sessions, OTHERS, COUNTING))?;
+            Err(fault) if fault.is_one_of(&DENIED) => {}
+            rows => {
+                let rows = rows.during(COUNTING)?;
+                limits(&rows).try_for_each(|limit| limit.check(run.sessions, OTHERS, COUNTING))?;
                 if !rows.is_empty() {
                     return Ok(None);
                 }
             }
-            Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => {}
-            Err(fault) => return Err(failed(COUNTING, &fault)),
         }
     }
     let note = "Neither V$RESOURCE_LIMIT nor V$PARAMETER, V$PROCESS and V$SESSION tell this account the limits, so it is not known \
@@ -71,19 +65,40 @@ fn limits(rows: &[Row]) -> impl Iterator<Item = Limit> {
     })
 }
 
-/// What RDS offers where ALTER SYSTEM is granted to nobody.
-const OF_RDS: &str = include_str!("../sql/rds_checkpoint.sql");
+/// Refuses a plan that does not go from the index to one block after the other. The connection has the settings of sessions.
+fn check_plan(
+    client: &mut dyn Client,
+    connections: &Connections,
+    schema: SchemaNo,
+) -> Result<(), EngineError> {
+    let user = connections.user(schema);
+    let step = format!("looking at the plan of a SELECT in {user}");
+    client.execute(&explain(&user), &[]).during(&step)?;
+    let rows = client.query(include_str!("../sql/plan.sql"), &[Bind::Text(PLAN_ID.into())]).during(&step)?;
+    client.rollback().during(&step)?;
+    let line = |row: &Row| [0, 1].map(|column| text(row, column).unwrap_or_default()).join(" ");
+    let plan: Vec<String> = rows.iter().map(|row| line(row).trim().to_owned()).collect();
+    let has = |step: &str| plan.iter().any(|line| line == step);
+    // BATCHED gathers the rows of several blocks first, and reads their blocks together.
+    if has("INDEX RANGE SCAN") && has("TABLE ACCESS BY INDEX ROWID") {
+        return Ok(());
+    }
+    let message = format!("it does not go from the index to one block after the other: {}", plan.join(", "));
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "gather statistics of CF1 with DBMS_STATS, drop SQL profiles, patches and plan baselines of it, and see that hints are not ignored",
+    ))
+}
 
+/// Writes dirty blocks, so that the run does not.
 fn checkpoint(client: &mut dyn Client) -> Result<Option<String>, EngineError> {
     match client.execute("ALTER SYSTEM CHECKPOINT", &[]) {
-        Ok(_) => Ok(None),
-        Err(fault) if fault.code.is_some_and(|code| DENIED.contains(&code)) => {
-            // Elsewhere there is no such procedure.
-            Ok(client.execute(OF_RDS, &[]).is_err().then(|| {
+        Err(fault) if fault.is_one_of(&DENIED) => {
+            // RDS grants ALTER SYSTEM to no account, and offers a procedure instead.
+            Ok(client.execute(include_str!("../sql/rds_checkpoint.sql"), &[]).is_err().then(|| {
                 "The account may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to it, or name another with DBA_PRIV_USER; on RDS, EXECUTE on rdsadmin.rdsadmin_util.".into()
             }))
         }
-        Err(fault) => Err(failed("making a checkpoint", &fault)),
+        done => done.during("making a checkpoint").map(|()| None),
     }
 }
 
@@ -93,17 +108,15 @@ mod tests {
 
     #[test]
     fn each_instance_has_its_limits() {
-        let row = |most: &str, instances: &str| -> Row {
-            ["processes", "90", most, instances].iter().map(|text| Some((*text).to_owned())).collect()
-        };
-        let refused = |row: Row, sessions| {
-            let refused = limits(&[row]).find_map(|limit| limit.check(sessions, OTHERS, COUNTING).err());
+        let refused = |row: &str, sessions| {
+            let rows = crate::tests::rows(row);
+            let refused = limits(&rows).find_map(|limit| limit.check(sessions, OTHERS, COUNTING).err());
             refused.map(|error| error.to_string())
         };
-        assert_eq!(refused(row("300", "1"), 200), None);
-        let error = refused(row("300", "1"), 201).unwrap();
+        assert_eq!(refused("processes | 90 | 300 | 1", 200), None);
+        let error = refused("processes | 90 | 300 | 1", 201).unwrap();
         assert!(error.contains("at most 200 sessions"), "{error}");
-        assert_eq!(refused(row("300", "2"), 400), None, "two instances have twice the room");
-        assert_eq!(refused(row("UNLIMITED", "1"), 4000), None);
+        assert_eq!(refused("processes | 90 | 300 | 2", 400), None, "two instances have twice the room");
+        assert_eq!(refused("processes | 90 | UNLIMITED | 1", 4000), None);
     }
 }

@@ -1,197 +1,393 @@
-//! A connection, as far as this engine needs one.
+//! Connections behind one trait, their drivers, and their errors.
 //!
-//! [`crate::native`] makes them by Oracle's client library, [`crate::thin`] without one; tests put a script behind the same trait.
+//! | target | driver |
+//! | --- | --- |
+//! | `...?driver=oci` | [`crate::native`]: Oracle's client library, by OCI |
+//! | `...?driver=thin` | `crate::thin`: Oracle's own driver in Rust, which needs no library |
+//! | no driver named | OCI if its library is found, else the thin driver |
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A value that goes into a statement.
+use slob_engine::{EngineError, ErrorKind};
+use slob_spec::{Secret, Target};
+
+use crate::load::SliceRows;
+use crate::native::{Native, client_version};
+
+/// A value bound to a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bind {
-    /// A whole number.
     Number(i64),
-    /// Text.
     Text(String),
 }
 
 impl Bind {
-    /// A count; none of ours comes near the limit.
+    /// A count; none comes near the limit.
     pub(crate) fn count(value: u64) -> Self {
         Self::Number(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
-/// A row of an answer: each value as text, `None` for NULL.
+/// A row: each value as text, `None` for NULL.
 pub(crate) type Row = Vec<Option<String>>;
 
-/// What a server, or the client library, says of a failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// The number of an ORA- error; `None` if it has another origin.
-    pub(crate) code: Option<i32>,
-    /// The words.
-    pub(crate) message: String,
-    /// What to do about it, where a driver knows.
-    pub(crate) remedy: Option<&'static str>,
+pub(crate) fn text(row: &Row, column: usize) -> Option<&str> {
+    row.get(column)?.as_deref()
 }
 
-impl Fault {
-    /// With the number of an ORA- error, if it has one.
-    pub(crate) fn new(code: impl Into<Option<i32>>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), remedy: None }
-    }
-
-    /// With what to do about it.
-    #[cfg(feature = "thin")]
-    pub(crate) fn with_remedy(self, remedy: &'static str) -> Self {
-        Self { remedy: Some(remedy), ..self }
-    }
+pub(crate) fn number(row: &Row, column: usize) -> Option<u64> {
+    parse_number(text(row, column)?)
 }
 
-/// One row for an insert.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewRow<'a> {
-    pub(crate) custid: i64,
-    /// c2 to c20.
-    pub(crate) columns: Vec<&'a str>,
+/// A whole number. Means may have fractions, which are cut off.
+fn parse_number(text: &str) -> Option<u64> {
+    let fraction = || text.parse::<f64>().ok().filter(|value| *value >= 0.0);
+    text.parse().ok().or_else(|| fraction().map(|value| value as u64))
 }
 
-/// Gives out the rows of an insert one by one; false ends it.
-pub(crate) trait NewRows {
-    /// Calls `take` with the next row.
-    ///
-    /// # Errors
-    /// Of `take`.
-    fn next(&mut self, take: &mut dyn FnMut(&NewRow<'_>) -> Result<(), Fault>) -> Result<bool, Fault>;
-
-    /// How many there are in all.
-    fn count(&self) -> usize;
-}
-
-/// What the block of a batch takes; the form of its texts is told in [`crate::session`].
+/// Input of the block that executes a batch; [`crate::session`] describes the form of its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Work {
-    /// The operations.
-    pub(crate) text: String,
-    /// Their stamps; `None` if the block takes none.
+pub(crate) struct BlockInput {
+    pub(crate) ops: String,
+    /// Stamps of the operations; `None` if the block takes none.
     pub(crate) stamps: Option<String>,
-    /// How long operations may begin, in microseconds.
+    /// The time in which operations may begin, in microseconds.
     pub(crate) run_us: Option<i64>,
 }
 
-/// What the block of a batch answers. A call that the server was told to end, or whose session was, has no answer: no
-/// handler within the block is given such an error.
+/// Output of that block. A call that the server cancelled has none, nor has one whose session it killed: no exception
+/// handler receives such an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// The operations that were done: when they began and ended, and their rows.
-    pub(crate) text: String,
-    /// How long the block worked, in microseconds.
+pub(crate) struct BlockOutput {
+    /// Starts, ends and rows of the operations that were executed.
+    pub(crate) ops: String,
+    /// The block's working time, in microseconds.
     pub(crate) took_us: i64,
     /// The error that ended it.
     pub(crate) fault: Option<Fault>,
 }
 
-/// How a call is ended from another thread.
+impl BlockOutput {
+    /// Takes the block's output variables.
+    pub(crate) fn new(ops: Option<String>, took_us: i64, code: i32, message: Option<String>) -> Self {
+        let fault = (code != 0).then(|| Fault::new(code.abs(), message.unwrap_or_default()));
+        Self { ops: ops.unwrap_or_default(), took_us, fault }
+    }
+}
+
+/// The way to cancel a call from another thread.
 #[derive(Clone)]
-pub(crate) enum Ending {
-    /// By the connection itself.
-    Break(Arc<dyn Break>),
-    /// By this statement, in the connection of the account that looks: the way of the driver without a client library.
-    #[cfg_attr(not(any(test, feature = "thin")), expect(dead_code, reason = "no other driver needs it"))]
+pub(crate) enum Cancellation {
+    /// The connection can break its own call.
+    Break(Arc<dyn Fn() + Send + Sync>),
+    /// A connection of the administrator must execute this statement.
+    #[cfg_attr(not(any(test, feature = "thin")), expect(dead_code, reason = "only the thin driver needs it"))]
     Statement(String),
 }
 
 /// One connection.
 pub(crate) trait Client: Send {
-    /// Executes a statement other than a query and returns the rows that it changed. Nothing is committed.
-    ///
-    /// # Errors
-    /// Of the server.
-    fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<u64, Fault>;
+    /// Executes a statement other than a query. Nothing is committed.
+    fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<(), Fault>;
 
     /// Executes a query and returns all its rows.
-    ///
-    /// # Errors
-    /// Of the server.
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
 
     /// Executes a block that leaves a whole number in `:answer`.
-    ///
-    /// # Errors
-    /// Of the server, or if it leaves none.
-    fn number(&mut self, sql: &str) -> Result<u64, Fault>;
+    fn answer(&mut self, sql: &str) -> Result<u64, Fault>;
 
     /// Executes an INSERT once, with all rows bound as arrays.
-    ///
-    /// # Errors
-    /// Of the server, and of `rows`.
-    fn insert(&mut self, sql: &str, rows: &mut dyn NewRows) -> Result<(), Fault>;
+    fn insert(&mut self, sql: &str, rows: &mut SliceRows<'_>) -> Result<(), Fault>;
 
-    /// Executes the block of a batch.
-    ///
-    /// # Errors
-    /// If the block itself fails, or the call or its session was ended; what else fails within it is in the answer.
-    fn batch(&mut self, sql: &str, work: &Work) -> Result<Answer, Fault>;
+    /// Executes the block of a batch. Errors of its operations are in the output.
+    fn batch(&mut self, block: &str, input: &BlockInput) -> Result<BlockOutput, Fault>;
 
-    /// From now on a call may take so long; `None` for as long as it takes. A client library before 18 knows no limit.
+    /// Limits the time of each later call. Client libraries before 18 ignore it.
     fn limit(&mut self, most: Option<Duration>);
 
-    /// Ends the transaction.
-    ///
-    /// # Errors
-    /// Of the server.
     fn commit(&mut self) -> Result<(), Fault>;
 
-    /// Undoes the transaction.
-    ///
-    /// # Errors
-    /// Of the server.
     fn rollback(&mut self) -> Result<(), Fault>;
 
-    /// What ends a call from another thread.
-    fn ending(&mut self) -> Ending;
+    fn cancellation(&mut self) -> Cancellation;
+
+    /// The first value of a query's answer.
+    fn value(&mut self, sql: &str) -> Result<Option<String>, Fault> {
+        Ok(self.query(sql, &[])?.into_iter().flatten().flatten().next())
+    }
+
+    /// The same as a number; `None` if the account may not see it.
+    fn visible_number(&mut self, sql: &str) -> Option<u64> {
+        parse_number(&self.value(sql).ok()??)
+    }
 }
 
-/// Ends the call that a connection is in.
-pub(crate) trait Break: Send + Sync {
-    /// Asks the server to end the call; without one, the next one may end.
-    fn break_call(&self);
-}
-
-/// Who connects.
+/// An account, and the privilege to connect with.
 #[derive(Clone, Debug)]
-pub(crate) enum Login {
-    /// As the account of the operating system, with SYSDBA or as an externally identified account.
-    OperatingSystem {
-        /// With the privilege.
-        sysdba: bool,
-    },
-    /// With a password.
-    Password {
-        user: String,
-        password: slob_spec::Secret,
-        /// With the privilege.
-        sysdba: bool,
-    },
+pub(crate) struct Login {
+    /// User and password; `None` for the account of the operating system.
+    pub(crate) user: Option<(String, Secret)>,
+    pub(crate) sysdba: bool,
 }
 
-/// What makes connections.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Driver {
-    /// In a few words, with the version where that is known.
-    pub(crate) name: String,
-    /// Why it is this one, where nobody chose it.
-    pub(crate) note: Option<String>,
+impl Login {
+    /// The account's name in messages.
+    pub(crate) fn name(&self) -> &str {
+        self.user.as_ref().map_or("the account of the operating system", |(user, _)| user)
+    }
 }
 
 /// Makes connections.
-pub(crate) trait Dial: Send + Sync {
-    /// Connects to a service: a net service name, an easy connect string, or nothing for the instance of this machine.
-    ///
-    /// # Errors
-    /// If there is no client library, or the server refuses.
-    fn dial(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
+pub(crate) trait Driver: Send + Sync {
+    /// Connects to a net service name, an easy connect string, or the local instance if `service` is empty.
+    fn connect(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
 
-    /// What makes the connections, with its version.
-    fn driver(&self) -> Driver;
+    /// Name and version.
+    fn name(&self) -> String;
+
+    /// A note for the run's record.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Values of `?driver=`.
+pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
+const THIN: &str = "thin";
+
+/// The driver for a target. It fails if this build lacks the driver.
+pub(crate) fn driver_of(target: &Target) -> Result<Box<dyn Driver>, EngineError> {
+    let asked = target.query_value("driver").map(str::to_ascii_lowercase);
+    match asked.as_deref() {
+        Some(THIN) => thin(true),
+        None if cfg!(feature = "thin") && client_version().is_none() => thin(false),
+        // Without any driver, the error of this one says how to get the library.
+        _ => Ok(Box::new(Native)),
+    }
+}
+
+#[cfg(feature = "thin")]
+#[allow(clippy::unnecessary_wraps)]
+fn thin(is_chosen: bool) -> Result<Box<dyn Driver>, EngineError> {
+    Ok(Box::new(crate::thin::Thin::new(is_chosen)))
+}
+
+#[cfg(not(feature = "thin"))]
+fn thin(_: bool) -> Result<Box<dyn Driver>, EngineError> {
+    let message = "this build has no thin driver (its feature `thin` is off)";
+    Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+        "use the slob of a package, or build with --features thin; or install Oracle's client library and leave ?driver=thin out",
+    ))
+}
+
+/// The drivers of this build and the client library of this machine, for `slob --version`.
+pub(crate) fn available_drivers() -> String {
+    let library = client_version().map_or_else(
+        || "no client library found".to_owned(),
+        |version| format!("client library {version} found"),
+    );
+    #[cfg(feature = "thin")]
+    let thin = format!("thin driver oracledb {}, ", crate::thin::VERSION);
+    #[cfg(not(feature = "thin"))]
+    let thin = "";
+    format!("{thin}OCI by ODPI-C ({library})")
+}
+
+/// A failure as the server or the driver reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The number of an ORA- error; `None` if it has another origin.
+    pub(crate) code: Option<i32>,
+    pub(crate) message: String,
+    /// The driver's advice.
+    pub(crate) remedy: Option<&'static str>,
+}
+
+impl Fault {
+    pub(crate) fn new(code: impl Into<Option<i32>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), remedy: None }
+    }
+
+    pub(crate) fn is_one_of(&self, codes: &[i32]) -> bool {
+        self.code.is_some_and(|code| codes.contains(&code))
+    }
+}
+
+/// Names the step in which a call failed.
+pub(crate) trait During<T> {
+    fn during(self, step: &str) -> Result<T, EngineError>;
+}
+
+impl<T> During<T> for Result<T, Fault> {
+    fn during(self, step: &str) -> Result<T, EngineError> {
+        self.map_err(|fault| failed(step, &fault))
+    }
+}
+
+/// Numbers of errors, their kinds, and advice. Numbers that are missing are fatal.
+const ERRORS: &str = include_str!("errors.txt");
+
+/// The error of a step.
+pub(crate) fn failed(step: &str, fault: &Fault) -> EngineError {
+    let message = fault.message.trim();
+    let message =
+        message.strip_prefix("OCI Error: ").or(message.strip_prefix("DPI Error: ")).unwrap_or(message);
+    let Some(code) = fault.code else {
+        return match fault.remedy {
+            Some(remedy) => EngineError::new(ErrorKind::Usage, step, message).with_advice(remedy),
+            None => library_failed(step, message),
+        };
+    };
+    let (kind, advice) = known_error(code).unwrap_or((ErrorKind::Fatal, ""));
+    let error = EngineError::new(kind, step, message).with_code(format!("ORA-{code:05}"));
+    match fault.remedy.unwrap_or(advice) {
+        "" => error,
+        advice => error.with_advice(advice),
+    }
+}
+
+fn known_error(code: i32) -> Option<(ErrorKind, &'static str)> {
+    let mut rows = table(ERRORS);
+    let [_, kind, advice] = rows.find(|[numbers, ..]| numbers.split(' ').any(|range| holds(range, code)))?;
+    Some((error_kind(kind)?, advice))
+}
+
+/// The rows of a text file, with | between three columns.
+pub(crate) fn table(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut columns = line.splitn(3, '|').map(str::trim);
+        Some([columns.next()?, columns.next()?, columns.next()?])
+    })
+}
+
+/// True for a code of `range`, such as `942` or `12500-12504`.
+fn holds(range: &str, code: i32) -> bool {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    first.parse().is_ok_and(|first: i32| first <= code) && last.parse().is_ok_and(|last: i32| code <= last)
+}
+
+/// The variant of that name.
+fn error_kind(name: &str) -> Option<ErrorKind> {
+    use ErrorKind::{Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage};
+    let kinds = [Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage];
+    kinds.into_iter().find(|kind| format!("{kind:?}") == name)
+}
+
+/// Advice on working without the client library.
+const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
+    "leave ?driver=oci out"
+} else {
+    "use the slob of a package, or build with --features thin"
+};
+
+/// An error of the client library, or its absence.
+fn library_failed(step: &str, message: &str) -> EngineError {
+    let is = |codes: &[&str]| codes.iter().any(|code| message.contains(code));
+    if is(&["DPI-1047"]) {
+        return EngineError::new(ErrorKind::Usage, step, message).with_advice(format!(
+            "Oracle's client library is not found: install Instant Client Basic or Basic Light, which is free, from \
+             https://www.oracle.com/database/technologies/instant-client.html, and set LD_LIBRARY_PATH to its folder; \
+             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or {WITHOUT_LIBRARY}: servers from 19c on are \
+             reached without it"
+        ));
+    }
+    if is(&["DPI-1072", "DPI-1050"]) {
+        return EngineError::new(ErrorKind::Usage, step, message)
+            .with_advice("Oracle's client library is too old: one of 19 reaches servers from 11.2 on");
+    }
+    // DPI-1067 is a call that exceeded its time limit.
+    let is_lost = is(&["DPI-1080", "DPI-1010", "DPI-1067"]);
+    EngineError::new(if is_lost { ErrorKind::Connection } else { ErrorKind::Fatal }, step, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(1013, ErrorKind::Cancelled)]
+    #[case(60, ErrorKind::Retryable)]
+    #[case(3113, ErrorKind::Connection)]
+    #[case(12541, ErrorKind::Connection)]
+    #[case(12520, ErrorKind::Usage)]
+    #[case(12154, ErrorKind::Usage)]
+    #[case(1653, ErrorKind::Space)]
+    #[case(1017, ErrorKind::Privilege)]
+    #[case(1031, ErrorKind::Privilege)]
+    #[case(20, ErrorKind::Usage)]
+    #[case(1578, ErrorKind::Data)]
+    #[case(1555, ErrorKind::Retryable)]
+    #[case(3156, ErrorKind::Connection)]
+    #[case(2391, ErrorKind::Usage)]
+    #[case(900, ErrorKind::Fatal)]
+    fn codes_have_their_kinds(#[case] code: i32, #[case] kind: ErrorKind) {
+        let fault = Fault::new(code, "OCI Error: ORA-x");
+        let error = failed("trying", &fault);
+        assert_eq!((error.kind(), error.code()), (kind, Some(format!("ORA-{code:05}").as_str())));
+        assert!(error.to_string().starts_with("trying: ORA-x"), "{error}");
+    }
+
+    #[test]
+    fn common_failures_say_what_to_do_next() {
+        for (code, word) in [
+            (12154, "TNS_ADMIN"),
+            (3134, "one of 19"),
+            (12541, "lsnrctl"),
+            (12514, "lsnrctl"),
+            (12170, "firewall"),
+            (1017, "SYSDBA_PASSWD"),
+            (1031, "ORACLE_ACCOUNTS=existing"),
+            (1950, "quota"),
+            (1653, "tablespace"),
+            (1652, "temporary"),
+            (28000, "UNLOCK"),
+            (28001, "expired"),
+            (942, "SELECT_CATALOG_ROLE"),
+            (955, "mark"),
+            (1555, "undo"),
+            (1940, "V$SESSION"),
+            (28003, "profile"),
+            (4031, "shared_pool_size"),
+        ] {
+            let fault = Fault::new(code, "said by the server");
+            let error = failed("trying", &fault).to_string();
+            assert!(error.contains(word), "ORA-{code:05}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_library_says_where_to_get_it() {
+        let fault = Fault::new(None, "DPI Error: DPI-1047: Cannot locate a library");
+        let error = failed("connecting", &fault);
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains("LD_LIBRARY_PATH"), "{error}");
+    }
+
+    #[test]
+    fn every_line_of_the_table_of_errors_is_read() {
+        assert_eq!(table(ERRORS).count(), ERRORS.lines().filter(|line| !line.starts_with('#')).count());
+        for [numbers, kind, _] in table(ERRORS) {
+            assert!(error_kind(kind).is_some(), "{kind}");
+            for range in numbers.split(' ') {
+                assert!(known_error(range.split('-').next().unwrap().parse().unwrap()).is_some(), "{range}");
+            }
+        }
+    }
+
+    fn driver(target: &str) -> String {
+        driver_of(&target.parse().unwrap()).unwrap().name()
+    }
+
+    #[test]
+    fn a_target_names_its_driver() {
+        assert!(driver("oracle://u@//h/s?driver=oci").starts_with("OCI"));
+        #[cfg(feature = "thin")]
+        {
+            assert!(driver("oracle://u@//h/s?driver=THIN").starts_with("thin, oracledb "));
+            let unsaid = driver("oracle://u@//h/s");
+            assert_eq!(unsaid.starts_with("OCI"), client_version().is_some(), "{unsaid}");
+        }
+    }
 }

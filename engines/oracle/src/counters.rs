@@ -1,13 +1,22 @@
-//! Cumulative counters, from V$SYSSTAT, or GV$SYSSTAT where there are several instances: no licensed pack is touched.
+//! Counters, waits and latencies, from V$ views, or GV$ views if there are several instances. No licensed pack is used.
+//!
+//! Waits are those of foreground processes. Buckets of histograms have powers of two as their upper bounds, and a wait counts
+//! as the upper bound of its bucket. The total time of waits is exact.
 
-use slob_engine::{Counter, Counters, WaitEvent};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::catalog::{number, text};
-use crate::client::Row;
-use crate::events::is_kind_of;
-use crate::version::Version;
+use slob_engine::{
+    Counter, Counters, EngineError, Figures, Latency, LatencyKind, Seen, Snapshot, WaitEvent, WaitTotal,
+};
+use slob_stats::Histogram;
 
-/// The server's statistics and what they are here.
+use crate::client::{Client, During, Row, number, text};
+use crate::database::{Database, Role};
+use crate::release::{CONTAINERS, MICROSECOND_HISTOGRAMS, Scope, Version};
+use crate::statements::{fill, literals};
+
+/// Statistics of the server, and their counters.
 const STATISTICS: &[(&str, Counter)] = &[
     ("session logical reads", Counter::LogicalReads),
     ("physical reads", Counter::PhysicalReads),
@@ -22,7 +31,7 @@ const STATISTICS: &[(&str, Counter)] = &[
     ("background checkpoints completed", Counter::Checkpoints),
 ];
 
-/// Waits that are for blocks of tables and indexes to be read, each with its varieties.
+/// Waits for blocks of tables and indexes.
 const READS: &[&str] = &[
     "db file sequential read",
     "db file scattered read",
@@ -33,7 +42,29 @@ const READS: &[&str] = &[
     "cell list of blocks physical read",
 ];
 
-/// The views of one instance, or those of all.
+/// Events of latencies. Reads of an Exadata storage server have events of their own. `db file parallel write` is a batch of
+/// writes that DBWR submits and awaits together, rather than one block.
+const LATENCIES: &[(&str, LatencyKind)] = &[
+    ("db file sequential read", LatencyKind::PhysicalRead),
+    ("cell single block physical read", LatencyKind::PhysicalRead),
+    ("db file parallel write", LatencyKind::PhysicalWrite),
+    ("log file sync", LatencyKind::RedoSync),
+];
+
+/// The class of the time model's CPU, as in the server's own reports.
+const CPU: &str = "CPU";
+/// The class of I/O by function of the server, which events count too.
+const BY_FUNCTION: &str = "I/O by function";
+/// A server that hangs holds up the timeline of a run no longer.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// True if an event is `known`, or a variety of it: since 19c, Exadata's reads name a cache after a colon, as in
+/// 'cell single block physical read: RDMA', 'flash cache', 'pmem cache' or 'xrmem cache'.
+fn is_variety_of(event: &str, known: &str) -> bool {
+    event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
+
+/// The views of one instance, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
     /// V$.
@@ -43,35 +74,152 @@ pub(crate) enum Views {
 }
 
 impl Views {
-    /// Fills their prefix into a query, and what tells instances apart.
-    pub(crate) fn fill(self, sql: &str) -> String {
-        self.fill_for(sql, false)
+    /// A query from its template.
+    pub(crate) fn fill(self, template: &str) -> String {
+        self.fill_with(template, "")
     }
 
-    /// The same, with the container that a row is of as the last column, where there are any.
-    pub(crate) fn fill_for(self, sql: &str, has_containers: bool) -> String {
+    /// The same with a last column for the container of a row.
+    fn fill_with(self, template: &str, con_id: &str) -> String {
         let (prefix, instance, by_instance) = match self {
             Self::Instance => ("v$", "1", ""),
             Self::Cluster => ("gv$", "inst_id", "inst_id, "),
         };
-        sql.trim_end()
-            .replace("{con_id}", if has_containers { ", MAX(con_id) AS con_id" } else { "" })
-            .replace("{v}", prefix)
-            .replace("{instance}", instance)
-            .replace("{by_instance}", by_instance)
+        let values =
+            [("con_id", con_id), ("v", prefix), ("instance", instance), ("by_instance", by_instance)];
+        fill(template, &values)
     }
 }
 
-/// The query for the statistics.
-pub(crate) fn query(views: Views, version: &Version) -> String {
-    let names: Vec<&str> = STATISTICS.iter().map(|(name, _)| *name).collect();
-    views
-        .fill_for(include_str!("../sql/sysstat.sql"), version.has_containers())
-        .replace("{names}", &crate::names::literals(&names))
+/// The names of [`queries`].
+pub(crate) const QUERIES: [&str; 5] = ["statistics", "waits", "time model", "histograms", "I/O by function"];
+
+/// The queries of a snapshot. The first column of each is the instance.
+pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
+    let statistics: Vec<&str> = STATISTICS.iter().map(|(name, _)| *name).collect();
+    let events: Vec<&str> = LATENCIES.iter().map(|(name, _)| *name).collect();
+    let varieties: String = events.iter().map(|name| format!(" OR event LIKE '{name}: %'")).collect();
+    let con_id = if version.has(CONTAINERS) { ", MAX(con_id) AS con_id" } else { "" };
+    let query = |template, names: &[&str]| {
+        fill(&views.fill_with(template, con_id), &[("names", &literals(names)), ("varieties", &varieties)])
+    };
+    let histogram = if version.has(MICROSECOND_HISTOGRAMS) {
+        include_str!("../sql/histogram_micro.sql")
+    } else {
+        include_str!("../sql/histogram_milli.sql")
+    };
+    [
+        query(include_str!("../sql/sysstat.sql"), &statistics),
+        query(include_str!("../sql/system_event.sql"), &[]),
+        query(include_str!("../sql/time_model.sql"), &[]),
+        query(histogram, &events),
+        query(include_str!("../sql/iostat_function.sql"), &[]),
+    ]
 }
 
-/// From its rows to counters; what is not among them is absent.
-pub(crate) fn from_rows(rows: &[Row]) -> Counters {
+/// Figures by the number of their instance; a single instance is number 1.
+type ByInstance = BTreeMap<u64, Figures>;
+
+/// A snapshot: of each endpoint's instance if [`instances`] finds them, else of the whole database.
+pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
+    let mut figures = database.with_counters(|client| by_instance(client, database))?;
+    let Some(instances) = database.instances.get_or_init(|| instances(database)) else {
+        let all = Figures::sum(figures.into_values());
+        // All services lead to one database, and its views count all of it.
+        let others = database.connections.access.services.len().saturating_sub(1);
+        let seen = [Seen::Figures(all)].into_iter().chain((0..others).map(|_| Seen::SameAs(0)));
+        return Ok(Snapshot::of_servers(seen.collect()));
+    };
+    let seen = |(endpoint, instance): (usize, &u64)| {
+        let first = instances.iter().position(|other| other == instance).unwrap_or(endpoint);
+        match figures.remove(instance) {
+            Some(figures) => Seen::Figures(figures),
+            None if first < endpoint => Seen::SameAs(first),
+            None => Seen::Unreachable,
+        }
+    };
+    Ok(Snapshot::of_servers(instances.iter().enumerate().map(seen).collect()))
+}
+
+/// The instance behind each endpoint, if every instance has an endpoint: only then an endpoint's figures are those of its
+/// instance.
+fn instances(database: &Database) -> Option<Vec<u64>> {
+    let endpoints = database.connections.access.services.len();
+    if database.views == Views::Instance || endpoints < 2 {
+        return None;
+    }
+    let instance = |endpoint| {
+        let mut client = database.connections.connect_to_endpoint(Role::Admin, endpoint).ok()?;
+        client.visible_number(include_str!("../sql/instance_number.sql"))
+    };
+    let instances: Vec<u64> = (0..endpoints).map(instance).collect::<Option<_>>()?;
+    let all = database.with_counters(|client| by_instance(client, database)).ok()?;
+    all.keys().all(|instance| instances.contains(instance)).then_some(instances)
+}
+
+fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
+    client.limit(Some(QUERY_TIMEOUT));
+    let figures = query_figures(client, database);
+    client.limit(None);
+    figures
+}
+
+fn query_figures(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
+    let [statistics, waits, model, histograms, io] = queries(database.views, &database.version);
+    let mut query = |sql: &str| client.query(sql, &[]).during("reading counters");
+    let answers = [
+        query(&statistics)?,
+        query(&waits)?,
+        query(&model)?,
+        query(&histograms)?,
+        // Not every service shows it, and no figure needs it.
+        query(&io).unwrap_or_default(),
+    ];
+    Ok(figures(answers, &database.scope))
+}
+
+/// The figures of each instance, from the answers to [`queries`].
+pub(crate) fn figures(answers: [Vec<Row>; 5], scope: &Scope) -> ByInstance {
+    let mut answers = answers.map(split_by_instance);
+    let instances: Vec<u64> = answers[0].keys().copied().collect();
+    let mut of_instance = |instance: u64| {
+        let [statistics, waits, model, histograms, io] =
+            answers.each_mut().map(|rows| rows.remove(&instance).unwrap_or_default());
+        let mut counters = counters(&statistics);
+        let mut events = wait_events(&waits);
+        if let Some(time_ns) = read_time_ns(&events) {
+            counters.set(Counter::PhysicalReadTimeNs, time_ns);
+        }
+        let totals = totals(&events);
+        events.extend(cpu(&model));
+        events.extend(io_by_function(&io));
+        scope.events(&mut events);
+        // Rows of a release without containers have no such column.
+        let con_id = histograms.iter().filter_map(|row| number(row, 3)).max();
+        let latency = |(kind, histogram)| {
+            let latency = Latency { histogram, exact: totals.get(&kind).copied() };
+            Some((kind, scope.latency(kind, latency, con_id)?))
+        };
+        let latencies = latencies(&histograms).into_iter().filter_map(latency).collect();
+        Figures { counters: scope.counters(&counters), latencies, events }
+    };
+    instances.into_iter().map(|instance| (instance, of_instance(instance))).collect()
+}
+
+/// Rows by their first column, without it.
+fn split_by_instance(rows: Vec<Row>) -> BTreeMap<u64, Vec<Row>> {
+    let mut split: BTreeMap<u64, Vec<Row>> = BTreeMap::new();
+    for mut row in rows {
+        if let Some(instance) = number(&row, 0) {
+            row.remove(0);
+            split.entry(instance).or_default().push(row);
+        }
+    }
+    split
+}
+
+/// Reads rows of name and value.
+fn counters(rows: &[Row]) -> Counters {
     let counter = |row: &Row| {
         let name = text(row, 0)?;
         let (_, counter) = STATISTICS.iter().find(|(known, _)| *known == name)?;
@@ -80,28 +228,86 @@ pub(crate) fn from_rows(rows: &[Row]) -> Counters {
     rows.iter().filter_map(counter).collect()
 }
 
-/// The time spent waiting for reads, in nanoseconds; `None` if no event is known.
-pub(crate) fn read_time_ns(events: &[WaitEvent]) -> Option<u64> {
-    let is_read = |event: &&WaitEvent| READS.iter().any(|known| is_kind_of(&event.name, known));
+/// The time of waits for reads; `None` if there is no such wait.
+fn read_time_ns(events: &[WaitEvent]) -> Option<u64> {
+    let is_read = |event: &&WaitEvent| READS.iter().any(|known| is_variety_of(&event.name, known));
     let reads = events.iter().filter(|event| !event.background).filter(is_read);
     let mut times = reads.map(|event| event.time_us.saturating_mul(1000)).peekable();
     times.peek()?;
     Some(times.sum())
 }
 
+fn latency_kind(event: &str) -> Option<LatencyKind> {
+    LATENCIES.iter().find(|(known, _)| is_variety_of(event, known)).map(|(_, kind)| *kind)
+}
+
+/// Reads rows of event, upper bound in microseconds, and count.
+fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
+    let mut latencies: BTreeMap<LatencyKind, Histogram> = BTreeMap::new();
+    for row in rows {
+        if let Some(kind) = text(row, 0).and_then(latency_kind)
+            && let (Some(bound_us), Some(waits)) = (number(row, 1), number(row, 2))
+            && waits > 0
+        {
+            latencies.entry(kind).or_default().record_n(bound_us.saturating_mul(1000), waits);
+        }
+    }
+    latencies
+}
+
+/// Exact totals of latencies: sessions wait for reads and the log, the server's own processes for writes.
+fn totals(events: &[WaitEvent]) -> BTreeMap<LatencyKind, WaitTotal> {
+    let mut totals: BTreeMap<LatencyKind, WaitTotal> = BTreeMap::new();
+    for event in events {
+        let counts = |kind: &LatencyKind| !event.background || *kind == LatencyKind::PhysicalWrite;
+        if let Some((kind, waits)) = latency_kind(&event.name).filter(counts).zip(event.waits) {
+            let total = totals.entry(kind).or_default();
+            total.waits += waits;
+            total.time_us += event.time_us;
+        }
+    }
+    totals
+}
+
+/// A wait, unless there were none; `columns` are those of waits and microseconds.
+fn wait_event(row: &Row, class: &str, columns: [usize; 2], background: bool) -> Option<WaitEvent> {
+    let waits = number(row, columns[0]).filter(|waits| *waits > 0)?;
+    let (name, time_us) = (text(row, 0)?.to_owned(), number(row, columns[1])?);
+    Some(WaitEvent { name, class: class.into(), waits: Some(waits), time_us, background })
+}
+
+/// Reads rows of event, class, and waits and microseconds of foreground processes, then of the server's own.
+fn wait_events(rows: &[Row]) -> Vec<WaitEvent> {
+    let of = |row, columns, background| wait_event(row, text(row, 1)?, columns, background);
+    rows.iter().flat_map(|row| [of(row, [2, 3], false), of(row, [4, 5], true)]).flatten().collect()
+}
+
+/// Reads rows of function, waits and microseconds.
+fn io_by_function(rows: &[Row]) -> Vec<WaitEvent> {
+    rows.iter().filter_map(|row| wait_event(row, BY_FUNCTION, [1, 2], true)).collect()
+}
+
+/// The CPU of foreground processes, from rows of the time model.
+fn cpu(rows: &[Row]) -> Option<WaitEvent> {
+    let row = rows.iter().find(|row| text(row, 0) == Some("DB CPU"))?;
+    let time_us = number(row, 1)?;
+    Some(WaitEvent { name: "DB CPU".into(), class: CPU.into(), waits: None, time_us, background: false })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(values: &[&str]) -> Row {
-        values.iter().map(|value| Some((*value).to_owned())).collect()
-    }
+    use crate::tests::rows;
+    use rstest::rstest;
 
     #[test]
     fn every_statistic_is_a_counter_of_its_own() {
-        let rows: Vec<Row> =
-            STATISTICS.iter().zip(1..).map(|((name, _), value)| row(&[name, &value.to_string()])).collect();
-        let counters = from_rows(&rows);
+        let values: Vec<Row> = STATISTICS
+            .iter()
+            .zip(1..)
+            .flat_map(|((name, _), value)| rows(&format!("{name} | {value}")))
+            .collect();
+        let counters = counters(&values);
         assert_eq!(counters.iter().count(), STATISTICS.len());
         for ((_, counter), value) in STATISTICS.iter().zip(1..) {
             assert_eq!(counters.get(*counter), Some(value));
@@ -109,48 +315,140 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_say_is_absent() {
-        let rows =
-            [row(&["redo size", "4096"]), row(&["unknown", "7"]), vec![Some("physical reads".into()), None]];
-        let counters = from_rows(&rows);
+    fn missing_statistics_are_absent_counters() {
+        let counters = counters(&rows("redo size | 4096\nunknown | 7\nphysical reads | NULL"));
         assert_eq!(counters.get(Counter::RedoBytes), Some(4096));
         assert_eq!(counters.iter().count(), 1);
         assert_eq!(read_time_ns(&[]), None);
     }
 
-    #[test]
-    fn time_of_reads_is_that_of_their_events() {
-        let event = |name: &str, time_us| WaitEvent {
-            name: name.into(),
-            class: "User I/O".into(),
-            waits: Some(1),
-            time_us,
-            background: false,
+    #[rstest]
+    #[case("db file sequential read 5, log file sync 70, direct path read 2, direct path read temp 90", 7)]
+    #[case(
+        "cell single block physical read: RDMA 30, cell multiblock physical read: flash cache 4, cell single block physical read 1",
+        35
+    )]
+    fn time_of_reads_is_that_of_their_events(#[case] events: &str, #[case] read_us: u64) {
+        let event = |text: &str| {
+            let (name, time_us) = text.rsplit_once(' ').unwrap();
+            let (name, class, time_us) = (name.to_owned(), "User I/O".to_owned(), time_us.parse().unwrap());
+            WaitEvent { name, class, waits: Some(1), time_us, background: false }
         };
-        let events = [
-            event("db file sequential read", 5),
-            event("log file sync", 70),
-            event("direct path read", 2),
-            event("direct path read temp", 90),
-        ];
-        assert_eq!(read_time_ns(&events), Some(7000));
-        let exadata = [
-            event("cell single block physical read: RDMA", 30),
-            event("cell multiblock physical read: flash cache", 4),
-            event("cell single block physical read", 1),
-        ];
-        assert_eq!(read_time_ns(&exadata), Some(35_000));
+        let events: Vec<WaitEvent> = events.split(", ").map(event).collect();
+        assert_eq!(read_time_ns(&events), Some(read_us * 1000));
     }
 
     #[test]
-    fn clusters_are_asked_as_a_whole() {
-        let version = Version::parse("19.0.0.0.0");
-        let all = query(Views::Cluster, &version);
-        assert!(all.contains("FROM gv$sysstat") && all.contains("GROUP BY inst_id, name"), "{all}");
-        let one = query(Views::Instance, &version);
-        assert!(one.contains("FROM v$sysstat") && !one.contains('{'), "{one}");
-        assert!(one.contains("MAX(con_id)"), "{one}");
-        let old = query(Views::Instance, &Version::parse("11.2.0.4.0"));
-        assert!(!old.contains("con_id"), "there are no containers: {old}");
+    fn queries_are_those_of_views_and_release() {
+        let of = |views, release| queries(views, &Version::parse(release));
+        let [cluster, instance] = [Views::Cluster, Views::Instance].map(|views| of(views, "19.0.0.0.0"));
+        assert!(
+            cluster[0].contains("FROM gv$sysstat") && cluster[0].contains("GROUP BY inst_id, name"),
+            "{cluster:?}"
+        );
+        assert!(instance[0].contains("FROM v$sysstat") && !instance[0].contains('{'), "{instance:?}");
+        assert!(instance[0].contains("MAX(con_id)"), "{instance:?}");
+        assert!(instance[3].contains("v$event_histogram_micro"), "{instance:?}");
+        assert!(instance[3].contains("OR event LIKE 'cell single block physical read: %'"), "{instance:?}");
+        let old = of(Views::Instance, "11.2.0.4.0");
+        assert!(!old[0].contains("con_id"), "there are no containers: {old:?}");
+        assert!(old[3].contains("v$event_histogram\n") && old[3].contains("* 1000"), "{old:?}");
+    }
+
+    #[test]
+    fn buckets_become_histograms_of_their_events() {
+        let latencies = latencies(&rows(
+            "db file sequential read | 512 | 10
+             cell single block physical read | 256 | 5
+             log file sync | 1024 | 3
+             log file sync | 2048 | 0
+             enq: TX - row lock contention | 1024 | 9",
+        ));
+        assert_eq!(latencies.len(), 2);
+        let reads = &latencies[&LatencyKind::PhysicalRead];
+        assert_eq!((reads.count(), reads.max(), reads.min()), (15, Some(512_000), Some(256_000)));
+        assert_eq!(latencies[&LatencyKind::RedoSync].count(), 3);
+    }
+
+    #[test]
+    fn reads_from_the_caches_of_an_exadata_are_physical_reads() {
+        let varieties = ["", ": RDMA", ": flash cache", ": pmem cache", ": xrmem cache", "s of another kind"];
+        let varieties = varieties.map(|rest| format!("cell single block physical read{rest} | 256 | 2"));
+        assert_eq!(latencies(&rows(&varieties.join("\n")))[&LatencyKind::PhysicalRead].count(), 10);
+    }
+
+    /// Three buckets of a release with milliseconds. The last one has no end, and counts as its lower bound.
+    #[test]
+    fn histograms_of_old_releases_are_read_too() {
+        let latencies = latencies(&rows(
+            "db file sequential read | 1000 | 700
+             db file sequential read | 2000 | 40
+             db file parallel write | 4194304000 | 1",
+        ));
+        assert_eq!(latencies[&LatencyKind::PhysicalRead].count(), 740);
+        assert_eq!(latencies[&LatencyKind::PhysicalWrite].count(), 1);
+    }
+
+    /// A read of 257 us is in the bucket of 512 us.
+    #[test]
+    fn totals_come_from_events_rather_than_bounds_of_buckets() {
+        let waits = rows(
+            "db file sequential read | User I/O | 10 | 2570 | 3 | 9000
+             cell single block physical read: RDMA | User I/O | 5 | 100 | 0 | 0
+             log file sync | Commit | 4 | 2000 | 1 | 70
+             db file parallel write | System I/O | 0 | 0 | 8 | 640
+             db file scattered read | User I/O | 7 | 7000 | 0 | 0",
+        );
+        let total = |waits, time_us| WaitTotal { waits, time_us };
+        let expected = [
+            (LatencyKind::PhysicalRead, total(15, 2670)),
+            (LatencyKind::PhysicalWrite, total(8, 640)),
+            (LatencyKind::RedoSync, total(4, 2000)),
+        ];
+        assert_eq!(totals(&wait_events(&waits)), expected.into());
+    }
+
+    #[test]
+    fn cpu_is_a_wait_without_a_count() {
+        let cpu = cpu(&rows("DB time | 900\nDB CPU | 250")).unwrap();
+        assert_eq!((cpu.name.as_str(), cpu.waits, cpu.time_us), ("DB CPU", None, 250));
+    }
+
+    /// Rows of a busy instance of 19c: cumulative since its start, with sums that NUMBER holds.
+    #[test]
+    fn waits_of_sessions_and_of_the_servers_own_processes_are_apart() {
+        let waits = wait_events(&rows(
+            "db file sequential read | User I/O | 90210514 | 38719205519 | 17204 | 9120733
+             log file sync | Commit | 1849271 | 1402887213 | 0 | 0
+             db file parallel write | System I/O | 0 | 0 | 2760011 | 1019822154
+             log file parallel write | System I/O | 0 | 0 | 1790225 | 691200981
+             cursor: pin S | Concurrency | 0 | 0 | 0 | 0",
+        ));
+        let seen: Vec<_> = waits.iter().map(|event| (event.name.as_str(), event.background)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("db file sequential read", false),
+                ("db file sequential read", true),
+                ("log file sync", false),
+                ("db file parallel write", true),
+                ("log file parallel write", true)
+            ]
+        );
+        assert_eq!((waits[0].waits, waits[0].time_us), (Some(90_210_514), 38_719_205_519));
+        assert_eq!((waits[3].waits, waits[3].time_us), (Some(2_760_011), 1_019_822_154));
+    }
+
+    #[test]
+    fn io_by_function_is_background_work() {
+        let io = io_by_function(&rows(
+            "Buffer Cache Reads | 90001211 | 38600112000
+             LGWR | 1790225 | 690000000
+             Smart Scan | 0 | 0
+             XDB | 1 | NULL",
+        ));
+        assert_eq!(io.len(), 2);
+        assert!(io.iter().all(|event| event.background && event.class == "I/O by function"));
+        assert_eq!((io[1].waits, io[1].time_us), (Some(1_790_225), 690_000_000));
     }
 }

@@ -1,107 +1,171 @@
-//! What an engine and its sessions share: the accounts of ours in one Oracle database.
+//! One database: the connections to it, and what the engine knows of it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 
 use slob_engine::{EngineError, OpenSpec};
-use slob_server::Complete;
+use slob_method::SchemaNo;
+use slob_server::{Complete, Pool};
+use slob_spec::Secret;
 
-use crate::access::Access;
-use crate::catalog::number;
-use crate::client::{Client, Dial};
-use crate::connector::{Connector, Who};
+use crate::client::{Client, Driver, During, Login};
 use crate::counters::Views;
-use crate::link::Links;
-use crate::options::Options;
+use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
-use crate::scope::Scope;
-use crate::session;
-use crate::version::{self, Version};
+use crate::release::{self, Scope, Version};
+
+/// The account of a connection, and where it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    /// The administrator, who creates, drops and looks.
+    Admin,
+    /// The administrator in the root of the container database, where counters are read.
+    Root,
+    Schema(SchemaNo),
+}
+
+/// Connections to one target. Those that are not sessions are used again.
+pub(crate) struct Connections {
+    pub(crate) driver: Box<dyn Driver>,
+    pub(crate) access: Access,
+    pub(crate) options: Options,
+    pub(crate) passwords: Passwords,
+    /// Settings of every connection, once the release of the server is known.
+    settings: OnceLock<Vec<&'static str>>,
+    idle: Pool<Role, Box<dyn Client>>,
+}
+
+impl Connections {
+    /// Lends a connection. After an error it is closed, and with it its transaction.
+    pub(crate) fn with<T>(
+        &self,
+        role: Role,
+        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.idle.with(role, |_| true, || self.connect(role), |client| work(client.as_mut()))
+    }
+
+    /// Closes the idle connections of a schema's account.
+    pub(crate) fn close(&self, schema: SchemaNo) {
+        self.idle.close(Role::Schema(schema));
+    }
+
+    /// Connects to the service for everything but sessions.
+    pub(crate) fn connect(&self, role: Role) -> Result<Box<dyn Client>, EngineError> {
+        let root = self.access.root_service.as_ref().filter(|_| role == Role::Root);
+        self.connect_to(role, root.unwrap_or(&self.access.admin_service))
+    }
+
+    /// Connects to one of the services of the sessions.
+    pub(crate) fn connect_to_endpoint(
+        &self,
+        role: Role,
+        endpoint: usize,
+    ) -> Result<Box<dyn Client>, EngineError> {
+        self.connect_to(role, self.access.services.get(endpoint).unwrap_or(&self.access.admin_service))
+    }
+
+    fn connect_to(&self, role: Role, service: &str) -> Result<Box<dyn Client>, EngineError> {
+        let login = match role {
+            Role::Admin | Role::Root => self.access.admin.clone(),
+            Role::Schema(schema) => self.schema_login(schema)?,
+        };
+        let step = format!("connecting to {} as {}", service_name(service), login.name());
+        let mut client = self.driver.connect(&login, service).during(&step)?;
+        self.set_up(client.as_mut())?;
+        Ok(client)
+    }
+
+    fn schema_login(&self, schema: SchemaNo) -> Result<Login, EngineError> {
+        let user = self.user(schema);
+        let password = match self.options.accounts {
+            // The original gives each account its own name as password.
+            Accounts::Kit => Secret::new(user.to_ascii_lowercase()),
+            Accounts::Create | Accounts::Existing => self.passwords.get(&user)?,
+        };
+        Ok(Login { user: Some((user, password)), sysdba: false })
+    }
+
+    fn set_up(&self, client: &mut dyn Client) -> Result<(), EngineError> {
+        let mut settings = self.settings.get().into_iter().flatten();
+        settings.try_for_each(|sql| client.execute(sql, &[]).during(&format!("executing {sql}")))
+    }
+
+    /// The account of a schema.
+    pub(crate) fn user(&self, schema: SchemaNo) -> String {
+        self.options.prefix.user(schema)
+    }
+}
 
 /// A database, on one or several instances.
 pub(crate) struct Database {
-    pub(crate) connector: Connector,
-    pub(crate) links: Links,
+    pub(crate) connections: Connections,
     pub(crate) version: Version,
     pub(crate) views: Views,
-    pub(crate) options: Options,
-    /// The instances that endpoints lead to, once they were asked for.
-    pub(crate) places: OnceLock<Option<Vec<u64>>>,
-    /// What the counters are of.
     pub(crate) scope: Scope,
-    /// Held by whoever asks the server to end the call of a session.
-    pub(crate) ending: Mutex<()>,
-    /// Schemas that were found to be complete.
+    /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
+    pub(crate) instances: OnceLock<Option<Vec<u64>>>,
+    /// Held while the administrator cancels the call of a session.
+    pub(crate) cancelling: Mutex<()>,
     pub(crate) complete: Complete,
 }
 
 impl Database {
-    /// Opens a target by those connections, with the passwords in that file unless a parameter names one.
-    ///
-    /// # Errors
-    /// If a parameter is misspelt, or the server can't be asked or is too old.
+    /// Opens a target. `password_file` counts unless a parameter names one.
     pub(crate) fn open(
         spec: &OpenSpec,
-        dial: Box<dyn Dial>,
+        driver: Box<dyn Driver>,
         password_file: Option<PathBuf>,
     ) -> Result<Self, EngineError> {
-        let options = Options::from_spec(spec)?;
-        let access = Access::new(&spec.target, &options)?;
+        let options = Options::new(spec)?;
+        let access = Access::new(spec)?;
         let password_file = options.password_file.clone().or(password_file);
         let passwords = Passwords::new(password_file, &access.admin_service)?;
-        let connector = Connector::new(dial, access, options.prefix.clone(), options.accounts, passwords);
-        let links = Links::default();
-        let (version, container, views) = links.with(&connector, Who::Admin, |client| {
-            let (version, container) = version::ask(client)?;
+        let (settings, idle) = (OnceLock::new(), Pool::default());
+        let connections = Connections { driver, access, options, passwords, settings, idle };
+        let (version, container, views) = connections.with(Role::Admin, |client| {
+            let (version, container) = release::ask(client)?;
             container.refuse_root()?;
-            connector.settle(client, session::settings(&version))?;
+            let _ = connections.settings.set(version.settings());
+            connections.set_up(client)?;
             Ok((version, container, views(client)))
         })?;
-        let scope = match &options.root_service {
-            Some(service) => links.with(&connector, Who::Root, |client| Scope::of_root(client, service))?,
+        let scope = match &connections.access.root_service {
+            Some(service) => connections.with(Role::Root, |client| Scope::of_root(client, service))?,
             None => Scope::of(&version, &container),
         };
         Ok(Self {
-            connector,
-            links,
+            connections,
             version,
             views,
-            options,
-            places: OnceLock::new(),
             scope,
-            ending: Mutex::default(),
+            instances: OnceLock::new(),
+            cancelling: Mutex::default(),
             complete: Complete::default(),
         })
     }
 
-    /// Works as the account that looks.
-    ///
-    /// # Errors
-    /// Of connecting, and of `work`.
-    pub(crate) fn look<T>(
+    /// Works as the administrator.
+    pub(crate) fn as_admin<T>(
         &self,
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        self.links.with(&self.connector, Who::Admin, work)
+        self.connections.with(Role::Admin, work)
     }
 
     /// Works where counters are read.
-    ///
-    /// # Errors
-    /// Of connecting, and of `work`.
-    pub(crate) fn count<T>(
+    pub(crate) fn with_counters<T>(
         &self,
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let who = if self.options.root_service.is_some() { Who::Root } else { Who::Admin };
-        self.links.with(&self.connector, who, work)
+        let has_root = self.connections.access.root_service.is_some();
+        self.connections.with(if has_root { Role::Root } else { Role::Admin }, work)
     }
 }
 
-/// All instances, if there are several and the account may see them.
+/// Views of all instances, if there are several and the account may see them.
 fn views(client: &mut dyn Client) -> Views {
-    let rows = client.query(include_str!("../sql/instances.sql"), &[]).unwrap_or_default();
-    match rows.first().and_then(|row| number(row, 0)) {
+    match client.visible_number(include_str!("../sql/instances.sql")) {
         Some(instances) if instances > 1 => Views::Cluster,
         _ => Views::Instance,
     }

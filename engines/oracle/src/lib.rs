@@ -1,52 +1,140 @@
 //! OpenSLOB: the Oracle Database engine, for releases 11.2 to 23ai.
 //!
 //! Each schema of the method is an account of its own (`SLOB1`, `SLOB2`, ...) with the tables `CF1` and `CF2`, whose rows
-//! have a block each (PCTFREE 99). A batch is one anonymous PL/SQL block: static SQL in a loop over bound arrays, so that an
+//! have a block each (PCTFREE 99). A batch is one anonymous PL/SQL block: static SQL in a loop over bound texts, so that an
 //! operation costs the server no parsing and no network.
 //!
-//! Oracle's client library is loaded when a target is opened, not before. No Oracle server was at hand when this was
-//! written: what was checked without one, and what not, is in `docs/engines.md`. So all that this engine does with a
-//! server goes through one trait, `client::Client`, behind which tests put a script.
+//! Oracle's client library is loaded when a target is opened. This engine has met no Oracle server yet: `docs/engines.md`
+//! lists what was checked without one. So it reaches servers only through the trait `client::Client`, behind which tests
+//! play transcripts.
 #![forbid(unsafe_code)]
 
-mod access;
-mod advice;
-mod batch;
 mod before_run;
-mod catalog;
+mod capture;
 mod client;
-mod connector;
 mod counters;
 mod database;
-mod drivers;
-
-mod engine;
-mod error;
-mod events;
-mod figures;
-mod finish;
-mod init;
-mod kit;
-mod link;
 mod load;
-mod names;
 mod native;
 mod options;
 mod passwords;
-mod plans;
-mod read_rows;
-mod scope;
+mod release;
+mod schemas;
 mod script;
-#[cfg(test)]
-mod scripted;
 mod server_report;
 mod session;
 mod settings;
-mod statement;
-mod tables;
-mod testimony;
+mod statements;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "thin")]
 mod thin;
-mod version;
 
-pub use engine::KIND;
+use std::ops::Range;
+use std::sync::Arc;
+
+use slob_engine::{
+    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
+    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+};
+use slob_method::{RowView, SchemaNo, Table};
+use slob_spec::StatisticsType;
+
+use crate::database::{Database, Role};
+
+/// The line of this engine in the registry.
+pub const KIND: EngineKind = EngineKind {
+    scheme: options::SCHEME,
+    target_form: "oracle://USER@//HOST:PORT/SERVICE",
+    summary: "Oracle Database 11.2 to 23ai: batches run inside the server; from 19c on without Oracle's client library",
+    library: client::available_drivers,
+    params: options::PARAMS,
+    open,
+    scripts: Some(&script::SCRIPTS),
+    replay: Some(capture::replay),
+};
+
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+    let database = Database::open(spec, client::driver_of(&spec.target)?, None)?;
+    Ok(Box::new(OracleEngine(Arc::new(database))))
+}
+
+struct OracleEngine(Arc<Database>);
+
+impl Engine for OracleEngine {
+    fn server(&self) -> Result<Server, EngineError> {
+        self.0.as_admin(|client| settings::describe(client, &self.0))
+    }
+
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        self.0.as_admin(|client| schemas::all(client, &self.0.connections))
+    }
+
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        let block_bytes = self.0.as_admin(|client| Ok(settings::block_bytes_of_load(client, &self.0)))?;
+        load::create(&self.0.connections, load, schema, block_bytes)
+    }
+
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        let connections = &self.0.connections;
+        connections.with(Role::Schema(slice.schema), |client| {
+            load::load_slice(client, connections, load, slice, progress)
+        })
+    }
+
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        let layout = load::finish(&self.0.connections, load, schema);
+        // Otherwise a load of many schemas keeps a session for each stream and schema, more than `processes` may allow.
+        self.0.connections.close(schema);
+        self.0.connections.close(SchemaNo::FIRST);
+        layout
+    }
+
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        self.0.complete.forget(schema);
+        load::drop_schema(&self.0.connections, schema)
+    }
+
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        session::open(&self.0, plan)
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        counters::snapshot(&self.0)
+    }
+
+    /// Counters of snapshots hold the work of all sessions already.
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        let counters = counters::snapshot(&self.0)?.total().counters;
+        let version = Some(format!("Oracle Database {}", self.0.version.text));
+        Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None }))
+    }
+
+    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+        capture::capture(&self.0)
+    }
+
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        let connections = &self.0.connections;
+        self.0.as_admin(|client| load::read_rows(client, connections, schema, table, &positions, visit))
+    }
+
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+        before_run::prepare(&self.0, run)
+    }
+
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        server_report::open(&self.0, kind).map(Some)
+    }
+
+    fn endpoints(&self) -> Vec<String> {
+        let services = &self.0.connections.access.services;
+        if services.len() > 1 { services.clone() } else { Vec::new() }
+    }
+}

@@ -1,78 +1,83 @@
-//! Creating a schema and loading its slices.
+//! Schemas and their rows: creating, loading, completing, removing, reading back.
 //!
-//! A slice is one array INSERT by direct path, and its mark is in the same transaction. Such an insert locks its table
-//! until the commit, so a schema is loaded by one stream at a time; streams of different schemas don't meet.
+//! A slice is one array INSERT by direct path; its mark is part of the transaction. Such an INSERT locks its table until the
+//! commit, so each schema is loaded by one stream at a time. Streams of different schemas don't wait for each other.
 
-use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
-use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
+use std::ops::Range;
+use std::thread;
+use std::time::Duration;
 
-use crate::catalog;
-use crate::client::{Bind, Client, Fault, NewRow, NewRows};
-use crate::connector::{Connector, Who};
-use crate::error::failed;
-use crate::kit;
-use crate::link::Links;
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter, SchemaNo, Table};
+use slob_server::names::column_list;
+use slob_server::{all_there, chunks};
+
+use crate::client::{Bind, Client, During, Fault, failed, number, text};
+use crate::database::{Connections, Role};
 use crate::options::Accounts;
-use crate::passwords::Made;
-use crate::tables::{Tables, load_binds};
+use crate::passwords::NewPassword;
+use crate::schemas::{self, made_user, marked, refuse_kit, slice_mark};
+use crate::statements::{
+    BEGIN_LOAD, COMPLETE_LOAD, DROP_USER, GRANT_USER, INDEX, LAYOUT, MARK_SLICE, SchemaSql, fill, load_binds,
+};
 
-/// Rows between two looks at whether to stop.
-const STRIDE_ROWS: u64 = 64;
-/// A row of 2.5 KB must fit into a block.
+/// The smallest block that holds a row, and the largest of all.
 const SMALLEST_BLOCK: u32 = 4096;
-/// There are none above.
 const LARGEST_BLOCK: u32 = 32_768;
-/// The error of an insert that was told to stop.
-const STOPPED: &str = "the load was stopped";
+/// 'user name conflicts with another user or role name'.
 const USER_EXISTS: i32 = 1920;
-/// 'user lacks CREATE SESSION privilege', which is said to those who know the password.
+/// 'name is already used by an existing object'.
+const EXISTS: i32 = 955;
+/// 'table or view does not exist'.
+const MISSING: i32 = 942;
+/// 'cannot drop a user that is currently connected'. The server takes a moment to notice that sessions are gone.
+const CONNECTED: i32 = 1940;
+/// 'user lacks CREATE SESSION privilege'. The server checks the password first.
 const NO_SESSION: &str = "ORA-01045";
+/// 'invalid username/password', 'lacks CREATE SESSION', 'the account is locked', 'the password has expired'.
+const LOCKED_OUT: [&str; 4] = ["ORA-01017", NO_SESSION, "ORA-28000", "ORA-28001"];
+/// 'insufficient privileges'.
+const NOT_ALLOWED: &str = "ORA-01031";
+const DROP_ATTEMPTS: u32 = 20;
+const DROP_AGAIN: Duration = Duration::from_millis(500);
 
-/// What a schema is made with.
-pub(crate) struct Making<'a> {
-    pub(crate) connector: &'a Connector,
-    pub(crate) links: &'a Links,
-    pub(crate) tablespace: Option<&'a str>,
-    pub(crate) block_bytes: u32,
+fn sql_of(connections: &Connections, schema: SchemaNo) -> SchemaSql {
+    SchemaSql::new(&connections.options.prefix, schema, connections.options.tablespace.as_deref())
 }
 
-/// Makes an empty, marked schema, and its account where we make them.
-///
-/// # Errors
-/// If an account or tables of that name exist, or can't be made.
-pub(crate) fn create(making: &Making<'_>, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-    let Making { connector, links, tablespace, block_bytes } = *making;
-    let tables = Tables::new(&connector.prefix, schema, tablespace);
-    let step = format!("creating {}", tables.user);
-    if connector.accounts == Accounts::Kit {
-        return Err(kit::untouchable(&connector.prefix, schema, &step));
-    }
+/// Creates an empty, marked schema, and its account if accounts are ours to create.
+pub(crate) fn create(
+    connections: &Connections,
+    load: &Load,
+    schema: SchemaNo,
+    block_bytes: u32,
+) -> Result<(), EngineError> {
+    let sql = sql_of(connections, schema);
+    let step = format!("creating {}", sql.user);
+    refuse_kit(connections, schema, &step)?;
     refuse_block(block_bytes, &step)?;
-    let make_user = connector.accounts == Accounts::Create;
-    if make_user {
-        links.with(connector, Who::Admin, |client| create_user(client, connector, &tables, schema, &step))?;
+    let creates_user = connections.options.accounts == Accounts::Create;
+    if creates_user {
+        connections.with(Role::Admin, |client| create_user(client, connections, &sql, schema, &step))?;
     }
-    links.with(connector, Who::Schema(schema), |client| {
-        let fail = |fault: Fault| failed(step.as_str(), &fault);
-        if !make_user && tablespace.is_none() {
-            let rows = client.query(include_str!("../sql/own_tablespace.sql"), &[]).map_err(fail)?;
-            rows.iter().flatten().flatten().try_for_each(|name| refuse_systems_own(name, &step))?;
+    connections.with(Role::Schema(schema), |client| {
+        if !creates_user && sql.tablespace.is_none() {
+            let own = client.value(include_str!("../sql/own_tablespace.sql")).during(&step)?;
+            own.map_or(Ok(()), |name| refuse_system_tablespace(&name, &step))?;
         }
-        let texts = tables.create();
-        for (done, sql) in texts.iter().enumerate() {
-            if let Err(fault) = client.execute(sql, &[]) {
-                // Without its mark nothing here could be dropped later. What was made a moment ago is ours.
-                tables.undo(done).iter().for_each(|sql| drop(client.execute(sql, &[])));
-                return Err(fail(fault));
+        for (done, statement) in sql.create().iter().enumerate() {
+            if let Err(fault) = client.execute(statement, &[]) {
+                // Without the marker nothing could drop these tables later.
+                sql.undo(done).iter().for_each(|statement| drop(client.execute(statement, &[])));
+                return Err(failed(&step, &fault));
             }
         }
-        client.execute(&tables.begin_load(), &load_binds(load, make_user)).map_err(fail)?;
-        client.commit().map_err(fail)
+        client.execute(&sql.fill(BEGIN_LOAD), &load_binds(load, creates_user)).during(&step)?;
+        client.commit().during(&step)
     })
 }
 
-/// Tables of a test have no place among the server's own.
-fn refuse_systems_own(tablespace: &str, step: &str) -> Result<(), EngineError> {
+fn refuse_system_tablespace(tablespace: &str, step: &str) -> Result<(), EngineError> {
     if !["SYSTEM", "SYSAUX"].contains(&tablespace) {
         return Ok(());
     }
@@ -83,7 +88,7 @@ fn refuse_systems_own(tablespace: &str, step: &str) -> Result<(), EngineError> {
     ))
 }
 
-/// Blocks that hold no row, or that the database does not have.
+/// Refuses blocks that hold no row, and sizes that no database has.
 pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<(), EngineError> {
     let message = match block_bytes {
         SMALLEST_BLOCK..=LARGEST_BLOCK => return Ok(()),
@@ -99,95 +104,92 @@ pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<(), EngineErr
 
 fn create_user(
     client: &mut dyn Client,
-    connector: &Connector,
-    tables: &Tables,
+    connections: &Connections,
+    sql: &SchemaSql,
     schema: SchemaNo,
     step: &str,
 ) -> Result<(), EngineError> {
-    let rows =
-        client.query(include_str!("../sql/own_tablespace.sql"), &[]).map_err(|fault| failed(step, &fault))?;
-    // What new accounts get, or, where that may not be seen, what this one has.
-    let rows = client.query(include_str!("../sql/default_tablespace.sql"), &[]).unwrap_or(rows);
-    let default = rows.into_iter().flatten().flatten().next().unwrap_or_else(|| "USERS".into());
-    if tables.tablespace().is_none() {
-        refuse_systems_own(&default, step)?;
+    let own = client.value(include_str!("../sql/own_tablespace.sql")).during(step)?;
+    // The default of new accounts or, if it is not visible, that of this account.
+    let default = client.value(include_str!("../sql/default_tablespace.sql")).unwrap_or(own);
+    let default = default.unwrap_or_else(|| "USERS".into());
+    if sql.tablespace.is_none() {
+        refuse_system_tablespace(&default, step)?;
     }
-    let Made { password, known } = connector.passwords.make(&tables.user)?;
-    // The text with the password goes to the server alone: no error and no log repeats it.
-    match client.execute(&tables.create_user(password.expose(), &default), &[]) {
-        // Cut off after it made the account, a load goes on with it.
-        Err(fault) if fault.code == Some(USER_EXISTS) && known && is_ours_and_empty(connector, schema) => {}
+    let NewPassword { password, is_known } = connections.passwords.create(&sql.user)?;
+    // Only the server receives the text with the password: no error and no log repeats it.
+    match client.execute(&sql.create_user(password.expose(), &default), &[]) {
+        // An interrupted load created it, and goes on with it.
+        Err(fault)
+            if fault.code == Some(USER_EXISTS) && is_known && is_ours_and_empty(connections, schema) => {}
         Err(fault) if fault.code == Some(USER_EXISTS) => {
-            if !known {
-                connector.passwords.forget(&tables.user)?;
+            if !is_known {
+                connections.passwords.remove(&sql.user)?;
             }
             return Err(failed(step, &fault).with_advice(format!(
                 "the account {} is there, without a finished mark of ours: if it is not needed, a DBA drops it; else choose other names with ORACLE_PREFIX, or set ORACLE_ACCOUNTS=existing",
-                tables.user
+                sql.user
             )));
         }
-        result => drop(result.map_err(|fault| failed(step, &fault))?),
+        created => created.during(step)?,
     }
-    client.execute(&tables.grant_user(), &[]).map_err(|fault| failed(step, &fault))?;
-    Ok(())
+    client.execute(&sql.fill(GRANT_USER), &[]).during(step)
 }
 
-/// Whether an account opens with the random password that an earlier load gave it, and nothing is in it yet.
-fn is_ours_and_empty(connector: &Connector, schema: SchemaNo) -> bool {
-    let mut client = match connector.connect(Who::Schema(schema)) {
-        Ok(client) => client,
-        // Its password is right, and it has not been given any right yet.
-        Err(error) => return error.code() == Some(NO_SESSION),
-    };
-    let rows = client.query(include_str!("../sql/objects.sql"), &[]).unwrap_or_default();
-    rows.first().and_then(|row| catalog::number(row, 0)) == Some(0)
+/// True if an account accepts the random password of an earlier load, and is empty.
+fn is_ours_and_empty(connections: &Connections, schema: SchemaNo) -> bool {
+    match connections.connect(Role::Schema(schema)) {
+        Ok(mut client) => client.visible_number(include_str!("../sql/objects.sql")) == Some(0),
+        // The password is right; the load was interrupted before GRANT.
+        Err(error) => error.code() == Some(NO_SESSION),
+    }
 }
 
-/// Loads a slice and marks it.
-///
-/// # Errors
-/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
+/// Loads a slice and marks it. If the load is stopped, nothing of the slice remains.
 pub(crate) fn load_slice(
     client: &mut dyn Client,
-    connector: &Connector,
+    connections: &Connections,
     load: &Load,
     slice: &Slice,
     progress: &LoadProgress,
 ) -> Result<(), EngineError> {
-    let tables = Tables::new(&connector.prefix, slice.schema, None);
-    let step = format!("loading {}.{}", tables.user, slice.table.name());
-    catalog::schema(client, connector, slice.schema, &step)?;
-    let result = insert(client, &tables, load, slice, progress);
-    result.map_err(|fault| {
-        // What is not committed goes with the connection, which is closed after an error.
+    let sql = sql_of(connections, slice.schema);
+    let step = format!("loading {}.{}", sql.user, slice.table.name());
+    schemas::one(client, connections, slice.schema, &step)?;
+    let mut rows = SliceRows::new(load, slice, progress);
+    insert(client, &sql, slice, &mut rows).map_err(|fault| {
+        // Closing the connection after an error would do the same.
         let _ = client.rollback();
-        if progress.stopped() && fault.message == STOPPED {
+        if rows.is_stopped {
             return EngineError::new(ErrorKind::Cancelled, step.as_str(), STOPPED);
         }
-        failed(step.as_str(), &fault)
+        failed(&step, &fault)
     })
 }
 
 fn insert(
     client: &mut dyn Client,
-    tables: &Tables,
-    load: &Load,
+    sql: &SchemaSql,
     slice: &Slice,
-    progress: &LoadProgress,
+    rows: &mut SliceRows<'_>,
 ) -> Result<(), Fault> {
-    let mut rows = SliceRows::new(load, slice, progress);
-    client.insert(&tables.insert_rows(slice.table), &mut rows)?;
-    client.execute(&tables.mark_slice(), &catalog::mark(slice).map(Bind::count))?;
+    client.insert(&sql.insert_rows(slice.table), rows)?;
+    client.execute(&sql.fill(MARK_SLICE), &slice_mark(slice).map(Bind::count))?;
     client.commit()
 }
 
-/// The rows of a slice, made as they are asked for.
-struct SliceRows<'a> {
+/// Rows between two checks for a stop.
+const STRIDE_ROWS: u64 = 64;
+const STOPPED: &str = "the load was stopped";
+
+/// The rows of a slice, generated one by one.
+pub(crate) struct SliceRows<'a> {
     content: RowContent,
     scatter: Option<Scatter>,
     slice: &'a Slice,
     position: u64,
     progress: &'a LoadProgress,
+    is_stopped: bool,
     bytes: [u8; ROW_BYTES],
 }
 
@@ -199,34 +201,193 @@ impl<'a> SliceRows<'a> {
             slice,
             position: slice.positions.start,
             progress,
+            is_stopped: false,
             bytes: [0; ROW_BYTES],
         }
     }
-}
 
-impl NewRows for SliceRows<'_> {
-    fn next(&mut self, take: &mut dyn FnMut(&NewRow<'_>) -> Result<(), Fault>) -> Result<bool, Fault> {
+    pub(crate) fn count(&self) -> usize {
+        usize::try_from(self.slice.positions.end - self.slice.positions.start).unwrap_or(usize::MAX)
+    }
+
+    /// The key and c2 to c20 of the next row. It fails if the load is stopped.
+    pub(crate) fn next_row(&mut self) -> Result<Option<(i64, [&str; COLUMNS])>, Fault> {
         let done = self.position - self.slice.positions.start;
         if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
+            self.is_stopped = true;
             return Err(Fault::new(None, STOPPED));
         }
         if self.position >= self.slice.positions.end {
-            return Ok(false);
+            return Ok(None);
         }
         let custid = self.scatter.as_ref().map_or(self.position, |scatter| scatter.key_at(self.position));
         self.content.fill_row(self.slice.table, self.slice.schema, custid, &mut self.bytes);
-        let columns: Vec<&str> = (0..COLUMNS)
-            .filter_map(|column| {
-                std::str::from_utf8(&self.bytes[column * COLUMN_BYTES..(column + 1) * COLUMN_BYTES]).ok()
-            })
-            .collect();
-        take(&NewRow { custid: i64::try_from(custid).unwrap_or(i64::MAX), columns })?;
         self.position += 1;
         self.progress.add(1);
-        Ok(true)
+        let column = |column: usize| &self.bytes[column * COLUMN_BYTES..(column + 1) * COLUMN_BYTES];
+        let columns = std::array::from_fn(|index| std::str::from_utf8(column(index)).unwrap_or_default());
+        Ok(Some((i64::try_from(custid).unwrap_or(i64::MAX), columns)))
     }
+}
 
-    fn count(&self) -> usize {
-        usize::try_from(self.slice.positions.end - self.slice.positions.start).unwrap_or(usize::MAX)
+/// Completes a schema with all its slices: index, statistics, and rights of other schemas on the first one. It counts rows
+/// and blocks.
+pub(crate) fn finish(
+    connections: &Connections,
+    load: &Load,
+    schema: SchemaNo,
+) -> Result<Layout, EngineError> {
+    let sql = sql_of(connections, schema);
+    let step = format!("completing {}", sql.user);
+    let (found, others) = connections.with(Role::Admin, |client| {
+        let found = schemas::one(client, connections, schema, &step)?;
+        Ok((found, marked(client, &connections.options.prefix, &step)?))
+    })?;
+    if let Some(layout) = found.state.before_finish(load, schema, &step)? {
+        return Ok(layout);
     }
+    share_first(connections, schema, &others, &step)?;
+    connections.with(Role::Schema(schema), |client| {
+        match client.execute(&sql.fill(INDEX), &[]) {
+            // An interrupted call created it.
+            Err(fault) if fault.code == Some(EXISTS) => {}
+            created => created.during(&step)?,
+        }
+        for table in [Table::Main, Table::Scan] {
+            client.execute(&sql.statistics(table), &[]).during(&step)?;
+        }
+        let layout = count_blocks(client, load, &sql, &step)?;
+        let binds = [layout.rows, layout.row_blocks, layout.all_blocks].map(Bind::count);
+        client.execute(&sql.fill(COMPLETE_LOAD), &binds).during(&step)?;
+        client.commit().during(&step)?;
+        Ok(layout)
+    })
+}
+
+/// Lets all accounts work on the hot schema, the first one: whichever of two schemas is completed last grants it.
+fn share_first(
+    connections: &Connections,
+    schema: SchemaNo,
+    others: &[SchemaNo],
+    step: &str,
+) -> Result<(), EngineError> {
+    let first = sql_of(connections, SchemaNo::FIRST);
+    let to: Vec<SchemaNo> = match schema {
+        SchemaNo::FIRST => others.iter().copied().filter(|other| *other != schema).collect(),
+        _ if others.contains(&SchemaNo::FIRST) => vec![schema],
+        _ => Vec::new(),
+    };
+    if to.is_empty() {
+        return Ok(());
+    }
+    // The owner of the tables may always grant.
+    connections.with(Role::Schema(SchemaNo::FIRST), |client| {
+        let mut grants = to.iter().flat_map(|other| first.share_with(&connections.user(*other)));
+        grants.try_for_each(|grant| client.execute(&grant, &[]).during(step))
+    })
+}
+
+fn count_blocks(
+    client: &mut dyn Client,
+    load: &Load,
+    sql: &SchemaSql,
+    step: &str,
+) -> Result<Layout, EngineError> {
+    let mut query = |sql: &str| {
+        let rows = client.query(sql, &[]).during(step)?;
+        Ok::<_, EngineError>(rows.into_iter().next().unwrap_or_default())
+    };
+    let (counted, segments) = (query(&sql.fill(LAYOUT))?, query(include_str!("../sql/segments.sql"))?);
+    let [rows, first_key, last_key, row_blocks] =
+        [0, 1, 2, 3].map(|column| number(&counted, column).unwrap_or(0));
+    let all_blocks = number(&segments, 0).unwrap_or(0);
+    all_there(load, [rows, first_key, last_key], step)?;
+    Ok(Layout { rows, row_blocks, all_blocks })
+}
+
+/// Removes a schema: our tables by name, then the account if a load created it. Without CASCADE, an account with objects of
+/// others stays.
+pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result<(), EngineError> {
+    let sql = sql_of(connections, schema);
+    let step = format!("removing {}", sql.user);
+    refuse_kit(connections, schema, &step)?;
+    let drop_tables = |client: &mut dyn Client| {
+        sql.drop_tables().iter().try_for_each(|statement| match client.execute(statement, &[]) {
+            // An interrupted call dropped it.
+            Err(fault) if fault.code == Some(MISSING) => Ok(()),
+            dropped => dropped.during(&step),
+        })
+    };
+    let made_user = connections.with(Role::Admin, |client| made_user(client, connections, schema, &step))?;
+    match connections.with(Role::Schema(schema), drop_tables) {
+        // The schema carries our mark, so the administrator may drop it too.
+        Err(error) if is_locked_out(connections, &sql.user, &error)? => {
+            connections.with(Role::Admin, drop_tables).map_err(|error| match error.code() {
+                Some(NOT_ALLOWED) => error.with_advice(format!(
+                    "the password of {} is lost: GRANT DROP ANY TABLE to the account that drops, or name SYSTEM",
+                    sql.user
+                )),
+                _ => error,
+            })?;
+        }
+        dropped => dropped?,
+    }
+    connections.close(schema);
+    if made_user {
+        connections.with(Role::Admin, |client| drop_user(client, &sql).during(&step))?;
+        connections.passwords.remove(&sql.user)?;
+    }
+    Ok(())
+}
+
+/// True if an account can't be opened because its password is lost, wrong or unusable.
+fn is_locked_out(connections: &Connections, user: &str, error: &EngineError) -> Result<bool, EngineError> {
+    let is_refused = error.code().is_some_and(|code| LOCKED_OUT.contains(&code));
+    Ok(is_refused || connections.passwords.find(user)?.is_none())
+}
+
+fn drop_user(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
+    for _ in 1..DROP_ATTEMPTS {
+        match client.execute(&sql.fill(DROP_USER), &[]) {
+            Err(fault) if fault.code == Some(CONNECTED) => thread::sleep(DROP_AGAIN),
+            dropped => return dropped,
+        }
+    }
+    client.execute(&sql.fill(DROP_USER), &[])
+}
+
+/// Keys in one query; a list may hold a thousand.
+const KEYS: u64 = 256;
+
+/// Reads the rows at `positions`. Rows of the original kit can't be verified.
+pub(crate) fn read_rows(
+    client: &mut dyn Client,
+    connections: &Connections,
+    schema: SchemaNo,
+    table: Table,
+    positions: &Range<u64>,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> Result<(), EngineError> {
+    let user = connections.user(schema);
+    let step = format!("reading {user}.{}", table.name());
+    if connections.options.accounts == Accounts::Kit {
+        let message = "what the original kit loaded can't be verified";
+        return Err(EngineError::new(ErrorKind::Usage, step, message));
+    }
+    let load = schemas::one(client, connections, schema, &step)?.load;
+    let scatter = load.scatter(schema);
+    for chunk in chunks(positions, load.rows(table), KEYS) {
+        let key = |position: u64| if table == Table::Main { scatter.key_at(position) } else { position };
+        let keys: Vec<String> = chunk.map(|position| key(position).to_string()).collect();
+        let (names, keys) = (column_list(), keys.join(", "));
+        let values = [("names", &*names), ("user", &user), ("table", table.name()), ("keys", &keys)];
+        let query = fill(include_str!("../sql/read_rows.sql"), &values);
+        for row in client.query(&query, &[]).during(&step)? {
+            let custid = number(&row, 0).unwrap_or(0);
+            let position = if table == Table::Main { scatter.position_of(custid) } else { custid };
+            let columns = std::array::from_fn(|column| text(&row, column + 1).unwrap_or_default().as_bytes());
+            visit(&RowView { position, custid, columns, filler: &[] });
+        }
+    }
+    Ok(())
 }

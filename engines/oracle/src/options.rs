@@ -1,57 +1,59 @@
-//! The parameters of this engine, and those of services and accounts that all parameters files have.
+//! Parameters of this engine, and what a target connects to.
+//!
+//! | target | connects to |
+//! | --- | --- |
+//! | `oracle://user@//host:port/service`, `oracle://user@host:port/service` | that service; several hosts with commas are endpoints |
+//! | `oracle://user@NAME` | the net service NAME of `tnsnames.ora` |
+//! | `oracle:` | ADMIN_SQLNET_SERVICE, or the instance of this machine (ORACLE_HOME, ORACLE_SID) |
+//! | `oracle:/` | the same, as the account of the operating system, with SYSDBA |
 
 use std::path::PathBuf;
 
-use slob_engine::{EngineError, OpenSpec};
-use slob_spec::{EngineOptions, Group, Kind, Param, Secret};
+use slob_engine::{EngineError, ErrorKind, OpenSpec};
+use slob_server::network::host_and_port;
+use slob_spec::{Endpoint, Group, Kind, Param, Target};
 
-use crate::names::Prefix;
-use crate::version::Version;
+use crate::client::{DRIVERS, Login};
+use crate::release::Version;
+use crate::statements::Prefix;
 
-/// The scheme of our targets.
 pub(crate) const SCHEME: &str = "oracle";
+/// The port of a listener.
+pub(crate) const PORT: u16 = 1521;
 const CREATE: &str = "create";
 const EXISTING: &str = "existing";
 const KIT: &str = "kit";
 const WAIT: &str = "wait";
 
-/// What becomes of the accounts of schemas.
+/// Origin of the schemas' accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accounts {
-    /// A load makes them, with passwords of its own.
+    /// A load creates them, with random passwords.
     Create,
-    /// They are there, made by somebody else; their passwords are in the password file.
+    /// Somebody else created them; their passwords are in the password file.
     Existing,
-    /// They are those of the original kit, data and all: `USER1` with the password `user1`, and so on.
+    /// The original kit loaded them: `USER1` with the password `user1`, and so on.
     Kit,
 }
 
-/// What a COMMIT of an UPDATE waits for.
+/// The COMMIT of an UPDATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Commit {
-    /// Each for its own log write, as an application's does.
-    Wait,
-    /// A plain one, as the original kit has it: within PL/SQL it waits for nothing before the block ends.
-    Kit,
+pub(crate) struct Commit {
+    pub(crate) statement: &'static str,
+    /// A description for the record.
+    pub(crate) words: &'static str,
 }
 
-impl Commit {
-    /// The statement.
-    pub(crate) fn statement(self) -> &'static str {
-        match self {
-            Self::Wait => "COMMIT WRITE IMMEDIATE WAIT",
-            Self::Kit => "COMMIT",
-        }
-    }
+/// Each COMMIT waits for its own log write, as an application's does.
+pub(crate) const COMMIT_WAITS: Commit = Commit {
+    statement: "COMMIT WRITE IMMEDIATE WAIT",
+    words: "each UPDATE waits for its log write (ORACLE_COMMIT=wait)",
+};
+/// A plain COMMIT, as in the original kit: in PL/SQL it waits for no log write before the block ends.
+pub(crate) const COMMIT_OF_KIT: Commit =
+    Commit { statement: "COMMIT", words: "plain COMMIT, as the original kit has it (ORACLE_COMMIT=kit)" };
 
-    /// In words, for the record.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Wait => "each UPDATE waits for its log write (ORACLE_COMMIT=wait)",
-            Self::Kit => "plain COMMIT, as the original kit has it (ORACLE_COMMIT=kit)",
-        }
-    }
-}
+const GROUP: Group = Group::Engine(SCHEME);
 
 pub(crate) const PARAMS: &[Param] = &[
     Param::new(
@@ -61,18 +63,18 @@ pub(crate) const PARAMS: &[Param] = &[
             (EXISTING, "the accounts are there; their passwords are in ORACLE_PASSWORD_FILE"),
             (KIT, "USER1, USER2, ... of the original kit, with their tables, used as they are"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "whose accounts hold the schemas",
     )
     .shipped(CREATE)
     .flag("oracle-accounts"),
-    Param::new("ORACLE_PREFIX", Kind::Text, Group::Engine(SCHEME), "what the accounts' names begin with")
+    Param::new("ORACLE_PREFIX", Kind::Text, GROUP, "what the accounts' names begin with")
         .shipped("slob")
         .flag("oracle-prefix"),
     Param::new(
         "ORACLE_PASSWORD_FILE",
         Kind::Path,
-        Group::Engine(SCHEME),
+        GROUP,
         "file with the accounts' passwords, readable by its owner only; unset: .slob-oracle in the home folder",
     )
     .flag("oracle-password-file"),
@@ -82,7 +84,7 @@ pub(crate) const PARAMS: &[Param] = &[
             (WAIT, "each UPDATE waits for its own log write, as in an application"),
             (KIT, "a plain COMMIT in PL/SQL, which waits for none: to compare with results of the original kit"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "what the COMMIT of an UPDATE waits for",
     )
     .shipped(WAIT)
@@ -90,7 +92,7 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::new(
         "ORACLE_ROOT_SERVICE",
         Kind::Text,
-        Group::Engine(SCHEME),
+        GROUP,
         "service of the container database's root, where counters are read that a pluggable database does not show: \
          writes, checkpoints, the log writer's work",
     )
@@ -103,66 +105,207 @@ pub(crate) const PARAMS: &[Param] = &[
             ("19", "19c"),
             ("23", "23ai"),
         ]),
-        Group::Engine(SCHEME),
+        GROUP,
         "the release that --print-sql and `slob oracle init` write for, which connect to no server that would say it",
     )
     .shipped("19")
     .flag("oracle-release"),
 ];
 
-/// The parameters as this engine needs them.
+/// The parameters of accounts, statements and scripts.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) accounts: Accounts,
     pub(crate) prefix: Prefix,
     pub(crate) password_file: Option<PathBuf>,
-    /// Where a load puts tables.
+    /// The tablespace of a load.
     pub(crate) tablespace: Option<String>,
-    pub(crate) admin_service: Option<String>,
-    pub(crate) service_base: Option<String>,
-    /// So many services, with numbers; 0 for one without.
-    pub(crate) service_max: u64,
     pub(crate) commit: Commit,
     /// The release that scripts are written for.
     pub(crate) release: Version,
-    /// Where the counters of the whole instance are read.
-    pub(crate) root_service: Option<String>,
-    pub(crate) dba_user: Option<String>,
-    pub(crate) dba_password: Option<Secret>,
 }
 
 impl Options {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// If the prefix is not a name.
-    pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self, EngineError> {
-        let options: &EngineOptions = &spec.options;
-        let text = |key| options.text(key).map(str::to_owned).filter(|text| !text.is_empty());
+    pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
+        let options = &spec.options;
         let accounts = match options.choice("ORACLE_ACCOUNTS") {
             Some(EXISTING) => Accounts::Existing,
             Some(KIT) => Accounts::Kit,
             _ => Accounts::Create,
         };
         let prefix = match accounts {
-            Accounts::Kit => Prefix::new("user")?,
-            Accounts::Create | Accounts::Existing => {
-                Prefix::new(options.text("ORACLE_PREFIX").unwrap_or("slob"))?
-            }
+            Accounts::Kit => "user",
+            Accounts::Create | Accounts::Existing => options.text("ORACLE_PREFIX").unwrap_or("slob"),
         };
+        let is_of_kit = options.choice("ORACLE_COMMIT") == Some(KIT);
         Ok(Self {
             accounts,
-            prefix,
+            prefix: Prefix::new(prefix)?,
             password_file: options.path("ORACLE_PASSWORD_FILE").map(PathBuf::from),
             tablespace: spec.tablespace.clone(),
-            admin_service: text("ADMIN_SQLNET_SERVICE"),
-            service_base: text("SQLNET_SERVICE_BASE"),
-            service_max: options.count("SQLNET_SERVICE_MAX").unwrap_or(0),
-            commit: if options.choice("ORACLE_COMMIT") == Some(KIT) { Commit::Kit } else { Commit::Wait },
+            commit: if is_of_kit { COMMIT_OF_KIT } else { COMMIT_WAITS },
             release: Version::parse(options.choice("ORACLE_RELEASE").unwrap_or("19")),
-            root_service: text("ORACLE_ROOT_SERVICE"),
-            dba_user: text("DBA_PRIV_USER"),
-            dba_password: options.secret("SYSDBA_PASSWD").cloned(),
         })
+    }
+}
+
+/// Services, and the administrator's login.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) admin: Login,
+    /// The service where the administrator creates, drops and looks.
+    pub(crate) admin_service: String,
+    /// The service where counters of the whole instance are read.
+    pub(crate) root_service: Option<String>,
+    /// The services of the sessions, used round-robin.
+    pub(crate) services: Vec<String>,
+}
+
+impl Access {
+    pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
+        let text = |key| spec.options.text(key).map(str::to_owned).filter(|text| !text.is_empty());
+        let sysdba = asks_for_sysdba(&spec.target)?;
+        let of_target = services_of(&spec.target)?;
+        let admin_service =
+            text("ADMIN_SQLNET_SERVICE").or_else(|| of_target.first().cloned()).unwrap_or_default();
+        let services = match (text("SQLNET_SERVICE_BASE"), spec.options.count("SQLNET_SERVICE_MAX")) {
+            (Some(base), None | Some(0)) => vec![base],
+            (Some(base), Some(max)) => (1..=max).map(|number| format!("{base}{number}")).collect(),
+            // The administrator's service is the last resort.
+            (None, _) if of_target.is_empty() => vec![admin_service.clone()],
+            (None, _) => of_target,
+        };
+        let admin = admin_login(spec, sysdba)?;
+        Ok(Self { admin, admin_service, root_service: text("ORACLE_ROOT_SERVICE"), services })
+    }
+}
+
+/// The name of a service in messages.
+pub(crate) fn service_name(service: &str) -> &str {
+    if service.is_empty() { "the local instance" } else { service }
+}
+
+/// Checks the options of a target, and returns true for `role=sysdba`.
+fn asks_for_sysdba(target: &Target) -> Result<bool, EngineError> {
+    let mut sysdba = false;
+    for (name, value) in target.query() {
+        match (name.as_str(), value.to_ascii_lowercase().as_str()) {
+            ("role", "sysdba") => sysdba = true,
+            ("role", "normal") => sysdba = false,
+            ("driver", driver) if DRIVERS.contains(&driver) => {}
+            _ => {
+                let message = format!("can't use {name}={value}");
+                return Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+                    "the options are role=sysdba or role=normal, and driver=oci or driver=thin",
+                ));
+            }
+        }
+    }
+    Ok(sysdba)
+}
+
+fn is_operating_system(target: &Target) -> bool {
+    target.endpoints().is_empty() && target.path() == "/" && target.user().is_none()
+}
+
+fn services_of(target: &Target) -> Result<Vec<String>, EngineError> {
+    if is_operating_system(target) {
+        return Ok(Vec::new());
+    }
+    if target.endpoints().is_empty() {
+        // The path of user@//host:port/service is all but the user. Without // it is a net service name.
+        let path = target.path();
+        return Ok(Some(path.to_owned()).filter(|path| !path.is_empty()).into_iter().collect());
+    }
+    let service = |endpoint: &Endpoint| match (target.database(), endpoint.port) {
+        (Some(service), port) => {
+            Ok(format!("//{}/{service}", host_and_port(&endpoint.host, port.unwrap_or(PORT))))
+        }
+        (None, None) => Ok(endpoint.host.clone()),
+        (None, Some(_)) => {
+            Err(EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "it names no service")
+                .with_advice(
+                    "write oracle://user@//host:port/service, or oracle://user@NAME for a net service name",
+                ))
+        }
+    };
+    target.endpoints().iter().map(service).collect()
+}
+
+fn admin_login(spec: &OpenSpec, sysdba: bool) -> Result<Login, EngineError> {
+    let OpenSpec { target, options, .. } = spec;
+    if is_operating_system(target) {
+        return Ok(Login { user: None, sysdba: sysdba || target.query_value("role").is_none() });
+    }
+    let user = target.user().or_else(|| options.text("DBA_PRIV_USER").filter(|user| !user.is_empty()));
+    let password = target.password().or_else(|| options.secret("SYSDBA_PASSWD"));
+    match (user, password) {
+        (Some(user), Some(password)) => Ok(Login { user: Some((user.to_owned(), password.clone())), sysdba }),
+        _ => Err(EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "there is no user or no password")
+            .with_advice("put the user into the target or DBA_PRIV_USER, and the password into the target or SYSDBA_PASSWD")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::options;
+    use rstest::rstest;
+    use slob_engine::Purpose;
+
+    const ADMIN: [(&str, &str); 2] = [("DBA_PRIV_USER", "system"), ("SYSDBA_PASSWD", "manager")];
+
+    fn access(target: &str, others: &[(&str, &str)]) -> Result<Access, EngineError> {
+        let options = options(&[&ADMIN, others].concat());
+        Access::new(&OpenSpec::new(target.parse().unwrap(), Purpose::Use, options))
+    }
+
+    #[rstest]
+    #[case("oracle://u@//db1:1522/pdb1", &["//db1:1522/pdb1"])]
+    #[case("oracle://u@db1:1522/pdb1", &["//db1:1522/pdb1"])]
+    #[case("oracle://u@db1/pdb1", &["//db1:1521/pdb1"])]
+    #[case("oracle://u@[::1]:1522/pdb1", &["//[::1]:1522/pdb1"])]
+    #[case("oracle://u@slob", &["slob"])]
+    #[case("oracle:slob", &["slob"])]
+    #[case("oracle:", &[""])]
+    #[case("oracle:/", &[""])]
+    #[case("oracle://u@db1,db2:1522/pdb", &["//db1:1521/pdb", "//db2:1522/pdb"])]
+    fn targets_lead_to_services(#[case] target: &str, #[case] services: &[&str]) {
+        let access = access(target, &[]).unwrap();
+        assert_eq!(
+            (access.admin_service.as_str(), access.services),
+            (services[0], services.iter().map(|service| (*service).to_owned()).collect())
+        );
+    }
+
+    #[test]
+    fn keys_of_the_original_override_the_target() {
+        let services = [("ADMIN_SQLNET_SERVICE", "slob"), ("SQLNET_SERVICE_BASE", "rac")];
+        let numbered = access("oracle:", &[&services[..], &[("SQLNET_SERVICE_MAX", "3")]].concat()).unwrap();
+        assert_eq!(numbered.admin_service, "slob");
+        assert_eq!(numbered.services, ["rac1", "rac2", "rac3"]);
+        assert_eq!(access("oracle:", &services).unwrap().services, ["rac"]);
+    }
+
+    #[rstest]
+    #[case("oracle:/", None, true)]
+    #[case("oracle:/?role=normal", None, false)]
+    #[case("oracle:", Some("system"), false)]
+    #[case("oracle://sys:x@db1/s?role=sysdba", Some("sys"), true)]
+    fn a_slash_is_the_account_of_the_operating_system(
+        #[case] target: &str,
+        #[case] user: Option<&str>,
+        #[case] sysdba: bool,
+    ) {
+        let login = access(target, &[]).unwrap().admin;
+        assert_eq!((login.user.as_ref().map(|(user, _)| user.as_str()), login.sysdba), (user, sysdba));
+    }
+
+    #[rstest]
+    #[case("oracle://u@db1:1521")]
+    #[case("oracle://u@db1/s?wallet=x")]
+    fn targets_without_service_or_with_unknown_options_are_refused(#[case] target: &str) {
+        let error = access(target, &[]).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }
 }

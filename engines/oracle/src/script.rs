@@ -1,124 +1,108 @@
-//! What would be executed, written down for a review: the same texts that are executed, without a connection.
+//! Scripts for SQL*Plus, written without a connection: what a load and a run would execute, and what prepares a database.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use slob_engine::{EngineError, OpenSpec, PlannedLoad, RunExtras, RunPlan, Scripts, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, OpenSpec, PlannedLoad, RunExtras, RunPlan, Scripts, SessionPlan};
 use slob_method::{SchemaNo, Table};
 use slob_spec::StatisticsType;
 
-use crate::access::Access;
-use crate::batch::block;
-use crate::client::Login;
-use crate::counters::Views;
+use crate::counters::{Views, queries};
 use crate::load::refuse_block;
-use crate::options::{Accounts, Options};
-use crate::tables::Tables;
-use crate::version::Version;
-use crate::{figures, init, plans, server_report, session};
+use crate::options::{Access, Accounts, Options, service_name};
+use crate::release::Version;
+use crate::server_report::{instances_sql, report_sql, snapshot_sql};
+use crate::statements::{
+    BEGIN_LOAD, COMPLETE_LOAD, GRANT_USER, INDEX, LAYOUT, MARK_SLICE, SchemaSql, block, current_schema,
+    explain, fill, identifier,
+};
 
-pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init: init::script };
+pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init };
 
 /// Statements, with comments between them.
 #[derive(Default)]
-pub(crate) struct Script(String);
+pub(crate) struct Script(pub(crate) String);
 
 impl Script {
-    /// A line of explanation.
-    pub(crate) fn say(&mut self, text: &str) {
+    fn say(&mut self, comment: impl Display) {
         // Writing to a String can't fail.
-        let _ = writeln!(self.0, "-- {text}");
+        let _ = writeln!(self.0, "-- {comment}");
     }
 
-    /// A statement, closed as SQL*Plus wants it.
-    pub(crate) fn add(&mut self, sql: &str) {
-        let sql = sql.trim_end();
+    /// A statement, terminated for SQL*Plus.
+    pub(crate) fn add(&mut self, sql: impl AsRef<str>) {
+        let sql = sql.as_ref().trim_end();
         let is_block = sql.starts_with("BEGIN") || sql.starts_with("DECLARE");
         let _ = writeln!(self.0, "{sql}{}", if is_block { "\n/" } else { ";" });
     }
 
-    /// All of it.
-    pub(crate) fn text(self) -> String {
-        self.0
+    pub(crate) fn add_all(&mut self, statements: impl IntoIterator<Item = impl AsRef<str>>) {
+        statements.into_iter().for_each(|sql| self.add(sql));
     }
 }
 
-fn header(script: &mut Script, what: &str, spec: &OpenSpec) -> Result<(Options, Access), EngineError> {
-    let options = Options::from_spec(spec)?;
-    let access = Access::new(&spec.target, &options)?;
-    script.say(&format!("What {what} would execute on {}. Nothing was connected to.", spec.target));
+fn header(what: &str, spec: &OpenSpec) -> Result<(Script, Options, Access), EngineError> {
+    let options = Options::new(spec)?;
+    let access = Access::new(spec)?;
+    let mut script = Script::default();
+    script.say(format_args!("What {what} would execute on {}. Nothing was connected to.", spec.target));
     script.say(
         "Words with a colon are bound: numbers, or texts. Written for the release that ORACLE_RELEASE names:",
     );
-    script.say(&format!("{}. Every connection is set to this, whatever it is for:", options.release.text));
-    session::settings(&options.release).iter().for_each(|sql| script.add(sql));
-    Ok((options, access))
+    script
+        .say(format_args!("{}. Every connection is set to this, whatever it is for:", options.release.text));
+    script.add_all(options.release.settings());
+    Ok((script, options, access))
 }
 
-fn admin(script: &mut Script, access: &Access) {
-    let name = match &access.admin {
-        Login::OperatingSystem { sysdba: true } => "the account of the operating system, AS SYSDBA",
-        Login::OperatingSystem { sysdba: false } => "the account of the operating system",
-        Login::Password { user, .. } => user,
-    };
-    script.say(&format!("As {name}, on {}:", Access::shown(&access.admin_service)));
+fn as_admin(script: &mut Script, access: &Access) {
+    let name = access.admin.name();
+    let sysdba = if access.admin.user.is_none() && access.admin.sysdba { ", AS SYSDBA" } else { "" };
+    script.say(format_args!("As {name}{sysdba}, on {}:", service_name(&access.admin_service)));
 }
 
 fn load(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<String, EngineError> {
     let PlannedLoad { load, schemas, block_bytes } = *plan;
-    let mut script = Script::default();
-    let (options, access) = header(&mut script, "slob setup", spec)?;
+    let (mut script, options, access) = header("slob setup", spec)?;
     if options.accounts == Accounts::Kit {
         script.say("Nothing: with ORACLE_ACCOUNTS=kit the original kit's tables are used as they are.");
-        return Ok(script.text());
+        return Ok(script.0);
     }
     refuse_block(block_bytes, "writing down a load")?;
-    script.say(&format!(
+    script.say(format_args!(
         "{} rows and blocks in each CF1, {} in each CF2, in slices of {} rows.",
         load.scale, load.scan_blocks, load.slice_rows
     ));
-    let tables = |schema| Tables::new(&options.prefix, schema, options.tablespace.as_deref());
+    let sql_of = |schema| SchemaSql::new(&options.prefix, schema, options.tablespace.as_deref());
     if options.accounts == Accounts::Create {
-        admin(&mut script, &access);
+        as_admin(&mut script, &access);
         script.say("Each password is made of random numbers when the account is made; where no tablespace is named, the");
         script.say("quota is on the default one of the database.");
-        for schema in schemas {
-            script.add(&tables(*schema).create_user("********", "USERS"));
-            script.add(&tables(*schema).grant_user());
+        for sql in schemas.iter().copied().map(sql_of) {
+            script.add_all([sql.create_user("********", "USERS"), sql.fill(GRANT_USER)]);
         }
     }
-    for schema in schemas {
-        load_schema(&mut script, &tables(*schema));
-    }
+    schemas.iter().for_each(|schema| load_schema(&mut script, &sql_of(*schema)));
     script.say("Lets operations on the hot schema come from the others (HOT_SCHEMA_FREQUENCY):");
-    let first = tables(SchemaNo::FIRST);
+    let first = sql_of(SchemaNo::FIRST);
     for schema in schemas.iter().filter(|schema| **schema != SchemaNo::FIRST) {
-        first.share_with(&options.prefix.user(*schema)).iter().for_each(|sql| script.add(sql));
+        script.add_all(first.share_with(&options.prefix.user(*schema)));
     }
-    Ok(script.text())
+    Ok(script.0)
 }
 
-fn load_schema(script: &mut Script, tables: &Tables) {
-    script.say(&format!("As {}:", tables.user));
-    tables.create().iter().for_each(|sql| script.add(sql));
-    script.add(&tables.begin_load());
-    script.add("COMMIT");
+fn load_schema(script: &mut Script, sql: &SchemaSql) {
+    script.say(format_args!("As {}:", sql.user));
+    script.add_all(sql.create());
+    script.add_all([&*sql.fill(BEGIN_LOAD), "COMMIT"]);
     for table in [Table::Main, Table::Scan] {
-        script.say(&format!(
-            "For each slice of {}, with arrays of its rows:",
-            table.name().to_ascii_uppercase()
-        ));
-        script.add(&tables.insert_rows(table));
-        script.add(&tables.mark_slice());
-        script.add("COMMIT");
+        let name = table.name().to_ascii_uppercase();
+        script.say(format_args!("For each slice of {name}, with arrays of its rows:"));
+        script.add_all([&*sql.insert_rows(table), &sql.fill(MARK_SLICE), "COMMIT"]);
     }
     script.say("When all slices are there:");
-    script.add(&tables.index());
-    script.add(&tables.statistics(Table::Main));
-    script.add(&tables.statistics(Table::Scan));
-    script.add(&tables.layout());
-    script.add(include_str!("../sql/segments.sql"));
-    script.add(&tables.complete_load());
-    script.add("COMMIT");
+    script.add_all([sql.fill(INDEX), sql.statistics(Table::Main), sql.statistics(Table::Scan)]);
+    let segments = include_str!("../sql/segments.sql");
+    script.add_all([&*sql.fill(LAYOUT), segments, &sql.fill(COMPLETE_LOAD), "COMMIT"]);
 }
 
 fn run(
@@ -127,227 +111,143 @@ fn run(
     session: &SessionPlan,
     extras: RunExtras,
 ) -> Result<String, EngineError> {
-    let mut script = Script::default();
-    let (options, access) = header(&mut script, "slob run", spec)?;
-    let version = options.release.clone();
-    admin(&mut script, &access);
+    let (mut script, options, access) = header("slob run", spec)?;
+    let (version, views) = (&options.release, Views::Instance);
+    as_admin(&mut script, &access);
     script.say("Where there are several instances, of GV$ instead of V$.");
-    script.add(&Views::Instance.fill(include_str!("../sql/limits.sql")));
+    script.add(views.fill(include_str!("../sql/limits.sql")));
     script.say("Where that has no rows, as in a pluggable database:");
-    script.add(&Views::Instance.fill(include_str!("../sql/parameter_limits.sql")));
+    script.add(views.fill(include_str!("../sql/parameter_limits.sql")));
     for schema in run.schemas {
-        script.add(&plans::explain(&options.prefix.user(*schema)));
-        script.add(include_str!("../sql/plan.sql"));
-        script.add("ROLLBACK");
+        let plan = include_str!("../sql/plan.sql");
+        script.add_all([&*explain(&options.prefix.user(*schema)), plan, "ROLLBACK"]);
     }
     script.add("ALTER SYSTEM CHECKPOINT");
     script.say("Where that is not granted, as on RDS:");
     script.add(include_str!("../sql/rds_checkpoint.sql"));
     script.say("At both ends of the window and at most once a second in between:");
-    figures::queries(Views::Instance, &version).iter().for_each(|sql| script.add(sql));
+    script.add_all(queries(views, version));
     let user = options.prefix.user(session.home);
-    script.say(&format!("Each of {} sessions; this one is of {user}:", run.sessions));
-    script.add(&session::current_schema(&user));
+    script.say(format_args!("Each of {} sessions; this one is of {user}:", run.sessions));
+    script.add(current_schema(&user));
     script.say("Once for each batch of operations. What UPDATEs write depends on the seed of the load.");
     if extras.pauses && version.sleep().contains("LOCK") {
         script.say("The account needs EXECUTE ON SYS.DBMS_LOCK.");
     }
-    script.add(&block(session, &options.prefix, options.commit, extras.pauses.then(|| version.sleep())));
+    script.add(block(session, &options.prefix, options.commit, extras.pauses.then(|| version.sleep())));
     if let Some(kind) = extras.server_report {
-        reported(&mut script, kind, &version);
+        report(&mut script, kind, version);
     }
-    Ok(script.text())
+    Ok(script.0)
 }
 
-fn reported(script: &mut Script, kind: StatisticsType, version: &Version) {
-    script.say(&format!(
-        "DATABASE_STATISTICS_TYPE={}, just before the window and just after it:",
-        kind.as_str()
-    ));
+fn report(script: &mut Script, kind: StatisticsType, version: &Version) {
+    let name = kind.as_str();
+    script.say(format_args!("DATABASE_STATISTICS_TYPE={name}, just before the window and just after it:"));
     if kind == StatisticsType::Awr {
         script.say("Only if this is not NONE, which says that there is no licence:");
         script.add(include_str!("../sql/pack_access.sql"));
     }
-    script.add(server_report::snapshot_sql(kind));
+    script.add(snapshot_sql(kind));
     match kind {
         StatisticsType::Awr => {
             script
                 .say("When the sessions have stopped; AWR_GLOBAL_REPORT_ where there are several instances:");
-            script.add(&server_report::instances_sql(version));
-            script.add(&server_report::report_sql(false, "TEXT"));
-            script.add(&server_report::report_sql(false, "HTML"));
+            script.add_all([instances_sql(version), report_sql(false, "TEXT"), report_sql(false, "HTML")]);
         }
         StatisticsType::Statspack => script.add(include_str!("../sql/instance_name.sql")),
     }
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::names::Prefix;
-    use slob_engine::{Load, Purpose};
-    use slob_spec::RedoStress;
+/// Index and segment headers, as a share of the rows' blocks.
+const OVERHEAD_PERCENT: u64 = 10;
+/// The rest of a tablespace.
+const ROOM_MIB: u64 = 64;
+/// The limit of a bigfile tablespace (Database Reference, physical database limits).
+const MAX_BLOCKS: u64 = 1 << 32;
+/// Shared pool of the instance, and of each session.
+const SHARED_POOL_MIB: u32 = 1024;
+const SESSION_MIB: u32 = 1;
+/// Processes of the server, a load and administrators.
+const OTHER_PROCESSES: u32 = 256;
+/// Blocks of this size have the default cache.
+const USUAL_BLOCK: u32 = 8192;
+const DEFAULT_TABLESPACE: &str = "IOPS";
 
-    /// The releases that scripts are written for.
-    const RELEASES: [&str; 4] = ["11.2", "12.2", "19", "23"];
-
-    pub(crate) fn spec() -> OpenSpec {
-        spec_of("19")
+/// Parameters, a tablespace, redo logs, undo, advice on scans, and a calibration. Parameters are comments, so that SQL*Plus
+/// can read all of it.
+fn init(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String, EngineError> {
+    const STEP: &str = "planning the tablespace";
+    let options = Options::new(spec)?;
+    refuse_block(plan.block_bytes, STEP)?;
+    let rows = plan.load.scale.saturating_add(plan.load.scan_blocks);
+    let blocks = rows.saturating_mul(plan.schemas.len() as u64).saturating_mul(100 + OVERHEAD_PERCENT) / 100;
+    let block_bytes = u64::from(plan.block_bytes);
+    if blocks.saturating_add((ROOM_MIB << 20) / block_bytes) > MAX_BLOCKS {
+        let message =
+            format!("{blocks} blocks are more than the {MAX_BLOCKS} that a bigfile tablespace holds");
+        return Err(EngineError::new(ErrorKind::Usage, STEP, message)
+            .with_advice("lower SCALE or SCHEMAS, or raise BLOCK_SZ"));
     }
-
-    fn spec_of(release: &str) -> OpenSpec {
-        let target = "oracle://system:S3CRET@//db1:1521/pdb1".parse().unwrap();
-        OpenSpec {
-            tablespace: Some("iops".into()),
-            ..OpenSpec::new(target, Purpose::Use, crate::scripted::options(&[("ORACLE_RELEASE", release)]))
-        }
-    }
-
-    pub(crate) const LOAD: Load =
-        Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
-
-    pub(crate) fn planned(schemas: &[SchemaNo], block_bytes: u32) -> PlannedLoad<'_> {
-        PlannedLoad { load: &LOAD, schemas, block_bytes }
-    }
-
-    /// What only looks, besides what a load and a run do.
-    const LOOKS: &[&str] = &[
-        include_str!("../sql/autotasks.sql"),
-        include_str!("../sql/cancel.sql"),
-        include_str!("../sql/cache.sql"),
-        include_str!("../sql/container.sql"),
-        include_str!("../sql/data_files.sql"),
-        include_str!("../sql/database.sql"),
-        include_str!("../sql/instance_number.sql"),
-        include_str!("../sql/instances.sql"),
-        include_str!("../sql/kit.sql"),
-        include_str!("../sql/kit_keys.sql"),
-        include_str!("../sql/marked.sql"),
-        include_str!("../sql/parameters.sql"),
-        include_str!("../sql/read_rows.sql"),
-        include_str!("../sql/redo_logs.sql"),
-        include_str!("../sql/slices.sql"),
-        include_str!("../sql/state.sql"),
-        include_str!("../sql/tablespace.sql"),
-        include_str!("../sql/version.sql"),
-        include_str!("../sql/version_full.sql"),
-        include_str!("../sql/block_size.sql"),
-        include_str!("../sql/db_block_size.sql"),
-        include_str!("../sql/default_tablespace.sql"),
-        include_str!("../sql/own_tablespace.sql"),
-        include_str!("../sql/objects.sql"),
+    let (kib, mib) = (plan.block_bytes >> 10, (blocks * block_bytes) >> 20);
+    let cache = format!(
+        "--   # Blocks of {kib} KiB, where db_block_size is another; leave it out where not.\n--   db_{kib}k_cache_size=64M\n"
+    );
+    let tablespace = options.tablespace.as_deref().map_or_else(|| DEFAULT_TABLESPACE.to_owned(), identifier);
+    let values = [
+        ("shared_pool_mib", &*(SHARED_POOL_MIB + sessions * SESSION_MIB).to_string()),
+        ("cache_of_blocks", if plan.block_bytes == USUAL_BLOCK { "" } else { &cache }),
+        ("sessions", &sessions.to_string()),
+        ("processes", &(sessions + OTHER_PROCESSES).to_string()),
+        ("schemas", &plan.schemas.len().to_string()),
+        ("blocks", &rows.to_string()),
+        ("mib", &(mib + 1).to_string()),
+        ("block_kib", &kib.to_string()),
+        ("tablespace", &tablespace),
+        ("file_mib", &(mib + ROOM_MIB).to_string()),
     ];
+    Ok(fill(include_str!("../sql/init.sql"), &values) + "\n")
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statements::tests::plan;
+    use crate::tests::grammars::{PLANNED, everything, init_script, planned, spec_of};
+    use rstest::rstest;
+    use slob_engine::Load;
 
-    /// Everything that this engine may send, as one text for other parsers.
-    pub(crate) fn everything() -> String {
+    #[rstest]
+    #[case("11.2", false, "DBMS_LOCK.SLEEP", false, false)]
+    #[case("12.2", false, "DBMS_LOCK.SLEEP", true, true)]
+    #[case("19", true, "DBMS_SESSION.SLEEP", true, true)]
+    #[case("23", true, "DBMS_SESSION.SLEEP", true, true)]
+    fn a_script_is_that_of_its_release(
+        #[case] release: &str,
+        #[case] hints: bool,
+        #[case] sleep: &str,
+        #[case] containers: bool,
+        #[case] microseconds: bool,
+    ) {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
-        let mut all = String::new();
-        for release in RELEASES {
-            let spec = spec_of(release);
-            all += &load(&spec, &planned(&schemas, 8192)).unwrap();
-            let kinds =
-                [(RedoStress::Lite, StatisticsType::Awr), (RedoStress::Heavy, StatisticsType::Statspack)];
-            for (redo, report) in kinds {
-                let extras = RunExtras { pauses: true, server_report: Some(report) };
-                let plan =
-                    RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true, stop: None };
-                all += &run(&spec, &plan, &crate::batch::tests::plan(Some(redo)), extras).unwrap();
-            }
-        }
-        let mut looks = Script::default();
-        for release in RELEASES {
-            let version = Version::parse(release);
-            figures::queries(Views::Cluster, &version).iter().for_each(|sql| looks.add(sql));
-            looks.add(&server_report::instances_sql(&version));
-        }
-        looks.add(&server_report::report_sql(true, "HTML"));
-        let tables = Tables::new(&Prefix::new("slob").unwrap(), SchemaNo::FIRST, Some("my data"));
-        tables.create().iter().chain(&tables.drop()).for_each(|sql| looks.add(sql));
-        looks.add(&tables.drop_user());
-        LOOKS.iter().for_each(|sql| looks.add(sql));
-        crate::testimony::statements().iter().for_each(|sql| looks.add(sql));
-        for placeholder in [
-            ("{v}", "gv$"),
-            ("{names}", "'a', 'b'"),
-            ("{user}", "SLOB1"),
-            ("{number}", "1"),
-            ("{count}", "COUNT(*)"),
-            ("{scan_table}", "SLOB1.cf2"),
-            ("{session}", "12, 345"),
-        ] {
-            looks.0 = looks.0.replace(placeholder.0, placeholder.1);
-        }
-        looks.0 = looks.0.replace("{table}", "cf1").replace("{keys}", "1, 2");
-        statements(&(all + &looks.text())).concat()
-    }
-
-    /// The statements and blocks of a script for SQL*Plus, each once, without comments.
-    pub(crate) fn statements(sql: &str) -> Vec<String> {
-        let (mut all, mut statement, mut in_block): (Vec<String>, _, _) = (Vec::new(), String::new(), false);
-        for line in sql.lines().filter(|line| !line.starts_with("--")) {
-            in_block |= statement.is_empty() && (line.starts_with("BEGIN") || line.starts_with("DECLARE"));
-            let ends = if in_block { line == "/" } else { line.ends_with(';') };
-            statement.push_str(line);
-            statement.push('\n');
-            if ends {
-                let whole = std::mem::take(&mut statement);
-                in_block = false;
-                if !all.contains(&whole) {
-                    all.push(whole);
-                }
-            }
-        }
-        assert_eq!(statement, "", "the last statement has no end");
-        all
-    }
-
-    /// So that a text that is added can't be forgotten: the longest part of each file that no value is filled into is there.
-    #[test]
-    fn every_text_is_among_those_that_are_checked() {
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let all = words(&everything());
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/sql");
-        let mut files = 0;
-        for file in std::fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let parts = text.split(['{', '}']).map(words);
-            let longest = parts.max_by_key(String::len).unwrap();
-            assert!(all.contains(&longest), "{} is not among them: {longest}", path.display());
-            files += 1;
-        }
-        assert!(files > 40, "{files}");
+        let extras = RunExtras { pauses: true, server_report: None };
+        let of_run = RunPlan { schemas: &schemas, sessions: 4, redo: None, scans: false, stop: None };
+        let text = run(&spec_of(release), &of_run, &plan(None), extras).unwrap();
+        assert_eq!(text.contains("OPTIMIZER_IGNORE_HINTS = FALSE"), hints);
+        assert_eq!(text.contains("MAX(con_id)"), containers);
+        assert_eq!(text.contains("event_histogram_micro"), microseconds);
+        assert!(text.contains(sleep) && text.contains("RESULT_CACHE_MODE = MANUAL"));
     }
 
     #[test]
-    fn a_script_is_that_of_its_release() {
-        let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
-        let of = |release: &str| {
-            let extras = RunExtras { pauses: true, server_report: None };
-            let plan = RunPlan { schemas: &schemas, sessions: 4, redo: None, scans: false, stop: None };
-            run(&spec_of(release), &plan, &crate::batch::tests::plan(None), extras).unwrap()
-        };
-        for (release, hints, sleep, containers, micro) in [
-            ("11.2", false, "DBMS_LOCK.SLEEP", false, false),
-            ("12.2", false, "DBMS_LOCK.SLEEP", true, true),
-            ("19", true, "DBMS_SESSION.SLEEP", true, true),
-            ("23", true, "DBMS_SESSION.SLEEP", true, true),
-        ] {
-            let text = of(release);
-            assert_eq!(text.contains("OPTIMIZER_IGNORE_HINTS = FALSE"), hints, "{release}");
-            assert_eq!(text.contains("MAX(con_id)"), containers, "{release}");
-            assert_eq!(text.contains("event_histogram_micro"), micro, "{release}");
-            assert!(text.contains(sleep) && text.contains("RESULT_CACHE_MODE = MANUAL"), "{release}");
-        }
-    }
-
-    #[test]
-    fn blocks_that_no_row_fits_into_are_refused_before_anything_is_made() {
+    fn blocks_that_no_row_fits_into_are_refused() {
         for block_bytes in [1024, 2048, 65_536] {
-            let error = load(&spec(), &planned(&[SchemaNo::FIRST], block_bytes)).unwrap_err();
-            assert_eq!(error.kind(), slob_engine::ErrorKind::Usage, "{error}");
+            let error = load(&spec_of("19"), &planned(&[SchemaNo::FIRST], block_bytes)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         }
-        assert!(load(&spec(), &planned(&[SchemaNo::FIRST], 4096)).is_ok());
+        assert!(load(&spec_of("19"), &planned(&[SchemaNo::FIRST], 4096)).is_ok());
+        for block_bytes in [2048, 65_536] {
+            assert_eq!(init_script(block_bytes, 2).unwrap_err().kind(), ErrorKind::Usage);
+        }
     }
 
     #[test]
@@ -365,5 +265,37 @@ pub(crate) mod tests {
             assert!(all.contains(words), "{words} is not in\n{all}");
         }
         assert!(!all.contains("S3CRET") && !all.contains('{'), "{all}");
+    }
+
+    /// 4 x (10,240 + 128) blocks of 8 KiB are 324 MiB; a tenth more, and 64.
+    #[rstest]
+    #[case(8192, 8, &["--   processes=264\n", "--   shared_pool_size=1032M\n"])]
+    #[case(8192, 4096, &["--   processes=4352\n", "--   shared_pool_size=5120M\n"])]
+    #[case(8192, 8, &["CREATE BIGFILE TABLESPACE IOPS DATAFILE SIZE 420M", "BLOCKSIZE 8K"])]
+    #[case(8192, 8, &["log_buffer=", "undo_retention=", "CREATE BIGFILE UNDO TABLESPACE", "_serial_direct_read", "BUFFER_POOL KEEP"])]
+    #[case(16_384, 2, &["DATAFILE SIZE 776M", "BLOCKSIZE 16K", "db_16k_cache_size=64M", "with 16 KiB blocks"])]
+    fn a_database_is_prepared_for_a_load_and_its_sessions(
+        #[case] block_bytes: u32,
+        #[case] sessions: u32,
+        #[case] words: &[&str],
+    ) {
+        let text = init_script(block_bytes, sessions).unwrap();
+        for words in words {
+            assert!(text.contains(words), "{words} is not in\n{text}");
+        }
+        assert_eq!(text.contains("k_cache_size"), block_bytes != 8192, "{text}");
+        let executed: Vec<&str> =
+            text.lines().filter(|line| line.contains('_') && !line.starts_with("--")).collect();
+        assert!(!executed.iter().any(|line| line.contains("_db_")), "parameters are comments: {executed:?}");
+    }
+
+    #[test]
+    fn a_bigfile_tablespace_beyond_its_limit_is_refused() {
+        for scale in [1 << 32, u64::MAX] {
+            let load = Load { scale, ..PLANNED };
+            let plan = PlannedLoad { load: &load, ..planned(&[SchemaNo::FIRST], 8192) };
+            let error = init(&spec_of("19"), &plan, 1).unwrap_err();
+            assert!(error.to_string().contains("bigfile"), "{error}");
+        }
     }
 }

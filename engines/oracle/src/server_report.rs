@@ -1,34 +1,27 @@
-//! Oracle's own reports of a run: AWR, which needs a licence, and Statspack, which does not. Touched only when asked for.
+//! Oracle's own reports of a run: AWR, which needs a licence, and Statspack, which does not. Only on request.
 //!
-//! Snapshots are taken by a connection of their own that stays for the whole run: a Statspack snapshot is one of the
-//! instance that it is connected to. AWR makes its reports in the server; Statspack's is a script of SQL*Plus, so only its
-//! snapshots are taken here, and the run says how the report is made.
+//! A connection of its own takes the snapshots, and stays for the whole run: a Statspack snapshot is of the connection's
+//! instance. The server makes AWR reports. SQL*Plus makes Statspack's, so the run only says how.
 
 use slob_engine::{Artefact, EngineError, ErrorKind, ServerReport, ServersWords};
 use slob_spec::StatisticsType;
 
-use crate::catalog::{number, text};
-use crate::client::{Bind, Client, Fault};
-use crate::connector::Who;
-use crate::database::Database;
-use crate::error::failed;
-use crate::version::Version;
+use crate::client::{Bind, Client, During, failed, number, text};
+use crate::database::{Database, Role};
+use crate::release::{CONTAINERS, Version};
+use crate::statements::fill;
 
-/// Begins a report of that kind.
-///
-/// # Errors
-/// If the snapshot can't be taken; [`ErrorKind::Usage`] if the server says that it has no licence for it.
+/// Takes the first snapshot. It is an error of [`ErrorKind::Usage`] if the server has no licence.
 pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn ServerReport>, EngineError> {
-    let mut client = database.connector.connect(Who::Admin)?;
+    let mut client = database.connections.connect(Role::Admin)?;
     if kind == StatisticsType::Awr {
         check_licence(client.as_mut())?;
     }
     let first = snapshot(client.as_mut(), kind)?;
-    let snapshots = [first, first];
-    Ok(Box::new(Report { client, kind, version: database.version.clone(), snapshots }))
+    Ok(Box::new(Report { client, kind, version: database.version.clone(), snapshots: [first, first] }))
 }
 
-/// The statement that takes a snapshot.
+/// Takes a snapshot.
 pub(crate) fn snapshot_sql(kind: StatisticsType) -> &'static str {
     match kind {
         StatisticsType::Awr => include_str!("../sql/awr_snapshot.sql"),
@@ -36,25 +29,22 @@ pub(crate) fn snapshot_sql(kind: StatisticsType) -> &'static str {
     }
 }
 
-/// The query for the instances whose snapshots these are. Since there are containers, a pluggable database has snapshots
-/// of its own.
+/// Queries the instances of two snapshots. With containers, a pluggable database has snapshots of its own.
 pub(crate) fn instances_sql(version: &Version) -> String {
-    let column = if version.has_containers() { "con_dbid" } else { "dbid" };
-    include_str!("../sql/awr_instances.sql").trim_end().replace("{dbid}", column)
+    let column = if version.has(CONTAINERS) { "con_dbid" } else { "dbid" };
+    fill(include_str!("../sql/awr_instances.sql"), &[("dbid", column)])
 }
 
-/// The query for a report: of one instance, or of a cluster.
-pub(crate) fn report_sql(cluster: bool, form: &str) -> String {
-    let scope = if cluster { "AWR_GLOBAL_REPORT" } else { "AWR_REPORT" };
-    include_str!("../sql/awr_report.sql").trim_end().replace("{report}", &format!("{scope}_{form}"))
+/// Makes a report, of one instance or of a cluster.
+pub(crate) fn report_sql(is_cluster: bool, form: &str) -> String {
+    let scope = if is_cluster { "AWR_GLOBAL_REPORT" } else { "AWR_REPORT" };
+    fill(include_str!("../sql/awr_report.sql"), &[("report", &format!("{scope}_{form}"))])
 }
 
-/// A server that says it has no licence for the pack is not asked for it.
 fn check_licence(client: &mut dyn Client) -> Result<(), EngineError> {
     let step = "asking whether AWR may be used";
-    let rows =
-        client.query(include_str!("../sql/pack_access.sql"), &[]).map_err(|fault| failed(step, &fault))?;
-    if rows.iter().flatten().flatten().any(|value| value.eq_ignore_ascii_case("NONE")) {
+    let access = client.value(include_str!("../sql/pack_access.sql")).during(step)?;
+    if access.is_some_and(|access| access.eq_ignore_ascii_case("NONE")) {
         let message = "control_management_pack_access is NONE: this database has no licence for it";
         return Err(EngineError::new(ErrorKind::Usage, step, message)
             .with_advice("set DATABASE_STATISTICS_TYPE=statspack, or none"));
@@ -75,7 +65,7 @@ fn snapshot(client: &mut dyn Client, kind: StatisticsType) -> Result<u64, Engine
              DATABASE_STATISTICS_TYPE=none",
         ),
     };
-    client.number(snapshot_sql(kind)).map_err(|fault| failed(step, &fault).with_advice(advice))
+    client.answer(snapshot_sql(kind)).during(step).map_err(|error| error.with_advice(advice))
 }
 
 struct Report {
@@ -104,29 +94,31 @@ impl Report {
         let [first, last] = self.snapshots;
         let step = format!("looking for the AWR snapshots {first} and {last}");
         let binds = self.snapshots.map(Bind::count);
-        let rows = self
-            .client
-            .query(&instances_sql(&self.version), &binds)
-            .map_err(|fault| failed(step.as_str(), &fault))?;
+        let rows = self.client.query(&instances_sql(&self.version), &binds).during(&step)?;
         let database = rows.first().and_then(|row| number(row, 0));
         let instances: Vec<u64> = rows.iter().filter_map(|row| number(row, 1)).collect();
         let Some(database) = database.filter(|_| !instances.is_empty()) else {
             return Err(EngineError::new(ErrorKind::Data, step, "they are not in DBA_HIST_SNAPSHOT")
                 .with_advice("the instance was restarted in between, or the account may not see them; @?/rdbms/admin/awrrpt makes the report by hand"));
         };
-        let mut words = ServersWords { snapshots: self.snapshots, ..ServersWords::default() };
-        let cluster = instances.len() > 1;
-        let of = match instances[..] {
+        let is_cluster = instances.len() > 1;
+        let instances = match instances[..] {
             [instance] => Bind::count(instance),
             _ => Bind::Text(instances.iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
         };
-        let binds = [Bind::count(database), of, Bind::count(first), Bind::count(last)];
+        let binds = [Bind::count(database), instances, Bind::count(first), Bind::count(last)];
+        let mut words = ServersWords { snapshots: self.snapshots, ..ServersWords::default() };
         for (form, ending) in [("TEXT", "txt"), ("HTML", "html")] {
-            let name = format!("{}.{ending}", if cluster { "awr_rac" } else { "awr" });
-            match self.lines(&report_sql(cluster, form), &binds) {
-                Ok(text) => words.files.push(Artefact { name, text }),
+            let name = format!("{}.{ending}", if is_cluster { "awr_rac" } else { "awr" });
+            match self.client.query(&report_sql(is_cluster, form), &binds) {
+                Ok(lines) => {
+                    // An empty line is NULL.
+                    let lines = lines.iter().map(|row| text(row, 0).unwrap_or_default().trim_end());
+                    let text = lines.map(|line| format!("{line}\n")).collect();
+                    words.files.push(Artefact { name, text });
+                }
                 Err(fault) => {
-                    let error = failed(format!("fetching {name}"), &fault);
+                    let error = failed(&format!("fetching {name}"), &fault);
                     words.notes.push(format!("A file of the server's own report is missing: {error}."));
                 }
             }
@@ -134,16 +126,9 @@ impl Report {
         Ok(words)
     }
 
-    /// A report comes line by line; an empty line is NULL.
-    fn lines(&mut self, sql: &str, binds: &[Bind]) -> Result<String, Fault> {
-        let rows = self.client.query(sql, binds)?;
-        Ok(rows.iter().map(|row| text(row, 0).unwrap_or_default().trim_end().to_owned() + "\n").collect())
-    }
-
     fn describe_statspack(&mut self) -> ServersWords {
         let [first, last] = self.snapshots;
-        let name = self.client.query(include_str!("../sql/instance_name.sql"), &[]).unwrap_or_default();
-        let name = name.into_iter().flatten().flatten().next();
+        let name = self.client.value(include_str!("../sql/instance_name.sql")).ok().flatten();
         let instance = name.map_or_else(String::new, |name| format!(" of instance {name}"));
         let note = format!(
             "Statspack took snapshots {first} and {last}{instance} at both ends of the window. SQL*Plus makes their report, on the \

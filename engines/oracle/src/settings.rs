@@ -1,62 +1,44 @@
-//! The settings that change results.
+//! Settings that change results, and advice on those that spoil an I/O test.
 
 use slob_engine::{Capabilities, EngineError, Server, Setting};
 use slob_server::{Found, loaded_blocks};
 
-use crate::advice::{advice, checks_blocks, direct_io};
-use crate::catalog::{self, number, text};
-use crate::client::{Bind, Client, Row};
+use crate::client::{Bind, Client, Row, number, table, text};
 use crate::counters::Views;
 use crate::database::Database;
-use crate::names::literals;
+use crate::schemas;
+use crate::statements::{identifier, literals};
 
-/// In the order in which they should be read. Hidden ones are seen only where they were set.
-const NAMES: &[&str] = &[
-    "db_block_size",
-    "db_cache_size",
-    "sga_target",
-    "sga_max_size",
-    "memory_target",
-    "pga_aggregate_target",
-    "use_large_pages",
-    "_db_block_prefetch_limit",
-    "_db_block_prefetch_quota",
-    "_db_file_noncontig_mblock_read_count",
-    "db_file_multiblock_read_count",
-    "filesystemio_options",
-    "disk_asynch_io",
-    "db_writer_processes",
-    "db_block_checksum",
-    "db_block_checking",
-    "log_buffer",
-    "commit_logging",
-    "commit_wait",
-    "fast_start_mttr_target",
-    "archive_lag_target",
-    "recyclebin",
-    "result_cache_mode",
-    "optimizer_ignore_hints",
-    "db_flash_cache_size",
-    "resource_manager_plan",
-    "statistics_level",
-    "timed_statistics",
-    "control_management_pack_access",
-    "cpu_count",
-    "processes",
-    "sessions",
-    "cluster_database",
-    "compatible",
-];
+/// Parameters, in the order of the report. A server shows hidden ones only if they were set.
+const PARAMETERS: &str = "\
+    db_block_size db_cache_size sga_target sga_max_size memory_target pga_aggregate_target use_large_pages \
+    _db_block_prefetch_limit _db_block_prefetch_quota _db_file_noncontig_mblock_read_count \
+    db_file_multiblock_read_count filesystemio_options disk_asynch_io db_writer_processes db_block_checksum \
+    db_block_checking log_buffer commit_logging commit_wait fast_start_mttr_target archive_lag_target \
+    recyclebin result_cache_mode optimizer_ignore_hints db_flash_cache_size resource_manager_plan \
+    statistics_level timed_statistics control_management_pack_access cpu_count processes sessions \
+    cluster_database compatible";
+/// Hidden parameters that make an index range scan read several blocks at once.
+const PREFETCH: [&str; 3] =
+    ["_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"];
+
+/// Settings, values that spoil a test, and advice.
+const SPOILERS: &str = include_str!("advice.txt");
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
+/// At full load, the server switches smaller redo logs every few seconds.
+const SMALL_LOG_BYTES: u64 = 1 << 30;
 
-fn add(found: &mut Found, name: &str, value: Option<impl ToString>) {
-    found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
+fn parameter_names() -> Vec<&'static str> {
+    PARAMETERS.split(' ').collect()
 }
 
-/// What is asked for settings, by name.
-pub(crate) fn questions(views: Views) -> [(&'static str, String); 6] {
+/// Queries for settings, by name.
+pub(crate) fn queries(views: Views) -> [(&'static str, String); 6] {
     [
-        ("parameters", include_str!("../sql/parameters.sql").replace("{names}", &literals(NAMES))),
+        (
+            "parameters",
+            include_str!("../sql/parameters.sql").replace("{names}", &literals(&parameter_names())),
+        ),
         ("cache", views.fill(include_str!("../sql/cache.sql"))),
         ("database", include_str!("../sql/database.sql").to_owned()),
         ("redo logs", include_str!("../sql/redo_logs.sql").to_owned()),
@@ -65,53 +47,52 @@ pub(crate) fn questions(views: Views) -> [(&'static str, String); 6] {
     ]
 }
 
-/// The names of these, and those that are set, from the server.
-///
-/// What the account may not see is absent: a query that fails gives nothing.
-fn ask(client: &mut dyn Client, views: Views) -> Found {
-    let [parameters, cache, database, logs, files, tasks] =
-        questions(views).map(|(_, sql)| -> Vec<Row> { client.query(&sql, &[]).unwrap_or_default() });
+fn add(found: &mut Found, name: &str, value: Option<impl ToString>) {
+    found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
+}
+
+/// The settings that the account may see.
+fn find(client: &mut dyn Client, views: Views) -> Found {
+    let answers = queries(views).map(|(_, sql)| client.query(&sql, &[]).unwrap_or_default());
+    let first = answers.each_ref().map(|rows| rows.first().cloned().unwrap_or_default());
+    let [_, cache, database, logs, files, _] = &first;
+    let [parameters, .., tasks] = answers;
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
-    let mut found = Found::in_order(parameters.iter().filter_map(pair), NAMES);
-    let first = |rows: Vec<Row>| rows.into_iter().next().unwrap_or_default();
-    add(&mut found, "buffer cache bytes", number(&first(cache), 0));
-    let database = first(database);
-    for (column, name) in ["log mode", "force logging", "database role"].into_iter().enumerate() {
-        add(&mut found, name, text(&database, column));
-    }
-    let logs = first(logs);
-    add(&mut found, "redo logs", number(&logs, 0));
-    add(&mut found, "smallest redo log bytes", number(&logs, 1));
-    let files = first(files);
-    add(&mut found, "data files", number(&files, 1));
-    add(&mut found, "data files in ASM", number(&files, 0));
+    let mut found = Found::in_order(parameters.iter().filter_map(pair), &parameter_names());
+    add(&mut found, "buffer cache bytes", number(cache, 0));
+    add(&mut found, "log mode", text(database, 0));
+    add(&mut found, "force logging", text(database, 1));
+    add(&mut found, "database role", text(database, 2));
+    add(&mut found, "redo logs", number(logs, 0));
+    add(&mut found, "smallest redo log bytes", number(logs, 1));
+    add(&mut found, "data files", number(files, 1));
+    add(&mut found, "data files in ASM", number(files, 0));
     let tasks: Vec<String> = tasks.into_iter().flatten().flatten().collect();
     add(&mut found, "automatic tasks", (!tasks.is_empty()).then(|| tasks.join(", ")));
     found
 }
 
-/// Describes the server.
-///
-/// # Errors
-/// If it can't be asked for our schemas.
 pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
-    let mut found = ask(client, database.views);
-    add(&mut found, "driver", Some(database.connector.driver().name));
-    add(&mut found, "container of the counters", database.scope.con_id());
-    add(&mut found, "scope of the counters", Some(database.scope.words()));
-    add(&mut found, "commit of UPDATEs", Some(database.options.commit.words()));
-    let schemas = catalog::schemas(client, &database.connector)?;
-    let place = match schemas.first() {
-        Some(state) => Place::Table(database.connector.prefix.user(state.schema)),
-        None => database.options.tablespace.clone().map_or(Place::Default, Place::Tablespace),
+    let Database { connections, scope, .. } = database;
+    let mut found = find(client, database.views);
+    add(&mut found, "driver", Some(connections.driver.name()));
+    add(&mut found, "container of the counters", scope.con_id());
+    add(&mut found, "scope of the counters", Some(scope.words()));
+    add(&mut found, "commit of UPDATEs", Some(connections.options.commit.words));
+    let schemas = schemas::all(client, connections)?;
+    let block_bytes = match schemas.first() {
+        Some(state) => {
+            let owner = Bind::Text(connections.user(state.schema));
+            block_bytes(client, Some((include_str!("../sql/block_size.sql"), owner)))
+        }
+        None => block_bytes_of_load(client, database),
     };
-    let block_bytes = block_bytes(client, &place);
-    let bytes = loaded_blocks(&schemas).map(|blocks| blocks * u64::from(block_bytes));
+    let data_bytes = loaded_blocks(&schemas).map(|blocks| blocks * u64::from(block_bytes));
     Ok(Server {
         product: "Oracle Database".into(),
         version: database.version.text.clone(),
         block_bytes,
-        advice: advice(&found, bytes),
+        advice: advice(&found, data_bytes),
         checks_blocks: checks_blocks(&found),
         capabilities: Capabilities {
             tablespaces: true,
@@ -130,32 +111,155 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
     })
 }
 
-/// Where data lie, or will lie.
-pub(crate) enum Place {
-    /// In the tablespace of CF1 of that account.
-    Table(String),
-    /// In that tablespace.
-    Tablespace(String),
-    /// In the database's own.
-    Default,
+/// The size of the blocks that a load fills.
+pub(crate) fn block_bytes_of_load(client: &mut dyn Client, database: &Database) -> u32 {
+    let tablespace = database.connections.options.tablespace.as_ref();
+    let bind = |name: &String| Bind::Text(identifier(name).replace('"', ""));
+    block_bytes(client, tablespace.map(|name| (include_str!("../sql/tablespace.sql"), bind(name))))
 }
 
-/// The size of the blocks there, or of the database where that can't be seen.
-pub(crate) fn block_bytes(client: &mut dyn Client, place: &Place) -> u32 {
-    let ask = |client: &mut dyn Client, sql: &str, binds: &[Bind]| {
-        let rows = client.query(sql, binds).ok()?;
-        rows.first().and_then(|row| number(row, 0)).and_then(|bytes| u32::try_from(bytes).ok())
+/// The size of blocks as a query finds it, or the database's if that is not visible.
+fn block_bytes(client: &mut dyn Client, query: Option<(&str, Bind)>) -> u32 {
+    let mut ask = |sql: &str, binds: &[Bind]| {
+        let bytes = number(client.query(sql, binds).ok()?.first()?, 0)?;
+        u32::try_from(bytes).ok()
     };
-    let there = match place {
-        Place::Table(owner) => {
-            ask(client, include_str!("../sql/block_size.sql"), &[Bind::Text(owner.clone())])
+    let found = query.and_then(|(sql, bind)| ask(sql, &[bind]));
+    found.or_else(|| ask(include_str!("../sql/db_block_size.sql"), &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
+}
+
+/// True if reads bypass the page cache: data in ASM, or files with such an option.
+fn direct_io(found: &Found) -> Option<bool> {
+    if found.get("data files in ASM").is_some_and(|share| share != "0") {
+        return Some(true);
+    }
+    let option = found.get("filesystemio_options")?;
+    Some(["SETALL", "DIRECTIO"].iter().any(|direct| option.eq_ignore_ascii_case(direct)))
+}
+
+/// True if the server checks the blocks of data. OFF, which earlier releases call FALSE, leaves checksums to the tablespace SYSTEM.
+fn checks_blocks(found: &Found) -> Option<bool> {
+    let checksum = found.get("db_block_checksum")?;
+    Some(!["OFF", "FALSE"].iter().any(|off| checksum.eq_ignore_ascii_case(off)))
+}
+
+/// Advice on settings. `data_bytes` are those of all complete schemas.
+fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
+    let mut advice = Vec::new();
+    if let (Some(data), Some(cache)) = (data_bytes, found.number("buffer cache bytes"))
+        && data <= cache
+    {
+        advice.push(format!(
+            "The data ({} MiB) fit into the buffer cache ({} MiB): reads will not leave the server. Load more, or lower db_cache_size, to test I/O.",
+            data >> 20, cache >> 20
+        ));
+    }
+    // A server that shows no parameters shows no missing ones.
+    let unset: Vec<&str> = PREFETCH.into_iter().filter(|name| found.get(name) != Some("0")).collect();
+    if !unset.is_empty() && found.get("db_block_size").is_some() {
+        advice.push(format!(
+            "{} {} not 0: the server may read several blocks with one request (db file parallel read), so that reads are fewer than blocks. For single-block I/O set them to 0 on a test database and restart it.",
+            unset.join(", "),
+            if unset.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    if direct_io(found) == Some(false) {
+        advice.push("filesystemio_options is neither SETALL nor DIRECTIO: on a local file system reads may be served by the page cache of the operating system, and not reach the device.".into());
+    }
+    for [name, spoilt, text] in table(SPOILERS) {
+        if found.get(name).is_some_and(|value| value.eq_ignore_ascii_case(spoilt)) {
+            advice.push(text.into());
         }
-        Place::Tablespace(name) => {
-            let name = Bind::Text(crate::names::identifier(name).replace('"', ""));
-            ask(client, include_str!("../sql/tablespace.sql"), &[name])
+    }
+    if found.get("resource_manager_plan").is_some_and(|plan| !plan.is_empty()) {
+        advice.push("A resource_manager_plan is set: sessions may wait for CPU or I/O that the plan denies them (resmgr: events).".into());
+    }
+    if found.get("db_flash_cache_size").is_some_and(|size| !["", "0"].contains(&size)) {
+        advice.push("A flash cache is behind the buffer cache (db_flash_cache_size): blocks may come from there, and not from the storage of the data.".into());
+    }
+    if let Some(smallest) = found.number("smallest redo log bytes").filter(|bytes| *bytes < SMALL_LOG_BYTES) {
+        advice.push(format!(
+            "The smallest redo log has {} MiB: updates will wait for log switches and checkpoints. Test updates with logs of 1 GiB or more.",
+            smallest >> 20
+        ));
+    }
+    if let Some(tasks) = found.get("automatic tasks") {
+        advice.push(format!("Automatic tasks are enabled ({tasks}): their windows open in the evening, and at weekends; they would share the window with the test."));
+    }
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_engine::Setting;
+
+    const SOUND: &[(&str, &str)] = &[
+        ("db_block_size", "8192"),
+        ("_db_block_prefetch_limit", "0"),
+        ("_db_block_prefetch_quota", "0"),
+        ("_db_file_noncontig_mblock_read_count", "0"),
+        ("filesystemio_options", "SETALL"),
+        ("disk_asynch_io", "TRUE"),
+        ("statistics_level", "TYPICAL"),
+        ("db_block_checksum", "TYPICAL"),
+        ("log mode", "ARCHIVELOG"),
+        ("resource_manager_plan", ""),
+        ("smallest redo log bytes", "4294967296"),
+        ("buffer cache bytes", "67108864"),
+        ("result_cache_mode", "MANUAL"),
+        ("db_flash_cache_size", "0"),
+    ];
+
+    fn with(changes: &[(&str, &str)]) -> Found {
+        let changed = |name: &str| changes.iter().any(|(other, _)| *other == name);
+        let rest = SOUND.iter().filter(|(name, _)| !changed(name));
+        Found(rest.chain(changes).map(|(name, value)| Setting::new(*name, *value)).collect())
+    }
+
+    #[test]
+    fn a_sound_server_gets_no_advice() {
+        assert_eq!(advice(&with(&[]), Some(1 << 40)), Vec::<String>::new());
+        assert_eq!(advice(&Found(Vec::new()), Some(1)), Vec::<String>::new(), "nothing may be seen");
+    }
+
+    #[test]
+    fn each_spoiler_is_named_once() {
+        for (name, value, word) in [
+            ("buffer cache bytes", "1099511627776", "fit into the buffer cache"),
+            ("_db_block_prefetch_limit", "5", "_db_block_prefetch_limit is not 0"),
+            ("filesystemio_options", "none", "filesystemio_options"),
+            ("disk_asynch_io", "FALSE", "disk_asynch_io"),
+            ("statistics_level", "BASIC", "statistics_level"),
+            ("db_block_checksum", "OFF", "db_block_checksum"),
+            ("log mode", "NOARCHIVELOG", "NOARCHIVELOG"),
+            ("resource_manager_plan", "DEFAULT_PLAN", "resource_manager_plan"),
+            ("smallest redo log bytes", "209715200", "200 MiB"),
+            ("automatic tasks", "sql tuning advisor", "sql tuning advisor"),
+            ("recyclebin", "on", "recyclebin"),
+            ("result_cache_mode", "FORCE", "result_cache_mode"),
+            ("db_flash_cache_size", "64G", "flash cache"),
+        ] {
+            let advice = advice(&with(&[(name, value)]), Some(1 << 30));
+            assert!(advice.len() == 1 && advice[0].contains(word), "{name}: {advice:?}");
         }
-        Place::Default => None,
-    };
-    let of_database = include_str!("../sql/db_block_size.sql");
-    there.or_else(|| ask(client, of_database, &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+
+    #[test]
+    fn blocks_are_checked_unless_db_block_checksum_is_off() {
+        let checks = |value| checks_blocks(&with(&[("db_block_checksum", value)]));
+        assert_eq!([checks("TYPICAL"), checks("FULL"), checks("TRUE")], [Some(true); 3]);
+        assert_eq!([checks("OFF"), checks("false")], [Some(false); 2]);
+        assert_eq!(checks_blocks(&Found::default()), None);
+    }
+
+    #[test]
+    fn data_in_asm_go_around_the_page_cache() {
+        assert_eq!(
+            direct_io(&with(&[("filesystemio_options", "none"), ("data files in ASM", "5")])),
+            Some(true)
+        );
+        assert_eq!(direct_io(&with(&[("filesystemio_options", "ASYNCH")])), Some(false));
+        assert_eq!(direct_io(&Found::default()), None);
+    }
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use slob_engine::ErrorKind;
+use slob_engine::ErrorKind as Kind;
 use slob_spec::Secret;
 
 use super::*;
-use crate::error::failed;
+use crate::client::failed;
 
 /// Kinds of packets.
 const ACCEPT: u8 = 2;
@@ -53,14 +53,17 @@ fn says_and_hangs(bytes: Vec<u8>) -> u16 {
     })
 }
 
-/// What a user is told of it.
-fn told(port: u16, patience: Duration) -> (ErrorKind, String) {
-    let login = Login::Password { user: "u".into(), password: Secret::new("S3CRET-word"), sysdba: false };
+fn login(password: &str) -> Login {
+    Login { user: Some(("u".into(), Secret::new(password))), sysdba: false }
+}
+
+/// The error of connecting to that port.
+fn refused(port: u16, login_timeout: Duration) -> (Kind, String) {
     let begun = Instant::now();
-    let dial = Thin { chosen: true, patience };
-    let fault = dial.dial(&login, &format!("//127.0.0.1:{port}/s")).err().unwrap();
-    // Patience, and what a busy machine takes on top.
-    assert!(begun.elapsed() < patience + Duration::from_secs(30), "{:?}", begun.elapsed());
+    let driver = Thin { is_chosen: true, login_timeout };
+    let fault = driver.connect(&login("S3CRET-word"), &format!("//127.0.0.1:{port}/s")).err().unwrap();
+    // A busy machine takes its own time on top.
+    assert!(begun.elapsed() < login_timeout + Duration::from_secs(30), "{:?}", begun.elapsed());
     let error = failed("connecting", &fault);
     assert!(!error.to_string().contains("S3CRET"), "{error}");
     (error.kind(), error.to_string())
@@ -72,21 +75,21 @@ const SHORT: Duration = Duration::from_millis(300);
 #[test]
 fn nobody_listens() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (kind, told) = told(port, AMPLE);
-    assert_eq!(kind, ErrorKind::Connection, "{told}");
-    assert!(told.contains("connection refused") && told.contains("lsnrctl"), "{told}");
+    let (kind, error) = refused(port, AMPLE);
+    assert_eq!(kind, Kind::Connection, "{error}");
+    assert!(error.contains("connection refused") && error.contains("lsnrctl"), "{error}");
 }
 
 #[test]
 fn a_listener_refuses() {
     for (code, word) in [(12514, "service"), (12505, "SID"), (12516, "12516")] {
         let text = format!("(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR={code})(ERROR_STACK=))");
-        let (kind, told) = told(says(packet(REFUSE, &[&[34, 0][..], &counted(&text)].concat())), AMPLE);
-        assert_eq!(kind, ErrorKind::Connection, "{told}");
-        assert!(told.contains(word) && told.contains("lsnrctl"), "{told}");
+        let (kind, error) = refused(says(packet(REFUSE, &[&[34, 0][..], &counted(&text)].concat())), AMPLE);
+        assert_eq!(kind, Kind::Connection, "{error}");
+        assert!(error.contains(word) && error.contains("lsnrctl"), "{error}");
     }
-    let (_, told) = told(says(packet(REFUSE, &[34, 0, 0, 0])), AMPLE);
-    assert!(told.contains("refused"), "{told}");
+    let (_, error) = refused(says(packet(REFUSE, &[34, 0, 0, 0])), AMPLE);
+    assert!(error.contains("refused"), "{error}");
 }
 
 #[test]
@@ -96,28 +99,28 @@ fn a_listener_redirects_to_where_nobody_is() {
         format!("(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={nobody}))\0(DESCRIPTION=(CONNECT_DATA=))");
     let length = u16::try_from(text.len()).unwrap().to_be_bytes();
     let data = packet(DATA, &[&[0, 0], text.as_bytes()].concat());
-    let (kind, words) = told(says_and_hangs([packet(REDIRECT, &length), data].concat()), AMPLE);
-    assert_eq!(kind, ErrorKind::Connection, "{words}");
-    assert!(words.contains("connection refused"), "{words}");
+    let (kind, error) = refused(says_and_hangs([packet(REDIRECT, &length), data].concat()), AMPLE);
+    assert_eq!(kind, Kind::Connection, "{error}");
+    assert!(error.contains("connection refused"), "{error}");
     let nonsense = packet(DATA, b"\0\0nonsense");
-    let (_, words) = told(says_and_hangs([packet(REDIRECT, &[0, 8]), nonsense].concat()), AMPLE);
-    assert!(words.contains("redirect"), "{words}");
+    let (_, error) = refused(says_and_hangs([packet(REDIRECT, &[0, 8]), nonsense].concat()), AMPLE);
+    assert!(error.contains("redirect"), "{error}");
 }
 
 #[test]
 fn a_listener_is_silent() {
-    let (kind, told) = told(says_and_hangs(Vec::new()), SHORT);
-    assert_eq!(kind, ErrorKind::Connection, "{told}");
-    assert!(told.contains("no answer within 0.3 s") && told.contains("firewall"), "{told}");
+    let (kind, error) = refused(says_and_hangs(Vec::new()), SHORT);
+    assert_eq!(kind, Kind::Connection, "{error}");
+    assert!(error.contains("no answer within 0.3 s") && error.contains("firewall"), "{error}");
 }
 
 #[test]
 fn a_listener_closes_at_once() {
-    let (kind, told) = told(says(Vec::new()), AMPLE);
-    assert_eq!(kind, ErrorKind::Connection, "{told}");
+    let (kind, error) = refused(says(Vec::new()), AMPLE);
+    assert_eq!(kind, Kind::Connection, "{error}");
 }
 
-/// Whatever it is: a sentence, never a panic of ours, and nothing for ever.
+/// Each is an error in time, and never a panic.
 #[test]
 fn a_listener_speaks_garbage() {
     let http = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec();
@@ -125,8 +128,8 @@ fn a_listener_speaks_garbage() {
     let postgres = b"E\0\0\0\x20SFATAL\0C0A000\0Munsupported\0\0".to_vec();
     for said in [http, ssh, postgres, vec![0; 64], vec![255; 64], packet(99, b"what"), packet(ACCEPT, &[])] {
         for port in [says(said.clone()), says_and_hangs(said.clone())] {
-            let (_, told) = told(port, Duration::from_secs(2));
-            assert!(told.starts_with("connecting: ") && told.len() > 30, "{told}");
+            let (_, error) = refused(port, Duration::from_secs(2));
+            assert!(error.starts_with("connecting: ") && error.len() > 30, "{error}");
         }
     }
 }
@@ -135,26 +138,25 @@ fn a_listener_speaks_garbage() {
 fn a_server_that_demands_what_the_driver_lacks_says_what_to_change() {
     // The version of the protocol, twelve bytes, and the flag: native network encryption is required.
     let body = [&[1, 62][..], &[0; 12], &[0x10], &[0; 32]].concat();
-    let (kind, told) = told(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
-    assert_eq!(kind, ErrorKind::Usage, "{told}");
-    assert!(told.contains("SQLNET.ENCRYPTION_SERVER"), "{told}");
+    let (kind, error) = refused(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
+    assert_eq!(kind, Kind::Usage, "{error}");
+    assert!(error.contains("SQLNET.ENCRYPTION_SERVER"), "{error}");
 }
 
 #[test]
-fn a_server_that_is_too_old_is_told() {
+fn a_server_that_is_too_old_is_refused() {
     let body = [&[1, 44][..], &[0; 40]].concat();
-    let (kind, told) = told(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
-    assert_eq!(kind, ErrorKind::Usage, "{told}");
-    assert!(told.contains("19c"), "{told}");
+    let (kind, error) = refused(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
+    assert_eq!(kind, Kind::Usage, "{error}");
+    assert!(error.contains("19c"), "{error}");
 }
 
 #[test]
-fn what_it_cannot_do_is_said_before_anything_is_connected_to() {
-    let system = Login::OperatingSystem { sysdba: true };
-    let error = failed("connecting", &Thin::new(true).dial(&system, "").err().unwrap());
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("client library"), "{error}");
-    let login = Login::Password { user: "u".into(), password: Secret::new("x"), sysdba: false };
-    let error = failed("connecting", &Thin::new(true).dial(&login, "").err().unwrap());
+fn unsupported_logins_are_refused_without_a_connection() {
+    let system = Login { user: None, sysdba: true };
+    let error = failed("connecting", &Thin::new(true).connect(&system, "").err().unwrap());
+    assert!(error.kind() == Kind::Usage && error.to_string().contains("client library"), "{error}");
+    let error = failed("connecting", &Thin::new(true).connect(&login("x"), "").err().unwrap());
     assert!(error.to_string().contains("//host:port/service"), "{error}");
 }
 
@@ -164,8 +166,17 @@ fn a_call_is_ended_by_a_statement() {
 }
 
 #[test]
-fn the_release_that_is_told_is_the_one_that_is_built_in() {
+fn the_reported_release_is_the_one_that_is_built_in() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     let manifest = std::fs::read_to_string(manifest).unwrap();
     assert!(manifest.contains(&format!("oracledb = \"={VERSION}\"")));
+}
+
+#[test]
+fn a_panic_is_an_error_with_its_place() {
+    assert_eq!(catch_panic(|| 7), Ok(7));
+    let panic = catch_panic(|| -> () { panic!("said so") }).unwrap_err();
+    assert_eq!(panic.words, "said so");
+    assert!(panic.place.starts_with("thin/tests.rs:"), "{panic:?}");
+    assert!(!IS_CAUGHT.get());
 }

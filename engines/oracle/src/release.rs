@@ -1,0 +1,272 @@
+//! Releases and containers: what a server can do, and what its counters count.
+//!
+//! Since 12.2, V$SYSSTAT, V$SYSTEM_EVENT and V$SYS_TIME_MODEL count only the pluggable database that they are queried in,
+//! and the whole instance only in the root (Oracle Database Reference). DBWR, LGWR and CKPT work for the instance, so a
+//! pluggable database counts next to nothing of their work: it is then absent here, rather than small.
+
+use slob_engine::{Counter, Counters, EngineError, ErrorKind, Latency, LatencyKind, WaitEvent};
+
+use crate::client::{Client, During, Row, number, text};
+
+/// Releases that brought what this engine uses.
+pub(crate) const CONTAINERS: [u32; 4] = [12, 1, 0, 0];
+pub(crate) const MICROSECOND_HISTOGRAMS: [u32; 4] = [12, 1, 0, 2];
+const COUNTERS_BY_CONTAINER: [u32; 4] = [12, 2, 0, 0];
+const FULL_VERSION: [u32; 4] = [18, 0, 0, 0];
+const SESSION_SLEEP: [u32; 4] = [18, 0, 0, 0];
+const HINTS_CAN_BE_IGNORED: [u32; 4] = [18, 0, 0, 0];
+const OLDEST: [u32; 4] = [11, 2, 0, 0];
+
+/// Settings of every connection: cursors are shared only between equal texts, no statement runs in parallel, and no result
+/// comes from a cache.
+const SETTINGS: &[&str] = &[
+    "ALTER SESSION DISABLE PARALLEL QUERY",
+    "ALTER SESSION DISABLE PARALLEL DML",
+    "ALTER SESSION SET CURSOR_SHARING = EXACT",
+    "ALTER SESSION SET RESULT_CACHE_MODE = MANUAL",
+];
+/// An Autonomous Database ignores hints by default.
+const OBEY_HINTS: &str = "ALTER SESSION SET OPTIMIZER_IGNORE_HINTS = FALSE";
+
+/// A release such as 19.24.0.0.0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// The first four numbers; missing ones are 0.
+    number: [u32; 4],
+    /// The server's own text.
+    pub(crate) text: String,
+}
+
+impl Version {
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut parts = text.split('.').map_while(|part| part.parse().ok());
+        Self { number: [0; 4].map(|_: u32| parts.next().unwrap_or(0)), text: text.to_owned() }
+    }
+
+    /// True if this release has what came with that one.
+    pub(crate) fn has(&self, since: [u32; 4]) -> bool {
+        self.number >= since
+    }
+
+    /// The procedure that pauses a session. DBMS_LOCK must be granted.
+    pub(crate) fn sleep(&self) -> &'static str {
+        if self.has(SESSION_SLEEP) { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
+    }
+
+    /// The settings of every connection.
+    pub(crate) fn settings(&self) -> Vec<&'static str> {
+        SETTINGS.iter().copied().chain(self.has(HINTS_CAN_BE_IGNORED).then_some(OBEY_HINTS)).collect()
+    }
+}
+
+/// Queries release and container. Releases before 11.2 are refused.
+pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container), EngineError> {
+    let step = "asking for the server's version";
+    let text = client.value(include_str!("../sql/version.sql")).during(step)?.unwrap_or_default();
+    let mut version = Version::parse(&text);
+    if !version.has(OLDEST) {
+        return Err(EngineError::new(ErrorKind::Usage, step, format!("the server is Oracle '{text}'"))
+            .with_advice("11.2 is the oldest that is supported"));
+    }
+    if version.has(FULL_VERSION) {
+        let full = client.value(include_str!("../sql/version_full.sql")).ok().flatten();
+        version = full.map_or(version, |text| Version::parse(&text));
+    }
+    let container = if version.has(CONTAINERS) { Container::ask(client)? } else { Container::default() };
+    Ok((version, container))
+}
+
+/// The number of the root in every container database.
+const ROOT: u64 = 1;
+const ASKING_CONTAINER: &str = "asking for the container";
+
+/// The container that a connection is in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Container {
+    name: String,
+    /// 0 in a database without containers; `None` before 12.1, and if the server does not tell.
+    id: Option<u64>,
+}
+
+impl Container {
+    fn ask(client: &mut dyn Client) -> Result<Self, EngineError> {
+        let rows = client.query(include_str!("../sql/container.sql"), &[]).during(ASKING_CONTAINER)?;
+        Ok(Self::of(rows.first()))
+    }
+
+    /// Reads a row of `container.sql`.
+    pub(crate) fn of(row: Option<&Row>) -> Self {
+        let name = row.and_then(|row| text(row, 0)).unwrap_or_default().to_owned();
+        Self { name, id: row.and_then(|row| number(row, 1)) }
+    }
+
+    fn is_root(&self) -> bool {
+        self.id == Some(ROOT) || self.name == "CDB$ROOT"
+    }
+
+    /// Refuses the root, which should hold no data.
+    pub(crate) fn refuse_root(&self) -> Result<(), EngineError> {
+        if !self.is_root() {
+            return Ok(());
+        }
+        let message = "this is the root of a container database";
+        Err(EngineError::new(ErrorKind::Usage, ASKING_CONTAINER, message).with_advice(
+            "name the service of a pluggable database in TARGET or ADMIN_SQLNET_SERVICE; with a local login, set ORACLE_PDB_SID",
+        ))
+    }
+}
+
+/// Counters of the server's own processes, which work for all databases of an instance.
+const COUNTERS_OF_PROCESSES: &[Counter] =
+    &[Counter::PhysicalWrites, Counter::PhysicalWriteBytes, Counter::RedoWrites, Counter::Checkpoints];
+
+/// The scope of counters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The instance, or all instances of a cluster; with the container that is queried, if there are any.
+    Whole(Option<u64>),
+    /// The same, queried in the root, which is another service.
+    Root,
+    /// The pluggable database of that number.
+    Pluggable(u64),
+}
+
+impl Scope {
+    pub(crate) fn of(version: &Version, container: &Container) -> Self {
+        match container.id {
+            Some(id) if id > ROOT && version.has(COUNTERS_BY_CONTAINER) => Self::Pluggable(id),
+            id => Self::Whole(id),
+        }
+    }
+
+    /// The scope of a connection to ORACLE_ROOT_SERVICE, which must lead to the root.
+    pub(crate) fn of_root(client: &mut dyn Client, service: &str) -> Result<Self, EngineError> {
+        let container = Container::ask(client)?;
+        if container.is_root() {
+            return Ok(Self::Root);
+        }
+        let message = format!("the service {service} leads to {}, which is no root", container.name);
+        Err(EngineError::new(ErrorKind::Usage, "reading ORACLE_ROOT_SERVICE", message)
+            .with_advice("name a service of CDB$ROOT, or leave it out"))
+    }
+
+    /// The container whose views are read, if there are any.
+    pub(crate) fn con_id(&self) -> Option<u64> {
+        match self {
+            Self::Whole(id) => *id,
+            Self::Root => Some(ROOT),
+            Self::Pluggable(id) => Some(*id),
+        }
+    }
+
+    /// A description for the record.
+    pub(crate) fn words(&self) -> &'static str {
+        match self {
+            Self::Whole(_) => "the whole instance",
+            Self::Root => "the whole instance, read in its root (ORACLE_ROOT_SERVICE)",
+            Self::Pluggable(_) => "the pluggable database alone, without the server's own processes",
+        }
+    }
+
+    fn is_pluggable(&self) -> bool {
+        matches!(self, Self::Pluggable(_))
+    }
+
+    /// A note for the run's record.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.is_pluggable().then(|| {
+            "Counters are those of the pluggable database alone: the work of the server's own processes (physical writes, redo \
+             writes, checkpoints) is not among them, and left out here. Name a service of the root as ORACLE_ROOT_SERVICE, with an \
+             account that is common to all containers, to have it."
+                .to_owned()
+        })
+    }
+
+    /// Removes counters that are not counted in this scope.
+    pub(crate) fn counters(&self, counters: &Counters) -> Counters {
+        let is_counted = |counter| !self.is_pluggable() || !COUNTERS_OF_PROCESSES.contains(&counter);
+        counters.iter().filter(|(counter, _)| is_counted(*counter)).collect()
+    }
+
+    /// Removes waits of the server's own processes if only a part of them is counted.
+    pub(crate) fn events(&self, events: &mut Vec<WaitEvent>) {
+        if self.is_pluggable() {
+            events.retain(|event| !event.background);
+        }
+    }
+
+    /// Removes what is not of this scope from a latency. The reference does not say whether histograms count a pluggable
+    /// database or the instance; their rows do, by their container. A histogram of the instance goes without the exact
+    /// totals, which are of the pluggable database.
+    pub(crate) fn latency(
+        &self,
+        kind: LatencyKind,
+        latency: Latency,
+        con_id: Option<u64>,
+    ) -> Option<Latency> {
+        match self {
+            Self::Whole(_) | Self::Root => Some(latency),
+            Self::Pluggable(own) if con_id == Some(*own) => {
+                (kind != LatencyKind::PhysicalWrite).then_some(latency)
+            }
+            Self::Pluggable(_) => Some(Latency { exact: None, ..latency }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_know_what_they_can_do() {
+        let of = Version::parse;
+        assert_eq!(of("19.24.0.0.0").number, [19, 24, 0, 0]);
+        assert_eq!(
+            (of("18.0.0.0.0").sleep(), of("12.2.0.1.0").sleep()),
+            ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP")
+        );
+        let has = |text, since| of(text).has(since);
+        assert!(has("12.1.0.2.0", MICROSECOND_HISTOGRAMS) && !has("12.1.0.1.0", MICROSECOND_HISTOGRAMS));
+        assert!(has("12.2.0.1.0", COUNTERS_BY_CONTAINER) && !has("12.1.0.2.0", COUNTERS_BY_CONTAINER));
+        assert!(has("12.1.0.1.0", CONTAINERS) && !has("11.2.0.4.0", CONTAINERS));
+        let obeys_hints = |text| of(text).settings().contains(&OBEY_HINTS);
+        assert!(obeys_hints("18.0.0.0.0") && !obeys_hints("12.2.0.1.0"));
+        assert_eq!(of("nonsense").number, [0; 4]);
+    }
+
+    fn container(name: &str, id: Option<u64>) -> Container {
+        Container { name: name.into(), id }
+    }
+
+    #[test]
+    fn views_count_a_pluggable_database_alone_since_12_2() {
+        let of = |release: &str, id| Scope::of(&Version::parse(release), &container("PDB1", id));
+        assert_eq!(of("12.1.0.2.0", Some(3)), Scope::Whole(Some(3)));
+        assert_eq!(of("12.2.0.1.0", Some(3)), Scope::Pluggable(3));
+        assert_eq!(of("19.0.0.0.0", Some(0)), Scope::Whole(Some(0)), "no container database");
+        assert_eq!(of("11.2.0.4.0", None), Scope::Whole(None));
+        assert!(of("23.5.0.0.0", Some(7)).note().is_some_and(|note| note.contains("ORACLE_ROOT_SERVICE")));
+        assert_eq!(of("19.0.0.0.0", Some(0)).note(), None);
+    }
+
+    #[test]
+    fn a_root_is_recognised_by_name_or_number() {
+        assert!(container("CDB$ROOT", None).refuse_root().is_err());
+        assert!(container("ANY", Some(1)).refuse_root().is_err());
+        assert!(container("PDB1", Some(3)).refuse_root().is_ok());
+    }
+
+    #[test]
+    fn a_histogram_of_the_instance_has_no_totals_of_a_pluggable_database() {
+        let exact = Some(slob_engine::WaitTotal { waits: 7, time_us: 9 });
+        let seen = |scope: &Scope, kind, con_id| {
+            scope.latency(kind, Latency { exact, ..Latency::default() }, con_id).map(|latency| latency.exact)
+        };
+        let pluggable = Scope::Pluggable(3);
+        assert_eq!(seen(&pluggable, LatencyKind::PhysicalRead, Some(3)), Some(exact));
+        assert_eq!(seen(&pluggable, LatencyKind::PhysicalWrite, Some(3)), None);
+        assert_eq!(seen(&pluggable, LatencyKind::PhysicalWrite, Some(0)), Some(None));
+        assert_eq!(seen(&Scope::Root, LatencyKind::PhysicalWrite, Some(0)), Some(exact));
+    }
+}

@@ -1,0 +1,341 @@
+//! Statements that create, load and complete schemas, those of the method, and the block that executes a batch.
+//!
+//! `--print-sql` prints the statements that are executed.
+//!
+//! The block:
+//! - `SYSTIMESTAMP`, in UTC and as microseconds of the day, is the finest clock of every release.
+//! - A COMMIT in PL/SQL waits for no log write before the block ends. `COMMIT WRITE IMMEDIATE WAIT` makes each UPDATE wait
+//!   for its own, as an application's would (Oracle Database PL/SQL Language Reference, COMMIT Statement).
+//! - Operations, stamps and results are texts of fixed width, since not every driver binds arrays. They are decoded before
+//!   the block's clock starts, and encoded after it has stopped.
+//! - An UPDATE writes its operation's stamp, a new value: since 12.2 an equal value makes less redo.
+
+use slob_engine::{EngineError, ErrorKind, Load, SessionPlan};
+use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
+use slob_server::names::{COMMENT, column_list, columns};
+use slob_server::{Kind, homes};
+
+use crate::client::Bind;
+use crate::options::Commit;
+use crate::session::WIDTH;
+
+/// The longest prefix: with a number it must fit the 30 characters of old releases.
+const LONGEST_PREFIX: usize = 20;
+
+/// The beginning of the accounts' names, in capitals, so that no name needs quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix(String);
+
+impl Prefix {
+    pub(crate) fn new(text: &str) -> Result<Self, EngineError> {
+        let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !text.ends_with(|last: char| last.is_ascii_digit())
+            && text.len() <= LONGEST_PREFIX;
+        if is_name {
+            return Ok(Self(text.to_ascii_uppercase()));
+        }
+        let message = format!("'{text}' can't begin the names of accounts");
+        Err(EngineError::new(ErrorKind::Usage, "reading ORACLE_PREFIX", message).with_advice(format!(
+            "use a letter, then letters, digits or _, at most {LONGEST_PREFIX} in all, and no digit at the end"
+        )))
+    }
+
+    pub(crate) fn bind(&self) -> Bind {
+        Bind::Text(self.0.clone())
+    }
+
+    /// The account of a schema.
+    pub(crate) fn user(&self, schema: SchemaNo) -> String {
+        format!("{}{schema}", self.0)
+    }
+
+    /// The schema of an account, if its name has this prefix.
+    pub(crate) fn schema_of(&self, user: &str) -> Option<SchemaNo> {
+        let schema = SchemaNo::new(user.strip_prefix(&self.0)?.parse().ok()?)?;
+        (self.user(schema) == user).then_some(schema)
+    }
+}
+
+/// A name in a statement, quoted if it must be.
+pub(crate) fn identifier(name: &str) -> String {
+    let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$#".contains(&byte));
+    if is_plain { name.to_ascii_uppercase() } else { format!("\"{}\"", name.replace('"', "")) }
+}
+
+/// Texts in a list of a query.
+pub(crate) fn literals(texts: &[&str]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
+    quoted.join(", ")
+}
+
+/// A statement from its template.
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let replace = |sql: String, (name, value): &(&str, &str)| sql.replace(&format!("{{{name}}}"), value);
+    values.iter().fold(template.trim_end().to_owned(), replace)
+}
+
+pub(crate) const GRANT_USER: &str = include_str!("../sql/grant_user.sql");
+pub(crate) const BEGIN_LOAD: &str = include_str!("../sql/begin_load.sql");
+pub(crate) const MARK_SLICE: &str = include_str!("../sql/mark_slice.sql");
+pub(crate) const INDEX: &str = include_str!("../sql/index.sql");
+pub(crate) const LAYOUT: &str = include_str!("../sql/layout.sql");
+pub(crate) const COMPLETE_LOAD: &str = include_str!("../sql/complete_load.sql");
+pub(crate) const DROP_USER: &str = "DROP USER {user}";
+
+/// Tables of a schema in the order of their creation: the marker is last, so that a marked schema is whole.
+const TABLES: [&str; 4] = ["cf1", "cf2", "slob_slice", "slob_load"];
+
+/// Statements on one schema.
+#[derive(Clone, Debug)]
+pub(crate) struct SchemaSql {
+    pub(crate) user: String,
+    schema: SchemaNo,
+    /// The tablespace of the tables; `None` for the account's own.
+    pub(crate) tablespace: Option<String>,
+}
+
+impl SchemaSql {
+    pub(crate) fn new(prefix: &Prefix, schema: SchemaNo, tablespace: Option<&str>) -> Self {
+        Self { user: prefix.user(schema), schema, tablespace: tablespace.map(identifier) }
+    }
+
+    /// A statement from its template, with account and tablespace.
+    pub(crate) fn fill(&self, template: &str) -> String {
+        let clause = self.tablespace.as_ref().map_or_else(String::new, |name| format!(" TABLESPACE {name}"));
+        fill(template, &[("user", &self.user), ("tablespace", &clause)])
+    }
+
+    /// Creates the account. Its quota is on `default_tablespace` unless the tablespace of the tables is named.
+    pub(crate) fn create_user(&self, password: &str, default_tablespace: &str) -> String {
+        let (clause, quota) = match &self.tablespace {
+            Some(name) => (format!(" DEFAULT TABLESPACE {name}"), name.clone()),
+            None => (String::new(), identifier(default_tablespace)),
+        };
+        let values = [("password", password), ("default_tablespace", &clause), ("quota", &quota)];
+        fill(&self.fill(include_str!("../sql/create_user.sql")), &values)
+    }
+
+    /// Creates the tables, and comments on the last one, which marks the schema.
+    pub(crate) fn create(&self) -> Vec<String> {
+        let declared: Vec<String> =
+            columns().map(|name| format!("{name} VARCHAR2({COLUMN_BYTES})")).collect();
+        let declared = declared.join(", ");
+        // Short scans don't evict the blocks of CF1, as in the original kit.
+        let create_table = |(table, cache): (Table, &str)| {
+            let values = [("table", table.name()), ("columns", &declared), ("cache", cache)];
+            fill(&self.fill(include_str!("../sql/create_table.sql")), &values)
+        };
+        let comment = format!("{COMMENT} schema {}: made by slob setup, removed by slob drop", self.schema);
+        let mut statements = [(Table::Main, "CACHE"), (Table::Scan, "NOCACHE")].map(create_table).to_vec();
+        statements.push(self.fill(include_str!("../sql/create_slice.sql")));
+        statements.push(self.fill(include_str!("../sql/create_load.sql")));
+        statements.push(fill(&self.fill(include_str!("../sql/comment.sql")), &[("comment", &comment)]));
+        statements
+    }
+
+    /// Inserts rows by direct path: behind all others, into blocks of their own.
+    pub(crate) fn insert_rows(&self, table: Table) -> String {
+        let values: Vec<String> = columns().map(|name| format!(":{name}")).collect();
+        let values = [("table", table.name()), ("names", &column_list()), ("values", &values.join(", "))];
+        fill(&self.fill(include_str!("../sql/insert_rows.sql")), &values)
+    }
+
+    /// Gathers the optimizer's statistics of a table and its index.
+    pub(crate) fn statistics(&self, table: Table) -> String {
+        let name = table.name().to_ascii_uppercase();
+        fill(&self.fill(include_str!("../sql/statistics.sql")), &[("table", &name)])
+    }
+
+    /// Lets another account work in this schema.
+    pub(crate) fn share_with(&self, other: &str) -> [String; 2] {
+        let grant =
+            |table: Table| format!("GRANT SELECT, UPDATE ON {}.{} TO {other}", self.user, table.name());
+        [grant(Table::Main), grant(Table::Scan)]
+    }
+
+    /// Drops all tables, the marker last.
+    pub(crate) fn drop_tables(&self) -> Vec<String> {
+        self.undo(TABLES.len())
+    }
+
+    /// Drops what the first so many statements of [`Self::create`] created.
+    pub(crate) fn undo(&self, done: usize) -> Vec<String> {
+        TABLES.iter().take(done).map(|name| format!("DROP TABLE {}.{name} PURGE", self.user)).collect()
+    }
+}
+
+/// Values of [`BEGIN_LOAD`], in its order.
+pub(crate) fn load_binds(load: &Load, made_user: bool) -> [Bind; 6] {
+    [
+        // Clients bind signed numbers, which the seed may exceed.
+        Bind::Text(load.seed.to_string()),
+        Bind::count(load.scale),
+        Bind::count(load.scan_blocks),
+        Bind::Number(load.obfuscated.into()),
+        Bind::count(load.slice_rows),
+        Bind::Number(made_user.into()),
+    ]
+}
+
+/// Resolves names without an owner in the account of the schema.
+pub(crate) fn current_schema(user: &str) -> String {
+    format!("ALTER SESSION SET CURRENT_SCHEMA = {user}")
+}
+
+/// Reads one block after the other: by the index, and without gathering blocks first. Releases before 12.1 ignore the
+/// second hint, which they don't know.
+const HINT: &str = "/*+ INDEX(t i_cf1) NO_BATCH_TABLE_ACCESS_BY_ROWID(t) */";
+
+/// The statement of an operation on the tables of `owner` (`"SLOB1."`, or nothing for the current schema), with expressions
+/// for the first key, the key after the last one, and each new value. In a block, `into` receives the count of a SELECT.
+fn operation(
+    kind: Kind,
+    owner: &str,
+    [first, end]: [&str; 2],
+    into: &str,
+    value: impl Fn(usize) -> String,
+) -> String {
+    let main = format!("{owner}{} t", Table::Main.name());
+    let range = format!("WHERE t.custid >= {first} AND t.custid < {end}");
+    match kind {
+        Kind::Select => format!("SELECT {HINT} COUNT(t.c2){into} FROM {main} {range}"),
+        Kind::Scan => format!("SELECT COUNT(t.c2){into} FROM {owner}{} t", Table::Scan.name()),
+        Kind::Lite | Kind::Heavy => {
+            format!("UPDATE {HINT} {main} SET {} {range}", kind.assignments("t.", value))
+        }
+    }
+}
+
+/// Identifies our rows of the plan table.
+pub(crate) const PLAN_ID: &str = "slob";
+
+/// Explains the plan of a SELECT. It has numbers where a batch has variables, since not every client may leave a variable of
+/// an EXPLAIN PLAN unbound; the hints decide on both plans.
+pub(crate) fn explain(user: &str) -> String {
+    let select = operation(Kind::Select, &format!("{user}."), ["1", "65"], "", |_| String::new());
+    fill(include_str!("../sql/explain.sql"), &[("id", PLAN_ID), ("statement", &select)])
+}
+
+/// The block that executes the batches of a session. `sleep` pauses between operations; without it the block takes no
+/// pauses.
+pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, commit: Commit, sleep: Option<&str>) -> String {
+    let of_home = |(schema, hot): (SchemaNo, bool)| {
+        let owner = if hot { format!("{}.", prefix.user(schema)) } else { String::new() };
+        Kind::of_session(plan).map(move |kind| branch(kind, hot, &owner, &plan.update_text, commit))
+    };
+    let branches: String = homes(plan.home, plan.hot_schema).flat_map(of_home).collect();
+    let branches = format!("{}END IF;", branches.replacen("ELSIF", "IF", 1));
+    let with_stamps = |text: &'static str| if plan.redo.is_some() { text } else { "" };
+    let with_pauses = |text: &'static str| if sleep.is_some() { text } else { "" };
+    let pause = fill(with_pauses(include_str!("../sql/pause.sql")), &[("sleep", sleep.unwrap_or_default())]);
+    let values = [
+        ("stamps_type", with_stamps("TYPE texts IS TABLE OF VARCHAR2(16) INDEX BY PLS_INTEGER;")),
+        ("stamps_in", with_stamps("stamps texts;\n    stamped VARCHAR2(32767) := :stamps;")),
+        ("stamps_read", with_stamps("stamps(op) := SUBSTRB(stamped, (op - 1) * 16 + 1, 16);")),
+        ("stamp", with_stamps("stamp := stamps(op);")),
+        ("pauses_in", with_pauses("pauses numbers;")),
+        ("pauses_read", with_pauses("pauses(op) := TO_NUMBER(SUBSTRB(work, place + 21, 10));")),
+        ("width", &WIDTH.to_string()),
+        ("branches", &branches),
+        ("pause", &pause),
+    ];
+    let block = fill(include_str!("../sql/batch.sql"), &values);
+    block.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn branch(kind: Kind, hot: bool, owner: &str, text: &UpdateText, commit: Commit) -> String {
+    let value = |column: usize| format!("stamp || '{}'", text.tail(column));
+    let sql = operation(kind, owner, ["first_key", "end_key"], " INTO counted", value);
+    let number = kind.number(hot);
+    let after = match kind {
+        Kind::Lite | Kind::Heavy => {
+            format!("\n                counted := SQL%ROWCOUNT;\n                {};", commit.statement)
+        }
+        Kind::Select | Kind::Scan => String::new(),
+    };
+    format!("ELSIF kind = {number} THEN\n                {sql};{after}\n            ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::options::{COMMIT_OF_KIT, COMMIT_WAITS};
+    use slob_method::RowContent;
+    use slob_spec::RedoStress;
+    use std::sync::Arc;
+
+    #[test]
+    fn names_lead_to_schemas_and_back() {
+        let prefix = Prefix::new("slob").unwrap();
+        let seven = SchemaNo::new(7).unwrap();
+        assert_eq!(prefix.user(seven), "SLOB7");
+        assert_eq!(prefix.schema_of("SLOB7"), Some(seven));
+        for other in ["SLOB", "SLOB0", "SLOB07", "SLOB7X", "USER7", "SLOB99999"] {
+            assert_eq!(prefix.schema_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_could_end_a_name_is_refused() {
+        for bad in ["", "1a", "a b", "a\"", "a;", "slob1", "abcdefghijklmnopqrstu"] {
+            assert_eq!(Prefix::new(bad).err().map(|error| error.kind()), Some(ErrorKind::Usage), "{bad}");
+        }
+        assert_eq!(
+            (identifier("data1").as_str(), identifier("my \"data").as_str()),
+            ("DATA1", "\"my data\"")
+        );
+    }
+
+    /// A session that does everything, from a schema that is not the hot one.
+    pub(crate) fn plan(redo: Option<RedoStress>) -> SessionPlan {
+        SessionPlan {
+            number: 3,
+            attempt: 0,
+            home: SchemaNo::new(2).unwrap(),
+            hot_schema: true,
+            scans: true,
+            redo,
+            update_text: Arc::new(RowContent::new(5, false).update_text()),
+        }
+    }
+
+    #[test]
+    fn a_block_holds_what_the_session_needs_and_no_more() {
+        let prefix = Prefix::new("slob").unwrap();
+        let full = block(&plan(Some(RedoStress::Lite)), &prefix, COMMIT_WAITS, Some("DBMS_SESSION.SLEEP"));
+        assert_eq!(full.matches("COMMIT WRITE IMMEDIATE WAIT").count(), 2, "{full}");
+        assert!(full.contains("SLOB1.cf1") && full.contains("DBMS_SESSION.SLEEP(CEIL("), "{full}");
+        assert!(full.contains("t.c2 = stamp || '") && !full.contains("t.c3 ="), "{full}");
+        let heavy = block(&plan(Some(RedoStress::Heavy)), &prefix, COMMIT_WAITS, None);
+        assert_eq!(heavy.matches(" = stamp || ").count(), 2 * 19);
+        let mut reader = plan(None);
+        (reader.hot_schema, reader.scans) = (false, false);
+        let bare = block(&reader, &prefix, COMMIT_WAITS, None);
+        for word in ["stamps", "pauses", "UPDATE", "SLOB1", "cf2", "{", "ELSIF"] {
+            assert!(!bare.contains(word), "{word} in {bare}");
+        }
+        assert_eq!(bare.matches("IF kind = ").count(), 1);
+    }
+
+    #[test]
+    fn commits_are_those_of_the_kit_where_that_is_asked_for() {
+        let prefix = Prefix::new("slob").unwrap();
+        let kit = block(&plan(Some(RedoStress::Lite)), &prefix, COMMIT_OF_KIT, None);
+        assert_eq!(kit.matches("\n                COMMIT;").count(), 2, "{kit}");
+        assert!(!kit.contains("COMMIT WRITE"), "{kit}");
+    }
+
+    /// No object type, and nothing decoded or encoded while the clock runs.
+    #[test]
+    fn text_is_decoded_before_the_clock_starts_and_encoded_after_it_has_stopped() {
+        let prefix = Prefix::new("slob").unwrap();
+        let text = block(&plan(Some(RedoStress::Lite)), &prefix, COMMIT_WAITS, Some("DBMS_LOCK.SLEEP"));
+        assert!(!text.contains("ODCI"), "{text}");
+        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
+        let last = |words: &str| text.rfind(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
+        assert!(last("SUBSTRB(") < place("begun := clock();"), "{text}");
+        assert!(place("took_us := elapsed();") < place("'FM0X"), "{text}");
+    }
+}
