@@ -1,5 +1,6 @@
 //! Checks before a run: nothing is connected or changed until they pass.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use slob_engine::{Engine, SchemaState, Server};
@@ -7,52 +8,46 @@ use slob_host::TooFew;
 use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
 use slob_spec::{Length, Observe, Observers, RunSpec};
 
-use crate::random::fresh_seed;
+use crate::sampler::Topology;
 use crate::workload::{arrivals_of, homes_of, warmup_of, workload_of};
 use crate::{ExternalScript, RunError};
 
 /// A run that can begin.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The server, as it described itself.
     pub server: Server,
-    /// The schemas of the run, all of them complete; empty where the engine stores no data.
+    /// The schemas of the run, all complete; empty if the engine stores no data.
     pub schemas: Vec<SchemaState>,
-    /// What the sessions do.
     pub workload: Workload,
-    /// What makes their plans.
     pub seed: PlanSeed,
-    /// The home schema of each session, in order of the sessions' numbers.
+    /// The home schema of each session, by session number.
     pub homes: Vec<SchemaNo>,
-    /// When operations are to start, in an open loop.
+    /// The intended starts of operations in an open loop.
     pub arrivals: Option<Arrivals>,
-    /// When the window ends.
     pub length: Length,
-    /// How long the sessions run before the window.
     pub warmup: Duration,
-    /// The user's own program, if there is one.
     pub script: Option<ExternalScript>,
 }
 
-/// Checks a run against the server and the data that are loaded.
+/// Checks a run against the server and the loaded data.
 ///
 /// # Errors
-/// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
+/// With [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible as specified.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
-    let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
+    let schema_count = schema_count(spec.schemas.get())?;
     let workload = workload_of(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
         let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
-        loaded(states, schema_count, &workload)?
+        usable_schemas(states, schema_count, &workload)?
     } else {
         Vec::new()
     };
     check_observers(engine, &spec.observe)?;
     let homes: Vec<SchemaNo> = homes_of(spec, schema_count).collect();
-    check_room(homes.len() as u64, &server)?;
+    check_thread_limits(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
     let warmup = warmup_of(spec);
@@ -61,8 +56,18 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
 }
 
-/// A thread for each session, and a connection where the database is not part of this program.
-fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
+pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
+    u16::try_from(asked).map_err(|_| RunError::usage("too many schemas"))
+}
+
+/// A random seed below 2^48, which every JSON reader keeps exactly. Never 0, which asks for a random seed.
+pub(crate) fn fresh_seed() -> u64 {
+    // The keys of a RandomState come from the operating system's generator.
+    (RandomState::new().hash_one(0u8) >> 16).max(1)
+}
+
+/// Each session needs a thread, and a connection unless the database is embedded.
+fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
     slob_host::room_for_threads(sessions, connections).map_err(|TooFew { limit, most, remedy }| {
         RunError::usage(format!(
@@ -72,10 +77,7 @@ fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
     })
 }
 
-/// Checks that there is one for all endpoints, or one for each, and that a process that is named is there.
-///
-/// # Errors
-/// With [`crate::RunErrorKind::Usage`] and the remedy.
+/// Checks that OBSERVE names one observer for all endpoints or one for each, and only processes that exist.
 pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
     let (endpoints, count) = (engine.endpoints().len().max(1), observers.count());
     if count != 1 && count != endpoints {
@@ -95,7 +97,7 @@ pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(),
     Ok(())
 }
 
-/// BLOCK_SZ can't change what an engine's blocks are.
+/// BLOCK_SZ can't change the block size of an engine.
 pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
     let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
     Err(RunError::usage(format!(
@@ -104,7 +106,11 @@ pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunE
 }
 
 /// The states of schemas `1..=count`, if the run can use them.
-fn loaded(states: Vec<SchemaState>, count: u16, workload: &Workload) -> Result<Vec<SchemaState>, RunError> {
+fn usable_schemas(
+    states: Vec<SchemaState>,
+    count: u16,
+    workload: &Workload,
+) -> Result<Vec<SchemaState>, RunError> {
     let total = states.len();
     let used: Vec<_> = states.into_iter().filter(|state| state.schema.get() <= count).collect();
     let missing = SchemaNo::up_to(count).find(|number| used.iter().all(|state| state.schema != *number));
@@ -154,6 +160,27 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
         )));
     }
     Ok(())
+}
+
+/// Advice if the data fit into the memory of the first server and its reads go through the page cache.
+pub fn page_cache_advice(prepared: &Prepared, topology: &Topology) -> Option<String> {
+    let server = topology.servers.first()?;
+    let (host, found) = (topology.hosts.get(server.observed_at?.0)?, server.found.as_ref().ok()?);
+    let limit = found.limits.as_ref().and_then(|limits| limits.memory_bytes);
+    let memory = [host.info()?.memory_bytes, limit].into_iter().flatten().min()?;
+    let of = &prepared.server;
+    let blocks =
+        prepared.schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
+    let data = blocks.sum::<u64>().saturating_mul(u64::from(of.block_bytes));
+    let may_cache = of.capabilities.direct_io != Some(true) && !of.capabilities.embedded;
+    (may_cache && data > 0 && data <= memory).then(|| {
+        format!(
+            "The data of this run ({} MiB) fit into the memory that the server may use ({} MiB), and its reads go through the page \
+             cache of the operating system: many will not reach the device. Load more, or have the server use direct I/O.",
+            data >> 20,
+            memory >> 20
+        )
+    })
 }
 
 #[cfg(test)]
