@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use slob_engine::{Engine, ErrorKind, Load, LoadProgress, LoadState};
-use slob_engine_sqlite::library;
+use slob_engine_sqlite::initialise;
 use slob_engine_sqlite::vfs::{IoMode, Location, Meter};
 use slob_method::{RowState, SchemaNo, Table};
 
@@ -47,7 +47,7 @@ fn verify(engine: &dyn Engine) {
 }
 
 fn plain(path: &Path) -> Connection {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     Location { path, io: IoMode::Buffered, meter: &Meter::new() }.open(true).expect("it can be opened")
 }
 

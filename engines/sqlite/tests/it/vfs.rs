@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use rusqlite::Connection;
-use slob_engine_sqlite::library;
+use slob_engine_sqlite::initialise;
 use slob_engine_sqlite::vfs::{IoFault, IoMode, Location, Meter, drop_page_cache};
 use tempfile::TempDir;
 
 use crate::support::{child, folder_of_the_parent};
 
 fn folder() -> TempDir {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for tests")
 }
 
@@ -194,7 +194,7 @@ fn another_process_can_write(path: &Path) -> bool {
 #[test]
 #[ignore = "the other process of locks_survive_other_connections_coming_and_going"]
 fn child_writes() {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     let path = folder_of_the_parent();
     let connection = open(&path, IoMode::Direct, &Meter::new());
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("the file is not locked");
