@@ -11,7 +11,7 @@ use slob_record::{
     LossRecord, ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord,
     SettingRecord, Status, Window, error_of_session,
 };
-use slob_spec::Length;
+use slob_spec::{Length, RunSpec};
 
 use crate::phases::{Edge, Measurements};
 use crate::prepare::{Prepared, page_cache_advice};
@@ -21,7 +21,7 @@ use crate::sampler::Sample;
 use crate::sampler::{HostsInterval, ObservedServer, Topology};
 use crate::sessions::SessionEnd;
 use crate::tally::Tally;
-use crate::workload::workload_record;
+use crate::workload::{arrivals_of, workload_record};
 
 pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Record {
     let Timeline { context, prepared, tally, topology, .. } = timeline;
@@ -31,6 +31,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     let snapshots = samples.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
+    let arrivals = arrivals_of(context.spec);
     let endpoints = endpoints(&context.engine.endpoints(), &measured, tally, snapshots);
     let mut conflicts: BTreeMap<String, u64> = BTreeMap::new();
     for (code, count) in measured.sessions.iter().flat_map(|(_, end)| &end.conflicts) {
@@ -48,12 +49,12 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         started: measured.started,
         ended: measured.ended,
         target: context.spec.target.to_string(),
-        server: server(prepared, topology),
+        server: server(prepared, arrivals, topology),
         configuration: context.configuration.clone(),
         workload: workload_record(context.spec, &prepared.workload, prepared.seed),
         load: load(prepared),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
-        backlog: prepared.arrivals.zip(window).map(|(arrivals, window)| backlog(arrivals, window, tally)),
+        backlog: arrivals.zip(window).map(|(arrivals, window)| backlog(arrivals, window, tally)),
         conflicts,
         losses: losses(&measured),
         marks: measured.marks.0.clone(),
@@ -61,7 +62,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
             .filter(|_| window.is_some())
             .map(|(begin, end)| Edges { begin: edge(begin.stragglers), end: edge(end.stragglers) }),
         until_steady: measured.until_steady.clone(),
-        sessions: sessions(prepared, &measured, !endpoints.is_empty()),
+        sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
         latencies: figures.latencies,
         events: figures.events,
@@ -69,7 +70,11 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         db_cpu: hosts.sum_of_servers(|server| server.cpu).map(|cpu| DbCpu {
             cpu,
             sessions: hosts.sum_of_servers(|server| server.sessions_cpu),
-            source: cpu_source(prepared).to_owned(),
+            source: if prepared.server.capabilities.embedded {
+                "this program's process: the database is embedded in it".into()
+            } else {
+                "the server's processes".into()
+            },
         }),
         db_io: hosts.sum_of_servers(|server| server.io),
         client_cpu: samples.and_then(|(begin, end)| Some(end.client_cpu?.since(&begin.client_cpu?))),
@@ -146,7 +151,7 @@ fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<Stri
     notes
 }
 
-fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
+fn server(prepared: &Prepared, arrivals: Option<Arrivals>, topology: &Topology) -> ServerRecord {
     let server = &prepared.server;
     let setting = |setting: &slob_engine::Setting| SettingRecord {
         name: setting.name.clone(),
@@ -160,7 +165,7 @@ fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
         advice: server.advice.iter().cloned().chain(page_cache_advice(prepared, topology)).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
-        joined_selects: prepared.arrivals.is_none()
+        joined_selects: arrivals.is_none()
             && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         checks_blocks: server.checks_blocks,
@@ -193,7 +198,12 @@ fn backlog(arrivals: Arrivals, window: Window, tally: &Tally) -> u64 {
     (due as u64).saturating_sub(tally.done_until_end())
 }
 
-fn sessions(prepared: &Prepared, measured: &Measurements, has_endpoints: bool) -> Vec<SessionRecord> {
+fn sessions(
+    spec: &RunSpec,
+    prepared: &Prepared,
+    measured: &Measurements,
+    has_endpoints: bool,
+) -> Vec<SessionRecord> {
     let end_of_window = measured.end_of_window();
     let record = |(ended, end): &(Instant, SessionEnd)| SessionRecord {
         session: end.session,
@@ -208,7 +218,7 @@ fn sessions(prepared: &Prepared, measured: &Measurements, has_endpoints: bool) -
         max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
         longest_wait: end.totals.longest_wait(),
         whole_window: end.losses.is_empty()
-            && match prepared.length {
+            && match spec.length {
                 Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
                 Length::Operations(count) => end.operations == count,
             },
@@ -268,14 +278,6 @@ fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, 
             )
         })
         .collect()
-}
-
-fn cpu_source(prepared: &Prepared) -> &'static str {
-    if prepared.server.capabilities.embedded {
-        "this program's process: the database is embedded in it"
-    } else {
-        "the server's processes"
-    }
 }
 
 /// The hosts of the database together, or this host if none of them was observed.

@@ -9,7 +9,6 @@ pub enum RunErrorKind {
     Usage,
     /// The load or run failed; what was done is kept.
     Failed,
-    /// The user stopped it.
     Interrupted,
 }
 
@@ -17,7 +16,7 @@ pub enum RunErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
-    kind: RunErrorKind,
+    pub kind: RunErrorKind,
     message: String,
 }
 
@@ -41,10 +40,6 @@ impl RunError {
     pub(crate) fn with_advice(mut self, advice: &str) -> Self {
         self.message = format!("{}; {advice}", self.message);
         self
-    }
-
-    pub fn kind(&self) -> RunErrorKind {
-        self.kind
     }
 
     /// Before anything is changed, missing privileges and missing space are usage errors too.

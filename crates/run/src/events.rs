@@ -19,7 +19,6 @@ pub enum LoadEvent {
     Began {
         rows: u64,
         bytes: u64,
-        /// Schemas that are complete already.
         complete: usize,
         /// Schemas that are partly loaded already.
         resumed: usize,
@@ -83,7 +82,6 @@ pub enum Phase {
     Window,
 }
 
-/// One second of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Tick<'a> {
     pub phase: Phase,
@@ -93,7 +91,6 @@ pub struct Tick<'a> {
     pub left: Option<Duration>,
     /// Operations reported, and figures sampled, since the last tick.
     pub recent: &'a Interval,
-    /// Sessions at work.
     pub sessions: u32,
     /// With WORK_LOOP: operations done, of all.
     pub operations: Option<(u64, u64)>,

@@ -100,7 +100,6 @@ impl ReportOfServer {
         Self { kind, ..Self::default() }
     }
 
-    /// Takes the first snapshot.
     pub(crate) fn open(&mut self, engine: &Arc<dyn Engine>) {
         let Some(kind) = self.kind else { return };
         let engine = Arc::clone(engine);
@@ -108,7 +107,6 @@ impl ReportOfServer {
         self.report = self.answer(opened).flatten();
     }
 
-    /// Takes the second snapshot.
     pub(crate) fn close(&mut self) {
         self.ask(|report| report.close());
     }
@@ -246,7 +244,7 @@ mod tests {
     fn a_file_that_is_not_executable_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = script(folder.path(), "#!/bin/sh\n", 0o644);
-        assert_eq!(ExternalScript::new(&path, folder.path()).unwrap_err().kind(), crate::RunErrorKind::Usage);
+        assert_eq!(ExternalScript::new(&path, folder.path()).unwrap_err().kind, crate::RunErrorKind::Usage);
         assert_eq!(
             ExternalScript::new(folder.path(), folder.path()).unwrap_err().kind(),
             crate::RunErrorKind::Usage

@@ -34,7 +34,6 @@ fn refuse(path: &Path, why: impl std::fmt::Display) -> RunError {
     RunError::usage(format!("the journal {}: {why}", path.display()))
 }
 
-/// The journal that all sessions of a run write.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
@@ -111,11 +110,10 @@ impl Journal {
 #[derive(Debug)]
 pub struct Acknowledged {
     load_seed: u64,
-    updates: u64,
+    pub updates: u64,
     rows: HashMap<(SchemaNo, u64), Row>,
 }
 
-/// A row that was updated, or may have been.
 #[derive(Debug, Default)]
 struct Row {
     /// The last acknowledgement of an update of it: session and time in microseconds.
@@ -217,11 +215,6 @@ impl Acknowledged {
         }
     }
 
-    pub fn updates(&self) -> u64 {
-        self.updates
-    }
-
-    /// Rows with at least one acknowledged update.
     pub fn rows(&self) -> usize {
         self.rows.values().filter(|row| row.acknowledged.is_some()).count()
     }
@@ -316,7 +309,7 @@ mod tests {
     #[test]
     fn the_last_update_of_a_session_must_be_there() {
         let found = read(&["b 0 10", &update(5, 3, 1), &update(6, 1, 2), "e 0 20 2"]).unwrap();
-        assert_eq!((found.updates(), found.rows()), (2, 3));
+        assert_eq!((found.updates, found.rows()), (2, 3));
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 7, 1) && may_hold(&found, 6, 2));
         assert!(!may_hold(&found, 5, 0) && !may_hold(&found, 6, 1) && !may_hold(&found, 6, 0));
         // A row without updates may hold anything.
@@ -333,7 +326,7 @@ mod tests {
         // The second half of a batch that failed half-way.
         let found = read(&["b 0 10", &update(5, 1, 1), &update(5, 1, 2), "e 0 20 1"]).unwrap();
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 5, 2));
-        assert_eq!(found.updates(), 1);
+        assert_eq!(found.updates, 1);
     }
 
     #[test]
@@ -352,7 +345,7 @@ mod tests {
         let text = format!("{TITLE}\nload 7\nb 0 10\n{}\ne 0 20 1", update(5, 1, 1));
         let lines = || whole_lines(text.as_bytes()).map(|line| line.map_err(|error| error.to_string()));
         let found = Acknowledged::from_lines(lines()).unwrap();
-        assert_eq!((found.updates(), lines().count()), (0, 4));
+        assert_eq!((found.updates, lines().count()), (0, 4));
     }
 
     #[test]

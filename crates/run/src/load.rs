@@ -23,14 +23,11 @@ use crate::events::{LoadEvent, LoadObserver};
 use crate::prepare::{check_block_size, fresh_seed, schema_count};
 use crate::sessions::panicked;
 
-/// A load that can begin.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
     pub load: Load,
     pub streams: usize,
-    /// Schemas that are incomplete, each with the slices it lacks.
     work: Vec<SchemaWork>,
-    /// Schemas that are complete.
     complete: usize,
     /// True if slices of one schema may be loaded at the same time.
     parallel_slices: bool,
@@ -44,26 +41,22 @@ pub struct LoadPlan {
 #[derive(Clone, Debug)]
 struct SchemaWork {
     schema: SchemaNo,
-    start: Start,
     /// The load as which the schema was begun.
     load: Load,
-    slices: Vec<Slice>,
+    steps: VecDeque<Step>,
 }
 
-/// The step before the slices of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
     Create,
-    /// Remove the schema first: its data may never have reached the disk.
+    /// Remove and create the schema: its data may never have reached the disk.
     Replace,
-    /// The schema exists.
-    Resume,
+    Load(Slice),
+    Finish,
 }
 
-/// Compares the specification with what is loaded. Changes nothing.
-///
-/// # Errors
-/// With [`crate::RunErrorKind::Usage`] if the data there were loaded with other parameters, or there is no room.
+/// Compares the specification with what is loaded. Changes nothing. Fails with [`crate::RunErrorKind::Usage`] if the data
+/// there were loaded with other parameters, or there is no room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     let mut plan = LoadPlan::new(engine, spec, &server)?;
@@ -106,9 +99,7 @@ impl LoadPlan {
 
     /// Adds what a schema lacks.
     fn add(&mut self, schema: SchemaNo, there: Option<&SchemaState>) -> Result<(), RunError> {
-        let mut load = self.load;
-        let mut done: &[Slice] = &[];
-        let mut start = Start::Create;
+        let (mut first, mut load, mut done) = (Some(Step::Create), self.load, &[][..]);
         if let Some(state) = there {
             check_same(schema, &state.load, &load)?;
             match &state.state {
@@ -121,28 +112,36 @@ impl LoadPlan {
                     return Err(RunError::usage(lack.map_or_else(String::new, |lack| lack.to_string())));
                 }
                 // Its slices keep their size, whatever the size of new ones.
-                LoadState::Begun(slices) => (start, load, done) = (Start::Resume, state.load, slices),
+                LoadState::Begun(slices) => (first, load, done) = (None, state.load, slices.as_slice()),
                 LoadState::Unsynced(slices) => {
                     self.freed += slices.iter().map(rows_of).sum::<u64>();
-                    start = Start::Replace;
+                    first = Some(Step::Replace);
                 }
             }
         }
-        let slices = load.slices(schema).filter(|slice| !done.contains(slice)).collect();
-        self.work.push(SchemaWork { schema, start, load, slices });
+        let slices = load.slices(schema).filter(|slice| !done.contains(slice)).map(Step::Load);
+        let steps = first.into_iter().chain(slices).chain([Step::Finish]).collect();
+        self.work.push(SchemaWork { schema, load, steps });
         Ok(())
     }
 
     /// Schemas that are loaded again from the start, because their data may never have reached the disk.
     pub fn replaced(&self) -> impl Iterator<Item = SchemaNo> {
-        self.work.iter().filter(|work| work.start == Start::Replace).map(|work| work.schema)
+        self.work.iter().filter(|work| work.steps.contains(&Step::Replace)).map(|work| work.schema)
+    }
+
+    /// Schemas that are partly loaded already.
+    fn resumed(&self) -> impl Iterator<Item = &SchemaWork> {
+        self.work.iter().filter(|work| !matches!(work.steps.front(), Some(Step::Create | Step::Replace)))
     }
 
     fn slices(&self) -> impl Iterator<Item = &Slice> {
-        self.work.iter().flat_map(|work| &work.slices)
+        self.work.iter().flat_map(|work| &work.steps).filter_map(|step| match step {
+            Step::Load(slice) => Some(slice),
+            _ => None,
+        })
     }
 
-    /// Rows to load.
     pub fn rows(&self) -> u64 {
         self.slices().map(rows_of).sum()
     }
@@ -161,10 +160,6 @@ impl LoadPlan {
         self.bytes().saturating_sub(self.freed * u64::from(self.block_bytes))
     }
 
-    /// Checks that the load fits into `free_bytes` at `place`.
-    ///
-    /// # Errors
-    /// With [`crate::RunErrorKind::Usage`] and both figures.
     pub fn check_room(&self, place: &dyn Display, free_bytes: u64) -> Result<(), RunError> {
         check_room(place, free_bytes, self.needed_bytes())
     }
@@ -243,7 +238,6 @@ const OVERHEAD: f64 = 0.05;
 /// Below this a file system counts as full: databases extend their files and logs in steps of this order.
 const FULL_BYTES: u64 = 64 << 20;
 
-/// Refuses a load for which there is no room.
 fn check_free_space(path: &Path, load_bytes: u64) -> Result<(), RunError> {
     let place = nearest_existing(path);
     let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
@@ -296,7 +290,6 @@ fn mb(bytes: u64) -> u64 {
 
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
-/// Result of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadSummary {
     pub rows: u64,
@@ -304,17 +297,13 @@ pub struct LoadSummary {
     pub bytes: u64,
     /// With index, statistics and the check of the layout.
     pub took: Duration,
-    /// The schemas that were completed.
     pub layouts: Vec<(SchemaNo, Layout)>,
     /// Schemas that were complete before.
     pub complete_before: usize,
 }
 
-/// Loads what the plan says is missing. Loaded slices stay in any case: the next load resumes from there.
-///
-/// # Errors
-/// Of the first stream that fails; with [`crate::RunErrorKind::Interrupted`] if `stop` was set; if a schema does not hold
-/// one row per block in the end.
+/// Loads what the plan says is missing. Loaded slices stay in any case: the next load resumes from there. Fails with the error
+/// of the first stream that fails, or if a schema does not hold one row per block in the end.
 pub fn load(
     engine: &dyn Engine,
     plan: &LoadPlan,
@@ -328,7 +317,7 @@ pub fn load(
         rows: plan.rows(),
         bytes: plan.bytes(),
         complete: plan.complete,
-        resumed: plan.work.iter().filter(|work| work.start == Start::Resume).count(),
+        resumed: plan.resumed().count(),
         streams,
         slice_bytes: plan.slice_bytes(),
     });
@@ -363,7 +352,6 @@ struct Loader<'a> {
 struct State {
     schemas: Vec<SchemaProgress>,
     layouts: Vec<(SchemaNo, Layout)>,
-    /// Rows of complete slices.
     rows_in_place: u64,
     /// True once something was created or loaded.
     touched: bool,
@@ -379,20 +367,10 @@ struct SchemaProgress {
     exclusive: bool,
 }
 
-enum Step {
-    Create,
-    Load(Slice),
-    Finish,
-}
-
 impl<'a> Loader<'a> {
     fn new(engine: &'a dyn Engine, plan: &'a LoadPlan, observer: &'a dyn LoadObserver) -> Self {
-        let schema = |work: &SchemaWork| {
-            let create = (work.start != Start::Resume).then_some(Step::Create);
-            let slices = work.slices.iter().cloned().map(Step::Load);
-            let steps = create.into_iter().chain(slices).chain([Step::Finish]).collect();
-            SchemaProgress { steps, busy: 0, exclusive: false }
-        };
+        let schema =
+            |work: &SchemaWork| SchemaProgress { steps: work.steps.clone(), busy: 0, exclusive: false };
         let state = State { schemas: plan.work.iter().map(schema).collect(), ..State::default() };
         let (progress, changed) = (LoadProgress::default(), Condvar::new());
         Self { engine, plan, observer, progress, state: Mutex::new(state), changed }
@@ -400,8 +378,7 @@ impl<'a> Loader<'a> {
 
     /// More streams would have nothing to do.
     fn most_streams(&self) -> usize {
-        let slices: usize = self.plan.work.iter().map(|work| work.slices.len()).sum();
-        let most = if self.plan.parallel_slices { slices } else { self.plan.work.len() };
+        let most = if self.plan.parallel_slices { self.plan.slices().count() } else { self.plan.work.len() };
         most.max(1)
     }
 
@@ -421,11 +398,9 @@ impl<'a> Loader<'a> {
             state.schemas[i].exclusive = false;
             state.touched |= result.is_ok();
             match (result, step) {
-                (Ok(layout), Step::Finish) => {
-                    state.layouts.extend(layout.map(|layout| (work.schema, layout)))
-                }
-                (Ok(_), Step::Load(slice)) => state.rows_in_place += rows_of(&slice),
-                (Ok(_), Step::Create) => {}
+                (Ok(Some(layout)), _) => state.layouts.push((work.schema, layout)),
+                (Ok(None), Step::Load(slice)) => state.rows_in_place += rows_of(&slice),
+                (Ok(None), _) => {}
                 (Err(error), _) => {
                     state.error.get_or_insert(error);
                     self.progress.stop();
@@ -450,12 +425,11 @@ impl<'a> Loader<'a> {
     }
 
     fn perform(&self, work: &SchemaWork, step: &Step) -> Result<Option<Layout>, EngineError> {
-        let SchemaWork { schema, start, load, .. } = work;
+        let SchemaWork { schema, load, .. } = work;
         match step {
-            Step::Create => {
-                if *start == Start::Replace {
-                    self.engine.drop_schema(*schema)?;
-                }
+            Step::Create => self.engine.create_schema(load, *schema).map(|()| None),
+            Step::Replace => {
+                self.engine.drop_schema(*schema)?;
                 self.engine.create_schema(load, *schema).map(|()| None)
             }
             Step::Load(slice) => self.engine.load_slice(load, slice, &self.progress).map(|()| None),
@@ -516,7 +490,7 @@ impl State {
     fn pick(&mut self, parallel_slices: bool) -> Option<(usize, Step)> {
         let is_possible = |schema: &SchemaProgress| match schema.steps.front() {
             Some(Step::Load(_)) => !schema.exclusive && (schema.busy == 0 || parallel_slices),
-            Some(Step::Create | Step::Finish) => schema.busy == 0,
+            Some(Step::Create | Step::Replace | Step::Finish) => schema.busy == 0,
             None => false,
         };
         let i = self.schemas.iter().position(is_possible)?;
@@ -538,10 +512,8 @@ pub struct LocalData {
 }
 
 impl LocalData {
-    /// Looks for the data of the first server of a target. `embedded`: the server is part of this program.
-    ///
-    /// # Errors
-    /// With the reason if the data are elsewhere or can't be seen.
+    /// Looks for the data of the first server of a target, which may be `embedded` in this program. Returns the reason if the
+    /// data are elsewhere or can't be seen.
     pub fn find(engine: &dyn Engine, embedded: bool) -> Result<Self, String> {
         let server =
             engine.whereabouts().into_iter().next().ok_or("this target has no server to look for")?;
@@ -641,7 +613,7 @@ mod tests {
         let place = folder.path().join("yet/to/be/made");
         assert!(check_free_space(&place, 1).is_ok());
         let error = check_free_space(&place, 1 << 60).unwrap_err();
-        assert_eq!(error.kind(), RunErrorKind::Usage);
+        assert_eq!(error.kind, RunErrorKind::Usage);
         let text = error.to_string();
         assert!(
             text.contains(&folder.path().display().to_string()) && text.contains("MB are free"),

@@ -15,7 +15,8 @@ use crate::run::Timeline;
 use crate::sampler::{Sample, Sampler};
 use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
-use crate::tally::{Drain, GrowingSeries, RunClock};
+use crate::tally::{Drain, GrowingSeries};
+use crate::workload::warmup_of;
 
 /// Seconds of the window between two records that observers get.
 const SHOWN_EVERY_S: u64 = 5;
@@ -26,12 +27,10 @@ pub(crate) struct Measurements {
     pub(crate) started: Timestamp,
     pub(crate) ended: Timestamp,
     pub(crate) interrupted: bool,
-    /// Why the run failed; the first failure counts.
+    /// The first failure.
     pub(crate) error: Option<String>,
-    /// The edges of the window.
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
-    last: Option<Sample>,
     pub(crate) series: GrowingSeries,
     pub(crate) until_steady: Option<SteadyRecord>,
     /// The marks of the user, and how many more there were.
@@ -53,27 +52,6 @@ pub(crate) struct Edge {
 }
 
 impl Measurements {
-    /// Adds the interval since the last sample to the series.
-    fn add_sample(&mut self, sample: Sample, clock: &RunClock) {
-        if let Some(last) = &self.last {
-            self.series.add_sampled(clock, last, &sample);
-        }
-        self.last = Some(sample);
-    }
-
-    /// The measurements as if the run had ended with the last sample.
-    fn so_far(&self, clock: &RunClock) -> Self {
-        let last = self.last.as_ref();
-        Self {
-            started: self.started,
-            ended: self.started,
-            begin: self.begin.clone(),
-            end: last.map(|last| Edge { sample: last.clone(), stragglers: Stragglers::default() }),
-            series: self.series.so_far(last.map_or(Duration::ZERO, |last| clock.at(last.taken))),
-            ..Self::default()
-        }
-    }
-
     pub(crate) fn end_of_window(&self) -> Option<Instant> {
         self.end.as_ref().map(|end| end.sample.taken)
     }
@@ -85,6 +63,7 @@ pub(crate) struct Phases<'a, 'b> {
     sampler: &'b mut Sampler,
     sessions: Sessions,
     measured: Measurements,
+    last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
     phase: Phase,
     /// When the phase ends, if that is known.
@@ -95,7 +74,8 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// The sessions are connected and rest.
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
         let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
-        Self { timeline, sampler, sessions, measured, steady: None, phase: Phase::WarmUp, until: None }
+        let (phase, until) = (Phase::WarmUp, None);
+        Self { timeline, sampler, sessions, measured, last_sample: None, steady: None, phase, until }
     }
 
     /// From the start of the sessions to their end.
@@ -112,25 +92,22 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// All phases. Returns how the last one ended, and why, if it ended early.
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
         let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
-        let has_warmup = !self.timeline.prepared.warmup.is_zero();
-        if has_warmup {
-            self.begin(Phase::WarmUp, &end);
-            self.timeline.observer.on_run(&RunEvent::Started);
-            let reason = self.watch();
+        let mut reason = None;
+        let warmup = Some(Phase::WarmUp).filter(|_| !warmup_of(self.timeline.context.spec).is_zero());
+        for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
+            self.begin(phase, &end);
+            if number == 0 {
+                self.timeline.observer.on_run(&RunEvent::Started);
+            }
+            reason = self.watch();
             end = self.sessions.rest(self.until, reason);
-            let reason =
-                reason.or_else(|| self.sessions.wait_until(Instant::now(), self.timeline.context.stop));
+            if phase == Phase::WarmUp && reason.is_none() {
+                reason = self.sessions.wait_until(Instant::now(), self.timeline.context.stop);
+            }
             if reason.is_some() {
-                self.end(&end);
-                return (end, reason);
+                break;
             }
         }
-        self.begin(Phase::Window, &end);
-        if !has_warmup {
-            self.timeline.observer.on_run(&RunEvent::Started);
-        }
-        let reason = self.watch();
-        let end = self.sessions.rest(self.until, reason);
         self.end(&end);
         (end, reason)
     }
@@ -138,10 +115,10 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// Samples while the sessions rest, then begins a phase.
     fn begin(&mut self, phase: Phase, last: &PhaseEnd) {
         let mut sample = match phase {
-            Phase::WarmUp => self.sampler.take(),
+            Phase::WarmUp => self.sampler.sample(false, |_| ()),
             Phase::Window => {
                 self.timeline.server_report.open(&self.timeline.context.engine);
-                self.sampler.take_edge(|_| ())
+                self.sampler.sample(true, |_| ())
             }
         };
         let now = Instant::now();
@@ -150,21 +127,21 @@ impl<'a, 'b> Phases<'a, 'b> {
             sample.taken = now;
         }
         self.timeline.tally.clock.rest(now.saturating_duration_since(last.closed));
-        let follows_another = self.measured.last.is_some();
+        let follows_another = self.last_sample.is_some();
         self.add_sample(sample.clone());
         if follows_another {
             self.tick();
         }
         if phase == Phase::Window {
-            self.timeline.tally.edges.begin(sample.taken);
+            self.timeline.tally.begin_window(sample.taken);
             let begin = self.timeline.tally.clock.at(sample.taken);
             self.measured.begin = Some(Edge { sample, stragglers: last.stragglers });
             let until_steady = self.timeline.context.spec.until_steady;
             self.steady = until_steady.map(|asked| SteadyStop::new(asked, begin));
             self.timeline.observer.on_run(&RunEvent::WindowBegan);
         }
-        let warmup = Some(self.timeline.prepared.warmup).filter(|_| phase == Phase::WarmUp);
-        let length = warmup.or(match self.timeline.prepared.length {
+        let warmup = Some(warmup_of(self.timeline.context.spec)).filter(|_| phase == Phase::WarmUp);
+        let length = warmup.or(match self.timeline.context.spec.length {
             Length::Time(length) => Some(length),
             Length::Operations(_) => None,
         });
@@ -173,15 +150,19 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.sessions.shared.rendezvous.release(self.until);
     }
 
+    /// Adds the interval since the last sample to the series.
     fn add_sample(&mut self, sample: Sample) {
-        self.measured.add_sample(sample, &self.timeline.tally.clock);
+        if let Some(last) = &self.last_sample {
+            self.measured.series.add_sampled(&self.timeline.tally.clock, last, &sample);
+        }
+        self.last_sample = Some(sample);
     }
 
     /// Samples once a second until the phase is over, or there is a reason to end it.
     fn watch(&mut self) -> Option<EarlyEnd> {
         loop {
             let clock = &self.timeline.tally.clock;
-            let sampled = self.measured.last.as_ref().map_or(Duration::ZERO, |last| clock.at(last.taken));
+            let sampled = self.last_sample.as_ref().map_or(Duration::ZERO, |last| clock.at(last.taken));
             if self.steady.as_mut().is_some_and(|steady| steady.is_reached(&self.measured.series, sampled)) {
                 return None;
             }
@@ -192,12 +173,15 @@ impl<'a, 'b> Phases<'a, 'b> {
                 return reason;
             }
             let is_shown = self.timeline.observer.wants_the_record() && self.is_time_to_show();
-            let sample = if is_shown { self.sampler.take_edge(|_| ()) } else { self.sampler.take() };
-            self.add_sample(sample);
-            self.tick();
             if is_shown {
-                let record = assemble(self.timeline, self.measured.so_far(&self.timeline.tally.clock));
-                self.timeline.observer.on_run(&RunEvent::SoFar(&record));
+                let sample = self.sampler.sample(true, |_| ());
+                self.add_sample(sample.clone());
+                self.tick();
+                self.show(sample);
+            } else {
+                let sample = self.sampler.sample(false, |_| ());
+                self.add_sample(sample);
+                self.tick();
             }
         }
     }
@@ -210,14 +194,29 @@ impl<'a, 'b> Phases<'a, 'b> {
         second > 0 && second.is_multiple_of(SHOWN_EVERY_S)
     }
 
+    /// Shows the record as if the run had ended with this sample.
+    fn show(&mut self, sample: Sample) {
+        let Measurements { started, begin, series, .. } = &self.measured;
+        let so_far = Measurements {
+            started: *started,
+            ended: *started,
+            begin: begin.clone(),
+            series: series.so_far(self.timeline.tally.clock.at(sample.taken)),
+            end: Some(Edge { sample, stragglers: Stragglers::default() }),
+            ..Measurements::default()
+        };
+        let record = assemble(self.timeline, so_far);
+        self.timeline.observer.on_run(&RunEvent::SoFar(&record));
+    }
+
     /// Samples while the sessions rest after their last phase.
     fn end(&mut self, last: &PhaseEnd) {
         let mut ended = last.last_work;
-        let mut sample = self.sampler.take_edge(|taken| {
+        let mut sample = self.sampler.sample(true, |taken| {
             if !last.is_idle() {
                 ended = taken;
             }
-            self.timeline.tally.edges.end(ended);
+            self.timeline.tally.end_window(ended);
         });
         sample.taken = ended;
         self.add_sample(sample.clone());
@@ -231,7 +230,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         let recent = self.measured.series.collect(&self.timeline.tally, Drain::Unlocked);
         self.timeline.operations_file.collect(&self.timeline.tally);
         let now = Instant::now();
-        let (window, all) = match self.timeline.prepared.length {
+        let (window, all) = match self.timeline.context.spec.length {
             Length::Time(length) => (length, None),
             Length::Operations(each) => (Duration::ZERO, Some(each * u64::from(self.sessions.count))),
         };

@@ -1,18 +1,21 @@
-//! Checks before a run: nothing is connected or changed until they pass.
+//! Before a run: the checks that must pass before anything is connected or changed, and its statements, written down.
 
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::sync::Arc;
 
-use slob_engine::{Engine, SchemaState, Server};
+use slob_engine::{
+    Engine, EngineError, EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, SchemaState, Scripts,
+    Server, SessionPlan,
+};
 use slob_host::TooFew;
-use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
-use slob_spec::{Length, Observe, Observers, RunSpec};
+use slob_method::{PlanSeed, RowContent, SchemaNo, Workload};
+use slob_spec::{LoadSpec, Observe, Observers, RunSpec};
 
+use crate::load::{new_load, rows_of_slice};
 use crate::sampler::Topology;
-use crate::workload::{arrivals_of, homes_of, warmup_of, workload_of};
+use crate::workload::{homes_of, workload_of};
 use crate::{ExternalScript, RunError};
 
-/// A run that can begin.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub server: Server,
@@ -22,17 +25,11 @@ pub struct Prepared {
     pub seed: PlanSeed,
     /// The home schema of each session, by session number.
     pub homes: Vec<SchemaNo>,
-    /// The intended starts of operations in an open loop.
-    pub arrivals: Option<Arrivals>,
-    pub length: Length,
-    pub warmup: Duration,
     pub script: Option<ExternalScript>,
 }
 
 /// Checks a run against the server and the loaded data.
-///
-/// # Errors
-/// With [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible as specified.
+/// Fails with [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible as specified.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
@@ -50,10 +47,8 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     check_thread_limits(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
-    let warmup = warmup_of(spec);
     let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
-    let arrivals = arrivals_of(spec);
-    Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
+    Ok(Prepared { server, schemas, workload, seed, homes, script })
 }
 
 pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
@@ -183,6 +178,71 @@ pub fn page_cache_advice(prepared: &Prepared, topology: &Topology) -> Option<Str
     })
 }
 
+/// The statements of a load into an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write them
+/// down.
+pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
+    let (load, schemas) = planned(spec)?;
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
+    write_down(engine, |scripts| (scripts.load)(open, &plan))
+}
+
+/// The statements that prepare a server for a load and for that many sessions. Fails as [`script_of_load`].
+pub fn script_of_server(
+    engine: &EngineKind,
+    open: &OpenSpec,
+    spec: &LoadSpec,
+    sessions: u32,
+) -> Result<String, RunError> {
+    let (load, schemas) = planned(spec)?;
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
+    write_down(engine, |scripts| (scripts.init)(open, &plan, sessions))
+}
+
+/// The statements before a run, and those of one session: other sessions differ only in their schema. Fails as
+/// [`script_of_load`].
+pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Result<String, RunError> {
+    let schemas = schemas(spec.schemas.get())?;
+    let redo = (spec.update_pct.get() > 0).then_some(spec.redo);
+    let scans = spec.scan_pct.get() > 0 && spec.update_pct.get() < 100;
+    let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans, stop: None };
+    let session = SessionPlan {
+        number: 0,
+        attempt: 0,
+        // The last schema, so that operations on the hot schema go to another one.
+        home: schemas.last().copied().unwrap_or(SchemaNo::FIRST),
+        hot_schema: spec.hot_schema_every.is_some(),
+        scans,
+        redo,
+        update_text: Arc::new(RowContent::new(spec.seed.unwrap_or_default(), false).update_text()),
+    };
+    let extras = RunExtras { pauses: spec.think.is_some(), server_report: spec.statistics_type };
+    write_down(engine, |scripts| (scripts.run)(open, &plan, &session, extras))
+}
+
+fn write_down(
+    engine: &EngineKind,
+    script: impl FnOnce(&Scripts) -> Result<String, EngineError>,
+) -> Result<String, RunError> {
+    let scripts = engine.scripts.ok_or_else(|| {
+        RunError::usage(format!(
+            "the engine of '{}:' can't write down its statements without a connection; leave out --print-sql",
+            engine.scheme
+        ))
+    })?;
+    script(scripts).map_err(|error| RunError::while_preparing(&error))
+}
+
+fn planned(spec: &LoadSpec) -> Result<(Load, Vec<SchemaNo>), RunError> {
+    let block_bytes = spec.block_bytes();
+    let mut load = new_load(spec, block_bytes);
+    load.slice_rows = rows_of_slice(false, load.scale.max(load.scan_blocks), block_bytes);
+    Ok((load, schemas(spec.schemas.get())?))
+}
+
+fn schemas(count: u32) -> Result<Vec<SchemaNo>, RunError> {
+    Ok(SchemaNo::up_to(schema_count(count)?).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +254,7 @@ mod tests {
         }
         for (asked, real) in [(8192, 16_384), (16_384, 8192)] {
             let error = check_block_size(Some(asked), real).unwrap_err();
-            assert_eq!(error.kind(), crate::RunErrorKind::Usage);
+            assert_eq!(error.kind, crate::RunErrorKind::Usage);
             assert!(error.to_string().contains(&format!("set BLOCK_SZ={real}")), "{error}");
         }
     }

@@ -4,7 +4,6 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The current order to the sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
     /// Rest until the next phase.
@@ -27,7 +26,6 @@ struct State {
     engaged: u32,
     /// Operations that the database has and has not returned.
     in_flight: u64,
-    /// When the last operation returned.
     last_work: Option<Instant>,
 }
 

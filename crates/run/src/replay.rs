@@ -12,11 +12,9 @@ use slob_spec::RunSpec;
 use crate::tally::kind_of;
 use crate::workload::{homes_of, workload_of, workload_record};
 
-/// Operations planned at once.
 const BATCH: u64 = 4096;
 const MOST_FAULTS: usize = 20;
 
-/// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
     pub sessions: u32,

@@ -30,6 +30,7 @@ use crate::sampler::{Hosts, Topology};
 use crate::sessions::Sessions;
 use crate::sessions::{BatchSize, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
+use crate::workload::arrivals_of;
 use crate::{RunError, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
@@ -45,7 +46,6 @@ pub struct RunContext<'a> {
     pub configuration: Vec<ConfigEntry>,
     /// This program's version, for the record.
     pub slob_version: &'a str,
-    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
     /// The new file for the journal of updates, if the user wants one.
     pub journal: Option<&'a Path>,
@@ -59,10 +59,7 @@ pub struct Measured {
     pub directory: RunDirectory,
 }
 
-/// Runs the sessions and measures them.
-///
-/// # Errors
-/// Only if nothing was measured, before the sessions started. Later failures are in the record's status.
+/// Runs the sessions and measures them. Fails only before the sessions start; later failures are in the record's status.
 pub fn run(
     context: &RunContext<'_>,
     prepared: &Prepared,
@@ -90,7 +87,7 @@ pub fn run(
         spec.host_counters.then(|| Hosts::find(context.engine.as_ref(), &spec.observe, spec.observe_copy));
     let embedded = prepared.server.capabilities.embedded;
     let mut sampler = Sampler::new(Arc::clone(&context.engine), embedded, hosts);
-    let topology = sampler.topology();
+    let topology = Arc::clone(&sampler.hosts.topology);
     let operations_file = OperationsFile::begin(spec.keep_operations, directory.path());
     let mut timeline = Timeline {
         context,
@@ -105,7 +102,7 @@ pub fn run(
     };
     match timeline.measure(&mut sampler, journal) {
         Ok(mut measured) => {
-            let notes = notes.into_iter().chain(timeline.topology.notes()).chain(sampler.faults());
+            let notes = notes.into_iter().chain(timeline.topology.notes()).chain(sampler.hosts.faults());
             measured.notes.splice(0..0, notes);
             timeline.after(&mut measured);
             measured.server_report = timeline.server_report.store(&directory);
@@ -189,6 +186,7 @@ impl Timeline<'_> {
         let workload = prepared.workload;
         let load = prepared.schemas.first().map(|state| state.load);
         let content = load.map_or_else(|| RowContent::new(0, false), |load| load.content());
+        let arrivals = arrivals_of(self.context.spec);
         let update_text = Arc::new(content.update_text());
         let worker = |(number, home): (u32, SchemaNo)| {
             let planner = Planner::new(workload, prepared.seed, number, home);
@@ -202,11 +200,11 @@ impl Timeline<'_> {
                     redo: workload.redo_of_updates(),
                     update_text: Arc::clone(&update_text),
                 },
-                planner: match prepared.arrivals {
+                planner: match arrivals {
                     Some(arrivals) => planner.with_arrivals(arrivals, prepared.seed),
                     None => planner,
                 },
-                operations: match prepared.length {
+                operations: match self.context.spec.length {
                     Length::Operations(count) => Some(count),
                     Length::Time(_) => None,
                 },
@@ -281,5 +279,5 @@ fn connection_error(end: &SessionEnd) -> RunError {
         return RunError::failed(format!("session {} ended before the start", end.session));
     };
     let error = RunError::while_preparing(error);
-    RunError::new(error.kind(), format!("connecting session {}: {error}", end.session))
+    RunError::new(error.kind, format!("connecting session {}: {error}", end.session))
 }

@@ -16,13 +16,13 @@ use slob_stats::Merge;
 /// without them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Samples one target and its hosts.
 pub(crate) struct Sampler {
     engine: Arc<dyn Engine>,
     /// The database is in this process: it needs no extra thread, for which there may be no CPU to spare.
     is_embedded: bool,
-    /// `None` if hosts are not observed.
-    hosts: Option<Hosts>,
+    pub(crate) hosts: Hosts,
+    /// True to sample this program's CPU and I/O too.
+    samples_client: bool,
     /// A question that is not answered yet; the next one waits for it.
     late: Option<Asked<Result<Snapshot, EngineError>>>,
 }
@@ -32,7 +32,6 @@ pub(crate) struct Sampler {
 pub(crate) struct Sample {
     pub(crate) taken: Instant,
     pub(crate) snapshot: Option<Snapshot>,
-    /// Why there is no snapshot.
     pub(crate) snapshot_error: Option<String>,
     pub(crate) hosts: HostsSample,
     pub(crate) client_host_cpu: Option<CpuTimes>,
@@ -41,34 +40,18 @@ pub(crate) struct Sample {
 }
 
 impl Sampler {
+    /// Without `hosts`, the sampler reads only the database's counters.
     pub(crate) fn new(engine: Arc<dyn Engine>, is_embedded: bool, hosts: Option<Hosts>) -> Self {
-        Self { engine, is_embedded, hosts, late: None }
+        let samples_client = hosts.is_some();
+        Self { engine, is_embedded, hosts: hosts.unwrap_or_default(), samples_client, late: None }
     }
 
-    pub(crate) fn topology(&self) -> Arc<Topology> {
-        self.hosts.as_ref().map(|hosts| Arc::clone(&hosts.topology)).unwrap_or_default()
-    }
-
-    /// Failures of the observers of hosts, in sentences.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        self.hosts.as_ref().map(Hosts::faults).unwrap_or_default()
-    }
-
-    /// Takes a sample now. An error of one source makes its figures absent.
-    pub(crate) fn take(&mut self) -> Sample {
-        self.sample(false, |_| ())
-    }
-
-    /// Takes a sample at an edge of the window. It adds figures that cost a file or two for each process: the I/O of the
-    /// server's processes and the CPU time of all. `on_taken` gets the moment as soon as the database's counters are read,
-    /// before the slower rest: that moment decides which operations are in the window.
-    pub(crate) fn take_edge(&mut self, on_taken: impl FnOnce(Instant)) -> Sample {
-        self.sample(true, on_taken)
-    }
-
-    fn sample(&mut self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
+    /// Takes a sample now. An error of one source makes its figures absent. At an `edge` of the window it has more figures,
+    /// which cost a file or two for each process: the I/O of the server's processes and the CPU time of all. `on_taken` gets
+    /// the moment as soon as the database's counters are read: that moment decides which operations are in the window.
+    pub(crate) fn sample(&mut self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
         // Remote observers and the database work at the same time.
-        let asked = self.hosts.as_mut().map(|hosts| hosts.ask(edge));
+        let asked = self.hosts.ask(edge);
         let (snapshot, snapshot_error) = match self.snapshot() {
             Ok(Ok(snapshot)) => (Some(snapshot), None),
             Ok(Err(error)) => (None, Some(error.to_string())),
@@ -76,13 +59,13 @@ impl Sampler {
         };
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
         on_taken(taken);
-        let hosts = self.hosts.as_mut().zip(asked).map(|(hosts, asked)| hosts.answers(asked));
-        let client = hosts.is_some();
+        let hosts = self.hosts.answers(asked);
+        let client = self.samples_client;
         Sample {
             taken,
             snapshot,
             snapshot_error,
-            hosts: hosts.unwrap_or_default(),
+            hosts,
             client_host_cpu: client.then(|| CpuTimes::read().ok()).flatten(),
             client_cpu: client.then(|| slob_host::own_cpu().ok()).flatten(),
             client_io: client.then(|| slob_host::self_io().ok()).flatten(),
@@ -131,7 +114,7 @@ impl Sample {
 }
 
 /// The observers of all hosts on which servers of a target run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Hosts {
     observers: Vec<Eye>,
     pub topology: Arc<Topology>,
@@ -177,7 +160,6 @@ pub struct ObservedServer {
 }
 
 impl ObservedServer {
-    /// CPUs that the server may use on its host.
     pub fn cpus(&self, host: &ObservedHost) -> Option<f64> {
         let found = self.found.as_ref().ok()?;
         let of_host = host.info()?.cpus_online;
@@ -231,9 +213,21 @@ impl Hosts {
             ObservedServer { endpoint: names.get(server.endpoint).cloned(), by, observed_at, found }
         });
         let servers: Vec<ObservedServer> = servers.collect();
-        let hosts = observers.iter().zip(hosts).enumerate();
-        let hosts =
-            hosts.map(|(number, (observer, ssh))| observed_host(number, observer, ssh, &servers)).collect();
+        let hosts = observers.iter().zip(hosts).enumerate().map(|(number, (observer, ssh))| {
+            let hello = observer.hello();
+            let is_its = |server: &ObservedServer| {
+                let is_asked = server.observed_at.is_some_and(|(host, _)| host == number);
+                is_asked && (ssh.is_some() || server.found.is_ok())
+            };
+            ObservedHost {
+                hello: hello.cloned(),
+                key: hello.and_then(|hello| hello.boot.clone()).unwrap_or_else(|| format!("host {number}")),
+                is_databases: hello.is_some() && servers.iter().any(is_its),
+                is_here: observer.is_here(),
+                ssh,
+            }
+        });
+        let hosts = hosts.collect();
         Self { observers, topology: Arc::new(Topology { hosts, servers }) }
     }
 
@@ -293,26 +287,6 @@ fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Eye> {
     })
 }
 
-fn observed_host(
-    number: usize,
-    observer: &Eye,
-    ssh: Option<SshHost>,
-    servers: &[ObservedServer],
-) -> ObservedHost {
-    let hello = observer.hello();
-    let is_its = |server: &ObservedServer| {
-        let is_asked = server.observed_at.is_some_and(|(host, _)| host == number);
-        is_asked && (ssh.is_some() || server.found.is_ok())
-    };
-    ObservedHost {
-        hello: hello.cloned(),
-        key: hello.and_then(|hello| hello.boot.clone()).unwrap_or_else(|| format!("host {number}")),
-        is_databases: hello.is_some() && servers.iter().any(is_its),
-        is_here: observer.is_here(),
-        ssh,
-    }
-}
-
 impl Topology {
     /// The hosts that are known to be the database's, each once, with their indices.
     pub(crate) fn hosts_of_database(&self) -> impl Iterator<Item = (usize, &ObservedHost)> {
@@ -345,7 +319,6 @@ impl Topology {
     }
 }
 
-/// All hosts at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsSample {
     topology: Arc<Topology>,
@@ -370,7 +343,6 @@ impl HostsSample {
     }
 }
 
-/// All hosts between two moments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsInterval {
     topology: Arc<Topology>,

@@ -23,17 +23,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A conflict that lasts for more retries in a row is a failure.
 const MOST_RETRIES: u32 = 100;
 
-/// Shared by the sessions of a run.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) tally: Arc<Tally>,
-    /// Operations done by all sessions so far.
     pub(crate) operations: AtomicU64,
     pub(crate) journal: Option<Journal>,
 }
 
-/// From a session to the timeline.
 pub(crate) enum Message {
     /// The session is connected and rests; with the handle that cancels it.
     Ready(u32, Option<Arc<dyn Cancel>>),
@@ -43,12 +40,10 @@ pub(crate) enum Message {
     Ended(Box<SessionEnd>),
 }
 
-/// How a session ended.
 #[derive(Debug, Default)]
 pub(crate) struct SessionEnd {
     pub(crate) session: u32,
     pub(crate) totals: SessionTotals,
-    /// The endpoint of its last connection.
     pub(crate) endpoint: usize,
     /// All operations, with those of the warm-up.
     pub(crate) operations: u64,
@@ -87,7 +82,6 @@ impl SessionEnd {
     }
 }
 
-/// Everything that one session needs.
 pub(crate) struct Worker {
     pub(crate) plan: SessionPlan,
     pub(crate) planner: Planner,
@@ -105,7 +99,6 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The body of the session's thread.
     pub(crate) fn work(mut self, engine: &dyn Engine) {
         let mut end = SessionEnd { session: self.plan.number, ..SessionEnd::default() };
         // If an engine panics, the others must not wait for this session.
@@ -394,11 +387,8 @@ impl PhaseEnd {
 /// Why a phase ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyEnd {
-    /// The user asked to stop.
     Interrupted,
-    /// A session failed.
     Failed,
-    /// Every session has done all its operations.
     AllDone,
 }
 

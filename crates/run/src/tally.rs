@@ -40,7 +40,6 @@ impl RunClock {
         self.start + self.rested() + time
     }
 
-    /// Total rest so far.
     pub(crate) fn rested(&self) -> Duration {
         Duration::from_nanos(self.rested_ns.load(Ordering::Relaxed))
     }
@@ -62,7 +61,6 @@ fn nanoseconds(duration: Duration) -> u64 {
 /// What one session did within the window. All moments are nanoseconds of the run's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
-    /// Operations that ended before the window.
     pub(crate) before_window: u64,
     pub(crate) operations: OpCounts,
     pub(crate) rows: u64,
@@ -123,38 +121,11 @@ const SPIN: Duration = Duration::from_millis(2);
 /// Most operations in a list of all operations: about 200 MB, and as much memory where the disk is slow.
 pub(crate) const MOST_KEPT: u64 = 5_000_000;
 
-/// The edges of the measured window. The first call of each setter counts.
-#[derive(Debug, Default)]
-pub(crate) struct WindowEdges {
-    begin: OnceLock<Instant>,
-    end: OnceLock<Instant>,
-}
-
-impl WindowEdges {
-    pub(crate) fn begin(&self, at: Instant) {
-        let _ = self.begin.set(at);
-    }
-
-    pub(crate) fn end(&self, at: Instant) {
-        let _ = self.end.set(at);
-    }
-
-    /// True if an operation that ended at `moment` belongs to the window. An unset edge counts as later. It is set
-    /// microseconds after its snapshot, so at most one operation per session is on the wrong side.
-    fn holds(&self, moment: Instant) -> bool {
-        self.begin.get().is_some_and(|begin| moment >= *begin) && !self.is_over(moment)
-    }
-
-    fn is_over(&self, moment: Instant) -> bool {
-        self.end.get().is_some_and(|end| moment > *end)
-    }
-}
-
-/// Adds up the operations of all sessions.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) clock: RunClock,
-    pub(crate) edges: WindowEdges,
+    window_begin: OnceLock<Instant>,
+    window_end: OnceLock<Instant>,
     /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
     last_second: AtomicU64,
     keeps_operations: bool,
@@ -187,7 +158,8 @@ impl Tally {
     pub(crate) fn new(clock: RunClock, keeps_operations: bool) -> Self {
         Self {
             clock,
-            edges: WindowEdges::default(),
+            window_begin: OnceLock::new(),
+            window_end: OnceLock::new(),
             last_second: AtomicU64::new(u64::MAX),
             keeps_operations,
             kept: AtomicU64::new(0),
@@ -199,6 +171,26 @@ impl Tally {
     pub(crate) fn begin_phase(&self, end: Option<Duration>) {
         let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
         self.last_second.store(last, Ordering::Relaxed);
+    }
+
+    /// Sets the begin of the window; the first call counts.
+    pub(crate) fn begin_window(&self, at: Instant) {
+        let _ = self.window_begin.set(at);
+    }
+
+    /// Sets the end of the window; the first call counts.
+    pub(crate) fn end_window(&self, at: Instant) {
+        let _ = self.window_end.set(at);
+    }
+
+    /// True if an operation that ended at `moment` belongs to the window. An unset edge counts as later. It is set
+    /// microseconds after its snapshot, so at most one operation per session is on the wrong side.
+    fn is_in_window(&self, moment: Instant) -> bool {
+        self.window_begin.get().is_some_and(|begin| moment >= *begin) && !self.is_after_window(moment)
+    }
+
+    fn is_after_window(&self, moment: Instant) -> bool {
+        self.window_end.get().is_some_and(|end| moment > *end)
     }
 
     /// Adds the outcomes of the first operations of a batch that was handed over at `begun`. The end of an operation
@@ -223,16 +215,18 @@ impl Tally {
             let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
             let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
             totals.last_end_ns = end_ns;
-            shard.until_end += u64::from(!self.edges.is_over(end));
+            shard.until_end += u64::from(!self.is_after_window(end));
             let second = self.clock.at(end).as_secs().min(last_second);
             shard.add_to_series(second, kind, done, response_ns);
-            let in_window = self.edges.holds(end);
+            let in_window = self.is_in_window(end);
             if let Some(until_ns) = self.ns_in_window(end) {
                 totals.waited(until_ns, due_ns.copied());
             }
             totals.ready_after(end_ns, op.pause_us);
             if keeps {
-                shard.keep(session, kind, handed_over_ns, done, in_window);
+                let start_ns = handed_over_ns + done.start_ns;
+                let OpOutcome { duration_ns, rows, .. } = *done;
+                shard.kept.push(KeptOperation { session, kind, start_ns, duration_ns, rows, in_window });
             }
             if in_window {
                 let record = shard.window.entry((endpoint, kind)).or_default();
@@ -241,7 +235,7 @@ impl Tally {
                 record.latency.record(done.duration_ns);
                 response_ns.into_iter().for_each(|ns| record.response.record(ns));
                 totals.add(kind, done);
-            } else if !self.edges.is_over(end) {
+            } else if !self.is_after_window(end) {
                 totals.before_window += 1;
             }
         }
@@ -249,8 +243,8 @@ impl Tally {
 
     /// The end of a wait that ended at `moment`, cut at the end of the window; `None` before the window.
     fn ns_in_window(&self, moment: Instant) -> Option<u64> {
-        self.edges.begin.get().filter(|begin| moment >= **begin)?;
-        Some(self.clock.ns(self.edges.end.get().map_or(moment, |end| moment.min(*end))))
+        self.window_begin.get().filter(|begin| moment >= **begin)?;
+        Some(self.clock.ns(self.window_end.get().map_or(moment, |end| moment.min(*end))))
     }
 
     fn keeps(&self, more: usize) -> bool {
@@ -312,17 +306,6 @@ impl Tally {
 }
 
 impl Shard {
-    fn keep(&mut self, session: u32, kind: OpKind, handed_over_ns: u64, done: &OpOutcome, in_window: bool) {
-        self.kept.push(KeptOperation {
-            session,
-            kind,
-            start_ns: handed_over_ns + done.start_ns,
-            duration_ns: done.duration_ns,
-            rows: done.rows,
-            in_window,
-        });
-    }
-
     fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
         let interval = self.seconds.entry(second).or_default();
         interval.ops.count(kind);
@@ -479,8 +462,8 @@ mod tests {
     fn operations_count_where_they_end() {
         let start = Instant::now();
         let tally = Tally::new(RunClock::new(start), false);
-        tally.edges.begin(start + Duration::from_millis(1500));
-        tally.edges.end(start + Duration::from_millis(2500));
+        tally.begin_window(start + Duration::from_millis(1500));
+        tally.end_window(start + Duration::from_millis(2500));
         let outcomes: Vec<OpOutcome> = [0u64, 1400, 1600, 2400]
             .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
             .into();
@@ -511,7 +494,7 @@ mod tests {
     fn response_time_begins_when_an_operation_is_due() {
         let start = Instant::now();
         let tally = Tally::new(RunClock::new(start), false);
-        tally.edges.begin(start);
+        tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // The second is due while the first is at work; the third when the session is idle, which wakes up late.
         let batch = Batch::due([(select(), ms(100)), (select(), ms(110)), (select(), ms(500))]);
@@ -531,7 +514,7 @@ mod tests {
     fn response_time_holds_the_attempts_that_failed() {
         let start = Instant::now();
         let tally = Tally::new(RunClock::new(start), false);
-        tally.edges.begin(start);
+        tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // Begun when it was due, and refused 900 ms later.
         let mut totals = SessionTotals::default();

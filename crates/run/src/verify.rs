@@ -1,11 +1,12 @@
 //! Reading rows back and checking every byte of them.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, SchemaState, within};
+use slob_engine::{Engine, EngineError, ErrorKind, Load, SchemaState, Slice, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
@@ -57,11 +58,7 @@ impl VerifySummary {
 }
 
 /// Reads all rows of all schemas back with `streams` threads and checks every byte, and every update in `acknowledged`.
-/// `on_rows` gets the rows read so far, and all, from these threads.
-///
-/// # Errors
-/// If there is nothing to verify, a schema is incomplete, or the target can't be read; with
-/// [`crate::RunErrorKind::Interrupted`] if `stop` was set.
+/// `on_rows` gets the rows read so far, and all, from these threads. Fails if a schema is incomplete, or can't be read.
 pub fn verify(
     engine: &dyn Engine,
     streams: u32,
@@ -73,7 +70,7 @@ pub fn verify(
     acknowledged.map_or(Ok(()), |acknowledged| acknowledged.check_schemas(&states))?;
     let pieces = pieces(&states);
     let total: u64 = pieces.iter().map(Piece::rows).sum();
-    let reader = Reader { acknowledged, ..Reader::new(engine, stop) };
+    let reader = Reader::new(engine, stop, acknowledged);
     let next = Mutex::new(pieces.into_iter());
     let (read, found) = (AtomicU64::new(0), Mutex::new(Ok(VerifySummary::default())));
     thread::scope(|scope| {
@@ -117,7 +114,6 @@ fn complete_schemas(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     }
 }
 
-/// Rows of a table, from one position up to another.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     state: &'a SchemaState,
@@ -145,15 +141,13 @@ impl Piece<'_> {
 fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     for state in states {
-        for table in [Table::Main, Table::Scan] {
-            let end = state.load.rows(table) + 1;
-            pieces.extend((1..end).step_by(PIECE as usize).map(|first| Piece {
-                state,
-                table,
-                first,
-                end: end.min(first + PIECE),
-            }));
-        }
+        let slices = Load { slice_rows: PIECE, ..state.load }.slices(state.schema);
+        pieces.extend(slices.map(|Slice { table, positions: Range { start, end }, .. }| Piece {
+            state,
+            table,
+            first: start,
+            end,
+        }));
     }
     pieces
 }
@@ -171,8 +165,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
-        Self { engine, stop, acknowledged: None, turn: RwLock::new(()), gone: AtomicBool::new(false) }
+    fn new(engine: &'a dyn Engine, stop: &'a AtomicBool, acknowledged: Option<&'a Acknowledged>) -> Self {
+        Self { engine, stop, acknowledged, turn: RwLock::default(), gone: AtomicBool::default() }
     }
 
     fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -227,12 +221,6 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// The acknowledged update that a sound row lacks.
-    fn lost_update(&self, piece: Piece<'_>, key: u64, row: RowState) -> Option<String> {
-        let acknowledged = self.acknowledged.filter(|_| piece.table == Table::Main)?;
-        acknowledged.missing(piece.state.schema, key, row)
-    }
-
     fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
         let Piece { state, table, first, end } = piece;
         let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
@@ -261,7 +249,8 @@ impl<'a> Reader<'a> {
             match row {
                 Some(Ok((key, row))) => {
                     found.updated += u64::from(row != RowState::Loaded);
-                    if let Some(loss) = self.lost_update(piece, key, row) {
+                    let acknowledged = self.acknowledged.filter(|_| table == Table::Main);
+                    if let Some(loss) = acknowledged.and_then(|all| all.missing(state.schema, key, row)) {
                         found.lost += 1;
                         found.fault(format!("{}, key {key}: {loss}", piece.name_of(position)));
                     }
@@ -310,7 +299,7 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
     let (mut found, mut unread) = (VerifySummary::default(), None);
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
-    let reader = Reader::new(engine, &stop);
+    let reader = Reader::new(engine, &stop, None);
     for i in 0..Verification::SAMPLED_ROWS {
         let state = &states[i as usize % states.len()];
         // A step of a linear congruential generator (Knuth's MMIX).

@@ -144,7 +144,7 @@ fn a_run_that_is_stopped_before_its_start_leaves_no_record() {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(true);
     let error = run_with(&spec(folder.path(), &[]), &mut Log::default(), &stop).unwrap_err();
-    assert_eq!(error.kind(), RunErrorKind::Interrupted);
+    assert_eq!(error.kind, RunErrorKind::Interrupted);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
