@@ -246,7 +246,7 @@ mod tests {
         let path = script(folder.path(), "#!/bin/sh\n", 0o644);
         assert_eq!(ExternalScript::new(&path, folder.path()).unwrap_err().kind, crate::RunErrorKind::Usage);
         assert_eq!(
-            ExternalScript::new(folder.path(), folder.path()).unwrap_err().kind(),
+            ExternalScript::new(folder.path(), folder.path()).unwrap_err().kind,
             crate::RunErrorKind::Usage
         );
     }
