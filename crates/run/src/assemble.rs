@@ -1,4 +1,4 @@
-//! From the measurements of a run to its record.
+//! Assembles the record of a run from its measurements.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

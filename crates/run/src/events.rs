@@ -92,6 +92,6 @@ pub struct Tick<'a> {
     /// Operations reported, and figures sampled, since the last tick.
     pub recent: &'a Interval,
     pub sessions: u32,
-    /// With WORK_LOOP: operations done, of all.
+    /// Operations done, of all, for WORK_LOOP.
     pub operations: Option<(u64, u64)>,
 }

@@ -1,5 +1,5 @@
-//! What accompanies a run: the user's script, the server's own report, and the file of all operations. A failing report or
-//! file becomes a note and never fails the run.
+//! Companions of a run: the user's script, the server's own report, and the file of all operations. A failing report or file
+//! becomes a note and never fails the run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ pub struct LoadPlan {
     block_bytes: u32,
     /// Rows of schemas that are removed first: their room becomes free.
     freed: u64,
-    /// Where the data are on this host.
+    /// The place of the data on this host.
     data_path: Option<PathBuf>,
 }
 
@@ -68,7 +68,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
 }
 
 impl LoadPlan {
-    /// As [`plan_load`], without a look at the free space.
+    /// Does the same as [`plan_load`], without a look at the free space.
     pub fn new(engine: &dyn Engine, spec: &LoadSpec, server: &Server) -> Result<Self, RunError> {
         let (capabilities, block_bytes) = (&server.capabilities, server.block_bytes);
         check_block_size(spec.block_sz, block_bytes)?;
@@ -295,7 +295,7 @@ pub struct LoadSummary {
     pub rows: u64,
     /// Bytes of the rows' blocks.
     pub bytes: u64,
-    /// With index, statistics and the check of the layout.
+    /// Includes index, statistics and the check of the layout.
     pub took: Duration,
     pub layouts: Vec<(SchemaNo, Layout)>,
     /// Schemas that were complete before.

@@ -35,7 +35,7 @@ pub(crate) struct Measurements {
     pub(crate) until_steady: Option<SteadyRecord>,
     /// The marks of the user, and how many more there were.
     pub(crate) marks: (Vec<Mark>, usize),
-    /// With the moment at which the timeline learned of each end.
+    /// The ended sessions, and when the timeline learned of each end.
     pub(crate) sessions: Vec<(Instant, SessionEnd)>,
     /// Sessions that did not end in time.
     pub(crate) unfinished: u32,
@@ -66,7 +66,7 @@ pub(crate) struct Phases<'a, 'b> {
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
     phase: Phase,
-    /// When the phase ends, if that is known.
+    /// The end of the phase, if it is known.
     until: Option<Instant>,
 }
 
@@ -78,7 +78,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         Self { timeline, sampler, sessions, measured, last_sample: None, steady: None, phase, until }
     }
 
-    /// From the start of the sessions to their end.
+    /// Runs all phases and ends the sessions.
     pub(crate) fn carry_out(mut self) -> Measurements {
         let (end, reason) = self.work();
         if reason == Some(EarlyEnd::Interrupted) {
@@ -89,7 +89,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.finish()
     }
 
-    /// All phases. Returns how the last one ended, and why, if it ended early.
+    /// Runs all phases. Returns the end of the last one, and the reason if it ended early.
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
         let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
         let mut reason = None;
@@ -263,7 +263,7 @@ impl<'a, 'b> Phases<'a, 'b> {
     }
 }
 
-/// With UNTIL_STEADY: ends the window when its rate is steady.
+/// Ends the window when its rate is steady, for UNTIL_STEADY.
 #[derive(Debug)]
 struct SteadyStop {
     asked: UntilSteady,

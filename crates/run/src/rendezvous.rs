@@ -1,5 +1,5 @@
-//! Where sessions rest before, between and after the phases of a run: connected, with no operation in flight. At an edge of
-//! the window no session is at work, so every counter covers the same operations.
+//! Sessions rest here before, between and after the phases of a run: connected, with no operation in flight. At an edge of the
+//! window no session is at work, so every counter covers the same operations.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ impl Rendezvous {
         Stragglers { sessions: state.engaged, operations: state.in_flight }
     }
 
-    /// When the last operation of the phase returned.
+    /// The return of the last operation of the phase.
     pub(crate) fn last_work(&self) -> Option<Instant> {
         self.lock().last_work
     }
@@ -113,7 +113,7 @@ pub(crate) struct Participant<'a> {
 pub(crate) struct InFlight<'a> {
     rendezvous: &'a Rendezvous,
     operations: u64,
-    /// When the phase ends, if that is known.
+    /// The end of the phase, if it is known.
     pub(crate) until: Option<Instant>,
 }
 

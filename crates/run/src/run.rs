@@ -38,7 +38,7 @@ const SESSION_STACK: usize = 1 << 20;
 /// Most time for restoring the server's settings.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a run needs besides its preparation.
+/// The parts of a run that its preparation does not need.
 pub struct RunContext<'a> {
     pub engine: Arc<dyn Engine>,
     pub spec: &'a RunSpec,
@@ -136,13 +136,13 @@ pub(crate) struct Timeline<'a> {
     pub(crate) tally: Arc<Tally>,
     pub(crate) operations_file: OperationsFile,
     pub(crate) server_report: ReportOfServer,
-    /// What the device can do without a database, if that was measured.
+    /// The device without a database, if that was measured.
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) topology: Arc<Topology>,
 }
 
 impl Timeline<'_> {
-    /// From the first connection to the end of the last session.
+    /// Connects the sessions, runs all phases, and ends the sessions.
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
         let (sender, messages) = mpsc::channel();
         let shared = Arc::new(Shared {

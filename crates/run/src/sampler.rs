@@ -155,7 +155,7 @@ pub struct ObservedServer {
     pub by: String,
     /// Index of its host, and its number among the servers looked for there; `None` if it is not observed.
     pub observed_at: Option<(usize, usize)>,
-    /// What was found, or what is missing to find it.
+    /// The server, or the reason why it was not found.
     pub found: Result<Box<Found>, String>,
 }
 
@@ -171,7 +171,7 @@ impl ObservedServer {
 
 impl Hosts {
     /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
-    /// With `copy`, remote observers are copies of this program.
+    /// `copy` makes remote observers copies of this program.
     pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool) -> Self {
         let wanted: Vec<(Whereabouts, Observe, Result<Option<SshHost>, String>)> = engine
             .whereabouts()
@@ -242,7 +242,7 @@ impl Hosts {
         HostsSample { topology: Arc::clone(&self.topology), seen }
     }
 
-    /// What each host and its servers do in that time; `None` for a host that does not answer.
+    /// The figures of each host and its servers in that time; `None` for a host that does not answer.
     pub fn watch(&mut self, time: Duration) -> Vec<Option<Between>> {
         let asked = self.ask(false);
         let begin = self.answers(asked);
@@ -351,7 +351,7 @@ pub(crate) struct HostsInterval {
 }
 
 impl HostsInterval {
-    /// What the host of a server did.
+    /// The figures of a server's host.
     pub(crate) fn host_of(&self, server: usize) -> Option<&Between> {
         let (host, _) = self.topology.servers.get(server)?.observed_at?;
         self.hosts.get(host)?.as_ref()

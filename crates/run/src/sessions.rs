@@ -85,7 +85,7 @@ impl SessionEnd {
 pub(crate) struct Worker {
     pub(crate) plan: SessionPlan,
     pub(crate) planner: Planner,
-    /// With WORK_LOOP: how many operations to do.
+    /// Operations to do, for WORK_LOOP.
     pub(crate) operations: Option<u64>,
     pub(crate) size: BatchSize,
     pub(crate) on_loss: SessionLoss,
@@ -304,10 +304,10 @@ const LARGEST: usize = 8192;
 const OPERATIONS_AT_ONCE: usize = 1 << 19;
 /// Lower limit of the bound above, however many sessions there are.
 const SMALLEST_BOUND: usize = 64;
-/// With as many sessions, batches of slow operations may last longer: each second still sees the ends of many.
+/// From this number on, batches of slow operations may last longer: many sessions still report each second.
 const MANY_SESSIONS: u32 = 16;
 
-/// How many operations fit into a batch of one session, learned from the last batch.
+/// The number of operations in a session's next batch, learned from its last one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BatchSize {
     fitting: usize,
@@ -354,19 +354,18 @@ pub(crate) struct Sessions {
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Receiver<Message>,
     pub(crate) cancellers: BTreeMap<u32, Arc<dyn Cancel>>,
-    /// With the moment at which the timeline learned of each end.
+    /// The ended sessions, and when the timeline learned of each end.
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
     /// Sessions that have done all their operations.
     done: BTreeSet<u32>,
 }
 
-/// How a phase ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PhaseEnd {
-    /// From here on no operation was to begin.
+    /// No operation was to begin from here on.
     pub(crate) closed: Instant,
-    /// When the operations in flight at that moment were done.
+    /// The end of the operations in flight at that moment.
     pub(crate) last_work: Instant,
     pub(crate) stragglers: Stragglers,
 }

@@ -58,7 +58,7 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What one session did within the window. All moments are nanoseconds of the run's clock.
+/// One session's work within the window. All moments are nanoseconds of the run's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
     pub(crate) before_window: u64,
@@ -136,7 +136,7 @@ pub(crate) struct Tally {
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// By endpoint and kind.
+    /// The key is endpoint and kind.
     window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
     /// Operations from the start of the run to the end of the window.
@@ -145,7 +145,7 @@ struct Shard {
     kept: Vec<KeptOperation>,
 }
 
-/// How a drain treats shards to which sessions are reporting.
+/// The treatment of shards to which sessions are reporting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drain {
     All,
@@ -352,7 +352,7 @@ const LATE: u64 = 60;
 pub(crate) struct GrowingSeries {
     settled: Series<Interval>,
     open: BTreeMap<u64, Interval>,
-    /// What was sampled since the last [`GrowingSeries::collect`].
+    /// Samples since the last [`GrowingSeries::collect`].
     sampled: Interval,
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = Sch
 pub(crate) fn warmup_of(spec: &RunSpec) -> Duration {
     match spec.length {
         Length::Time(_) => spec.warmup,
-        // With WORK_LOOP every operation counts.
+        // Every operation of a WORK_LOOP counts.
         Length::Operations(_) => Duration::ZERO,
     }
 }

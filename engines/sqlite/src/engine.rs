@@ -221,7 +221,7 @@ impl Count {
     }
 }
 
-/// What sessions count themselves.
+/// Counts that sessions keep themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts<T> {
     pub(crate) logical_reads: T,

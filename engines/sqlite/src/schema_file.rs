@@ -146,7 +146,7 @@ impl<'a> SchemaFile<'a> {
         }
     }
 
-    /// As [`SchemaFile::state`], of a file that must be ours.
+    /// The state of a file that must be ours.
     pub(crate) fn own_state(&self) -> Result<SchemaState, EngineError> {
         self.state()?.ok_or_else(|| not_ours(&self.path))
     }

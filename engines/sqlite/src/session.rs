@@ -32,7 +32,7 @@ pub(crate) struct SqliteSession {
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
-    /// When the block visits were last reported.
+    /// The last report of block visits.
     published: Instant,
     inner: Arc<Inner>,
 }
@@ -53,7 +53,7 @@ impl Cancel for Canceller {
 impl SqliteSession {
     pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self, EngineError> {
         let counts = inner.tally.open();
-        // From here on, dropping the session returns the counts.
+        // Dropping the session returns the counts from here on.
         let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
         let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
@@ -284,7 +284,7 @@ const _: () = assert!(HEAVY.len() == COLUMNS);
 
 impl Update {
     /// # Safety
-    /// As [`Statement::prepare`].
+    /// See [`Statement::prepare`].
     unsafe fn prepare(
         connection: &Connection,
         redo: RedoStress,

@@ -199,7 +199,7 @@ fn a_session_that_is_dropped_ends_and_the_others_go_on() {
 
 #[test]
 fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
-    // With FailsAtWork every later connection is refused too.
+    // FailsAtWork refuses every later connection too.
     let begun = Instant::now();
     let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2")).unwrap();
     assert!(begun.elapsed().as_secs() < 30);

@@ -198,7 +198,7 @@ fn open_loop(rate: &str, arrivals: &str) -> Record {
 #[test]
 fn an_open_loop_holds_its_rate() {
     for arrivals in ["steady", "poisson"] {
-        // Of Poisson arrivals the number itself varies: 1,500 of them by 2.6 %.
+        // The number of Poisson arrivals varies: 1,500 of them by 2.6 %.
         let tolerance = if arrivals == "steady" { 0.01 } else { 0.13 };
         // A machine may stall for 30 ms at an edge of the window, but not each time.
         shown_within(5, || {

@@ -12,7 +12,7 @@ use slob_method::{RowView, SchemaNo, Table};
 use slob_run::{Measured, RunContext, RunError, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
 
-/// How an engine differs from the null engine.
+/// Differences of an engine from the null engine.
 pub(crate) trait Changes: Send + Sync {
     fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
         null.session(plan)

@@ -71,7 +71,7 @@ impl Map {
         // A kernel before 5.14.
         if result == Err(Errno::INVAL) {
             for at in (0..bytes).step_by(MAP_ALIGN) {
-                // SAFETY: inside the mapping, which nobody else uses yet; its bytes are zero.
+                // SAFETY: inside the mapping, which nothing else uses yet; its bytes are zero.
                 unsafe { self.start.add(at).write_volatile(0) };
             }
         }

@@ -180,7 +180,7 @@ impl PageCache {
 
     fn admit(&mut self, page: u32, create: Create) -> Option<NonNull<sqlite3_pcache_page>> {
         let full = self.limit.is_some_and(|limit| self.clock.len() >= limit);
-        // As in SQLite's own cache: beyond this share, dirty pages should be written first.
+        // SQLite's own cache has the same rule: beyond this share, dirty pages should be written first.
         if create == Create::IfEasy && self.limit.is_some_and(|limit| self.clock.pinned() >= limit / 10 * 9) {
             return None;
         }
@@ -411,7 +411,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keeps_the_contract(
+        fn the_cache_keeps_the_contract_of_sqlite(
             steps in prop::collection::vec(step(), 1..400), limit in 0u32..40, size in 9u32..=14
         ) {
             let mut model = Model::new(1 << size, limit);
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_little_more_memory_than_its_limit() {
+    fn a_cache_takes_little_more_memory_than_its_limit() {
         let mut model = Model::new(8192, 1024);
         for page in 1..5000 {
             model.fetch(page, Create::Yes);

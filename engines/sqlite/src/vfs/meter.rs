@@ -77,7 +77,7 @@ impl Transfers {
     pub(super) fn record(&self, start: Instant, bytes: u64) {
         let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.ns.get_or_init(SharedHistogram::new).record(ns);
-        // With one writer no locked instruction is needed.
+        // One writer needs no locked instruction.
         self.bytes.store(self.bytes.load(Relaxed) + bytes, Relaxed);
     }
 }

@@ -39,7 +39,6 @@ const NAME: &CStr = c"slob";
 const METER: &CStr = c"meter";
 const IO: &CStr = c"io";
 
-/// How pages of a database file are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoMode {
     /// Past the page cache of the operating system, page by page, as sessions do.
@@ -78,7 +77,7 @@ impl Location<'_> {
     }
 
     fn uri(&self) -> String {
-        // With an empty authority, SQLite does not take the beginning of a path such as //a/b for one.
+        // An empty authority keeps SQLite from taking the beginning of a path such as //a/b for one.
         let mut uri = String::from(if self.path.is_absolute() { "file://" } else { "file:" });
         for byte in self.path.as_os_str().as_bytes() {
             match byte {
@@ -125,7 +124,7 @@ pub(crate) fn register() -> c_int {
 /// Opens a file with SQLite's own VFS.
 ///
 /// # Safety
-/// As SQLite's xOpen; `file` has room for SQLite's own file object.
+/// See SQLite's xOpen; `file` has room for SQLite's own file object.
 unsafe fn open_base(name: sqlite3_filename, file: *mut sqlite3_file, flags: c_int, out: *mut c_int) -> c_int {
     let Some(Base(base)) = BASE.get() else { return SQLITE_CANTOPEN };
     // SAFETY: the base VFS is registered and is passed to its own method.

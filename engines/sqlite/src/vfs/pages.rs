@@ -34,7 +34,7 @@ impl FileId {
 /// The kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
-    /// With O_DIRECT.
+    /// Opened with O_DIRECT.
     pub(super) direct: bool,
     pub(super) writable: bool,
 }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_not_mixed() {
+    fn kinds_of_descriptors_are_not_mixed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut files = Files::default();
         let keeper = files.attach(file.path(), PLAIN).unwrap();
