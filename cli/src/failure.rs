@@ -89,7 +89,7 @@ impl From<SpecErrors> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let code = match error.kind() {
+        let code = match error.kind {
             RunErrorKind::Usage => USAGE,
             RunErrorKind::Failed => FAILED,
             RunErrorKind::Interrupted => INTERRUPTED,

@@ -15,7 +15,7 @@ use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, free_space};
 use slob_observe::Between;
 use slob_record::latest_probe;
 use slob_report::format::{fixed, percent};
-use slob_run::{DataHere, Hosts, Loaded, check_observers, fits_into_memory, plan_load_anywhere, prepare};
+use slob_run::{Hosts, LoadPlan, Loaded, LocalData, check_observers, page_cache_advice, prepare};
 use slob_spec::{Entry, LoadSpec, RunSpec, Settings};
 
 use crate::checks::{self, Check, Grade};
@@ -166,7 +166,7 @@ enum Site {
     /// There are none, or there is no place to look at.
     Nowhere,
     /// In a folder of this machine: the database is part of this program.
-    Here(Box<DataHere>),
+    Here(Box<LocalData>),
     /// Servers have them, which were looked for as OBSERVE says.
     Servers(Hosts),
 }
@@ -179,9 +179,9 @@ impl Site {
         let observers = settings::observers(settings);
         check_observers(engine, &observers)?;
         if server.capabilities.embedded {
-            return Ok(DataHere::find(engine, true).map_or(Self::Nowhere, |here| Self::Here(Box::new(here))));
+            return Ok(LocalData::find(engine, true).map_or(Self::Nowhere, |here| Self::Here(Box::new(here))));
         }
-        Ok(Self::Servers(Hosts::look_for(engine, &observers, settings::copies_observer(settings))))
+        Ok(Self::Servers(Hosts::find(engine, &observers, settings::copies_observer(settings))))
     }
 
     fn device(&self) -> Option<&Device> {
@@ -199,7 +199,7 @@ impl Site {
                 let folder = here.folder();
                 Some((folder.display().to_string(), free_space(folder).ok()?.free_bytes))
             }
-            Self::Servers(hosts) => hosts::room(hosts.places()),
+            Self::Servers(hosts) => hosts::room(&hosts.topology),
         }
     }
 }
@@ -272,7 +272,7 @@ fn data(
     let schemas = output::plural(u64::from(loaded.schemas), "schema");
     let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
     let cached = match site {
-        Site::Servers(hosts) => fits_into_memory(&prepared, hosts.places()),
+        Site::Servers(hosts) => page_cache_advice(&prepared, &hosts.topology),
         Site::Here(_) | Site::Nowhere => None,
     };
     [good].into_iter().chain(cached.map(|advice| Check::advice(subject, advice))).collect()
@@ -280,7 +280,7 @@ fn data(
 
 fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {
     let subject = "Data";
-    let planned = plan_load_anywhere(engine, load, server).and_then(|plan| {
+    let planned = LoadPlan::new(engine, load, server).and_then(|plan| {
         let room = site.room();
         room.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
         Ok((plan.bytes() as f64 / 1e9, room.is_some()))
@@ -298,7 +298,7 @@ fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site
 }
 
 /// What lies below the data of a database that is part of this program.
-fn below(settings: &Settings, here: &DataHere, server: &Server) -> Vec<Check> {
+fn below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<Check> {
     let there = here.folder();
     let mut all = Vec::new();
     if server.capabilities.direct_io == Some(true) {

@@ -45,7 +45,7 @@ pub(crate) fn verify(matches: &ArgMatches) -> Outcome {
         text += &format!(
             "{}: {} acknowledged updates of {} rows, {} rows lost one\n",
             journal.display(),
-            acknowledged.updates(),
+            acknowledged.updates,
             acknowledged.rows(),
             found.lost
         );

@@ -158,7 +158,7 @@ impl<'a> EndToEnd<'a> {
         if let Some(fault) = found.faults.first() {
             return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
         }
-        let updates = acknowledged.updates();
+        let updates = acknowledged.updates;
         Ok((
             (),
             format!(

@@ -168,7 +168,7 @@ fn a_load_that_runs_out_of_room_keeps_what_is_done_and_goes_on(#[case] version: 
     let filler = small.path().join("filler");
     fs::write(&filler, vec![1; 80 << 20]).unwrap();
     let error = load(engine.as_ref(), &plan, &AtomicBool::new(false), &Silent).unwrap_err();
-    assert_eq!(error.kind(), RunErrorKind::Failed);
+    assert_eq!(error.kind, RunErrorKind::Failed);
     let place = small.path().display().to_string();
     for words in ["SQLSTATE 53100", &place, "MB free now", "still missing needs 71 MB", "resumes from there"]
     {

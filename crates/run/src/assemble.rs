@@ -1,151 +1,157 @@
-//! From the parts of a run to its record.
+//! Assembles the record of a run from its measurements.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use slob_engine::{Seen, Snapshot};
+use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
-    DbCpu, EdgeRecord, Edges, LoadRecord, LossRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord,
-    SessionRecord, SettingRecord, Window, error_of_session,
+    ClientHostRecord, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, LoadRecord,
+    LossRecord, ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord,
+    SettingRecord, Status, Window, error_of_session,
 };
-use slob_spec::Length;
+use slob_spec::{Length, RunSpec};
 
-use crate::context::RunContext;
-use crate::endpoints::{endpoints, uncounted};
-use crate::hosts::Places;
-use crate::losses::Loss;
-use crate::observed::{client_host, fits_into_memory, host, observed};
-use crate::parts::Parts;
-use crate::prepare::Prepared;
+use crate::phases::{Edge, Measurements};
+use crate::prepare::{Prepared, page_cache_advice};
 use crate::rendezvous::Stragglers;
-use crate::session::SessionEnd;
+use crate::run::Timeline;
+use crate::sampler::Sample;
+use crate::sampler::{HostsInterval, ObservedServer, Topology};
+use crate::sessions::SessionEnd;
 use crate::tally::Tally;
-use crate::until_steady::SteadyUntil;
-use crate::workload::workload_record;
+use crate::workload::{arrivals_of, workload_record};
 
-pub(crate) fn assemble(context: &RunContext<'_>, prepared: &Prepared, id: &str, parts: Parts) -> Record {
-    let edges = parts.begin.as_ref().zip(parts.end.as_ref());
-    let window = window(&parts);
-    let snapshots = edges.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
+pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Record {
+    let Timeline { context, prepared, tally, topology, .. } = timeline;
+    let edges = measured.begin.as_ref().zip(measured.end.as_ref());
+    let samples = edges.map(|(begin, end)| (&begin.sample, &end.sample));
+    let window = samples.and_then(|(begin, end)| window(tally, begin, end));
+    let snapshots = samples.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
-    let endpoints = endpoints(&context.engine.endpoints(), &parts, snapshots);
-    let conflicts = conflicts(&parts);
-    let mut notes = notes(&parts, &conflicts);
-    notes.extend(uncounted(&endpoints, snapshots));
-    let hosts = edges.map(|(begin, end)| end.hosts_since(begin)).unwrap_or_default();
+    let arrivals = arrivals_of(context.spec);
+    let endpoints = endpoints(&context.engine.endpoints(), &measured, tally, snapshots);
+    let mut conflicts: BTreeMap<String, u64> = BTreeMap::new();
+    for (code, count) in measured.sessions.iter().flat_map(|(_, end)| &end.conflicts) {
+        *conflicts.entry(code.clone()).or_default() += count;
+    }
+    let mut notes = notes(&measured, &conflicts);
+    notes.extend(missing_counters(&endpoints, snapshots));
+    let hosts = samples.map(|(begin, end)| end.hosts.since(&begin.hosts)).unwrap_or_default();
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
-        id: id.to_owned(),
+        id: timeline.run_id.clone(),
         name: context.spec.run_name.as_str().to_owned(),
-        status: parts.status.clone(),
-        started: parts.started,
-        ended: parts.ended,
+        status: status(&measured),
+        started: measured.started,
+        ended: measured.ended,
         target: context.spec.target.to_string(),
-        server: server(prepared, &parts.beside.places),
+        server: server(prepared, arrivals, topology),
         configuration: context.configuration.clone(),
         workload: workload_record(context.spec, &prepared.workload, prepared.seed),
         load: load(prepared),
-        operations: if window.is_some() { parts.tally.window() } else { BTreeMap::new() },
-        backlog: prepared
-            .arrivals
-            .zip(window)
-            .map(|(arrivals, window)| backlog(arrivals, window, &parts.tally)),
+        operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
+        backlog: arrivals.zip(window).map(|(arrivals, window)| backlog(arrivals, window, tally)),
         conflicts,
-        losses: losses(&parts),
-        marks: parts.marks.0.clone(),
-        edges: window.map(|_| Edges { begin: edge(parts.begin_stragglers), end: edge(parts.end_stragglers) }),
-        until_steady: parts.until_steady.as_ref().map(SteadyUntil::outcome),
-        sessions: sessions(prepared, &parts, !endpoints.is_empty()),
+        losses: losses(&measured),
+        marks: measured.marks.0.clone(),
+        edges: edges
+            .filter(|_| window.is_some())
+            .map(|(begin, end)| Edges { begin: edge(begin.stragglers), end: edge(end.stragglers) }),
+        until_steady: measured.until_steady.clone(),
+        sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
-        db_cpu: hosts.db_cpu().map(|cpu| DbCpu {
+        db_cpu: hosts.sum_of_servers(|server| server.cpu).map(|cpu| DbCpu {
             cpu,
-            sessions: hosts.sessions_cpu(),
-            source: cpu_source(prepared).to_owned(),
+            sessions: hosts.sum_of_servers(|server| server.sessions_cpu),
+            source: if prepared.server.capabilities.embedded {
+                "this program's process: the database is embedded in it".into()
+            } else {
+                "the server's processes".into()
+            },
         }),
-        db_io: hosts.db_io(),
-        client_cpu: edges.and_then(|(begin, end)| end.client_cpu_since(begin)),
-        client_io: edges.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
+        db_io: hosts.sum_of_servers(|server| server.io),
+        client_cpu: samples.and_then(|(begin, end)| Some(end.client_cpu?.since(&begin.client_cpu?))),
+        client_io: samples.and_then(|(begin, end)| Some(end.client_io?.since(&begin.client_io?))),
         client_peak_memory_bytes: slob_host::peak_memory_bytes().ok(),
-        host: context.spec.host_counters.then(|| host(&parts, &hosts)),
-        observed: observed(&parts, &hosts),
-        client_host: client_host(&parts),
-        probe: parts.beside.probe,
-        server_report: parts.server_report,
-        verification: parts.verification,
-        series: parts.series.into_series(),
+        host: context.spec.host_counters.then(|| host(topology, &hosts)),
+        observed: observed(topology, &measured, &hosts),
+        client_host: client_host(topology, samples),
+        probe: timeline.probe.clone(),
+        server_report: measured.server_report,
+        verification: measured.verification,
+        series: measured.series.into_series(),
         window,
         notes,
     }
 }
 
-fn window(parts: &Parts) -> Option<Window> {
-    let (begin, end) = (parts.begin.as_ref()?, parts.end.as_ref()?);
+fn status(measured: &Measurements) -> Status {
+    match &measured.error {
+        Some(error) => Status::Failed { error: error.clone() },
+        None if measured.interrupted => Status::Interrupted,
+        None => Status::Completed,
+    }
+}
+
+fn window(tally: &Tally, begin: &Sample, end: &Sample) -> Option<Window> {
     let seconds = (end.taken - begin.taken).as_secs_f64();
-    (seconds > 0.0).then(|| Window { begin_s: parts.tally.clock().at(begin.taken).as_secs_f64(), seconds })
+    (seconds > 0.0).then(|| Window { begin_s: tally.clock.at(begin.taken).as_secs_f64(), seconds })
 }
 
 fn edge(stragglers: Stragglers) -> EdgeRecord {
     EdgeRecord { sessions_at_work: stragglers.sessions, operations_under_way: stragglers.operations }
 }
 
-/// By the database's code, of all sessions.
-fn conflicts(parts: &Parts) -> BTreeMap<String, u64> {
-    let mut sum = BTreeMap::new();
-    parts.sessions.iter().for_each(|(_, end)| end.conflicts.add_to(&mut sum));
-    sum
-}
-
-fn notes(parts: &Parts, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
-    let mut notes = parts.notes.clone();
+fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
+    let mut notes = measured.notes.clone();
     for (code, count) in conflicts {
         notes
             .push(format!("{count} operations were repeated after a conflict with other sessions ({code})."));
     }
-    let more: u64 = parts.sessions.iter().map(|(_, end)| end.losses.more).sum();
-    if more > 0 {
+    let unlisted: u64 = measured.sessions.iter().map(|(_, end)| end.unlisted_losses).sum();
+    if unlisted > 0 {
         notes.push(format!(
-            "{more} losses of sessions are not listed: only the first hundred of each session are."
+            "{unlisted} losses of sessions are not listed: only the first hundred of each session are."
         ));
     }
-    let (_, unmarked) = parts.marks;
+    let (_, unmarked) = measured.marks;
     if unmarked > 0 {
         notes.push(format!("{unmarked} marks are left out: a record keeps the first thousand."));
     }
-    for (edge, sample) in [("A", &parts.begin), ("B", &parts.end)] {
-        if let Some(error) = sample.as_ref().and_then(|sample| sample.snapshot_error.as_ref()) {
+    for (name, edge) in [("A", &measured.begin), ("B", &measured.end)] {
+        if let Some(error) = edge.as_ref().and_then(|edge| edge.sample.snapshot_error.as_ref()) {
             notes.push(format!(
-                "Snapshot {edge} of the database's counters failed, so they are missing: {error}."
+                "Snapshot {name} of the database's counters failed, so they are missing: {error}."
             ));
         }
     }
-    let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
-    for (ended, end) in &parts.sessions {
-        if let Some(error) = end
-            .error
-            .as_ref()
-            .filter(|_| !end.dropped && end_of_window.is_some_and(|window| *ended >= window))
-        {
+    let end_of_window = measured.end_of_window();
+    let after_window = |ended: Instant| end_of_window.is_some_and(|window| ended >= window);
+    for (ended, end) in &measured.sessions {
+        if let Some(error) = end.error.as_ref().filter(|_| !end.dropped && after_window(*ended)) {
             notes.push(format!(
                 "After the window an error ended a session: {}.",
                 error_of_session(end.session, &error.to_string())
             ));
         }
     }
-    if parts.unfinished > 0 {
+    if measured.unfinished > 0 {
         notes.push(format!(
             "{} sessions did not end when they were cancelled; what they did last is missing.",
-            parts.unfinished
+            measured.unfinished
         ));
     }
     notes
 }
 
-fn server(prepared: &Prepared, places: &Places) -> ServerRecord {
+fn server(prepared: &Prepared, arrivals: Option<Arrivals>, topology: &Topology) -> ServerRecord {
     let server = &prepared.server;
     let setting = |setting: &slob_engine::Setting| SettingRecord {
         name: setting.name.clone(),
@@ -156,14 +162,14 @@ fn server(prepared: &Prepared, places: &Places) -> ServerRecord {
         version: server.version.clone(),
         block_bytes: server.block_bytes,
         settings: server.settings.iter().map(setting).collect(),
-        advice: server.advice.iter().cloned().chain(fits_into_memory(prepared, places)).collect(),
+        advice: server.advice.iter().cloned().chain(page_cache_advice(prepared, topology)).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
-        joined_selects: prepared.arrivals.is_none()
+        joined_selects: arrivals.is_none()
             && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         checks_blocks: server.checks_blocks,
-        data_path: places.device().map(|device| device.path.display().to_string()),
+        data_path: topology.device().map(|device| device.path.display().to_string()),
     }
 }
 
@@ -186,69 +192,179 @@ fn load(prepared: &Prepared) -> Option<LoadRecord> {
     })
 }
 
-fn sessions(prepared: &Prepared, parts: &Parts, several: bool) -> Vec<SessionRecord> {
-    let end_of_window = parts.end.as_ref().map(|sample| sample.taken);
-    let mut records: Vec<SessionRecord> = parts
-        .sessions
-        .iter()
-        .map(|(ended, end)| {
-            let whole = end.losses.is_empty()
-                && match prepared.length {
-                    Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
-                    Length::Operations(count) => end.operations == count,
-                };
-            SessionRecord {
-                session: end.session,
-                schema: prepared.homes[end.session as usize].get(),
-                endpoint: several.then_some(end.endpoint as u32),
-                before_window: Some(end.totals.before_window),
-                selects: end.totals.operations.selects,
-                updates: end.totals.operations.updates,
-                scans: end.totals.operations.scans,
-                rows: end.totals.rows,
-                busy_us: end.totals.busy_ns / 1000,
-                max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
-                longest_wait: end.totals.longest_wait(),
-                whole_window: whole,
-                error: end.error.as_ref().map(ToString::to_string),
-            }
-        })
-        .collect();
-    records.sort_by_key(|record| record.session);
-    records
-}
-
-/// Every time that a session was without its database, in order.
-fn losses(parts: &Parts) -> Vec<LossRecord> {
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let of_session = |(_, end): &(Instant, SessionEnd)| {
-        let session = end.session;
-        let record = move |loss: &Loss| LossRecord {
-            session,
-            endpoint: loss.endpoint as u32,
-            at_s: seconds(loss.at_ns),
-            error: loss.error.clone(),
-            back_s: loss.back.map(|(ns, _)| seconds(ns)),
-            back_endpoint: loss.back.map(|(_, endpoint)| endpoint as u32),
-            refused: loss.refused.clone(),
-        };
-        end.losses.kept.iter().map(record).collect::<Vec<_>>()
-    };
-    let mut losses: Vec<LossRecord> = parts.sessions.iter().flat_map(of_session).collect();
-    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    losses
-}
-
-/// What was due at the end of the window, less what was done by then.
+/// Operations due at the end of the window, less those done by then.
 fn backlog(arrivals: Arrivals, window: Window, tally: &Tally) -> u64 {
     let due = (window.begin_s + window.seconds) * f64::from(arrivals.per_second.get());
     (due as u64).saturating_sub(tally.done_until_end())
 }
 
-fn cpu_source(prepared: &Prepared) -> &'static str {
-    if prepared.server.capabilities.embedded {
-        "this program's process: the database is embedded in it"
-    } else {
-        "the server's processes"
+fn sessions(
+    spec: &RunSpec,
+    prepared: &Prepared,
+    measured: &Measurements,
+    has_endpoints: bool,
+) -> Vec<SessionRecord> {
+    let end_of_window = measured.end_of_window();
+    let record = |(ended, end): &(Instant, SessionEnd)| SessionRecord {
+        session: end.session,
+        schema: prepared.homes[end.session as usize].get(),
+        endpoint: has_endpoints.then_some(end.endpoint as u32),
+        before_window: Some(end.totals.before_window),
+        selects: end.totals.operations.selects,
+        updates: end.totals.operations.updates,
+        scans: end.totals.operations.scans,
+        rows: end.totals.rows,
+        busy_us: end.totals.busy_ns / 1000,
+        max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
+        longest_wait: end.totals.longest_wait(),
+        whole_window: end.losses.is_empty()
+            && match spec.length {
+                Length::Time(_) => end_of_window.is_some_and(|window| *ended >= window),
+                Length::Operations(count) => end.operations == count,
+            },
+        error: end.error.as_ref().map(ToString::to_string),
+    };
+    let mut records: Vec<SessionRecord> = measured.sessions.iter().map(record).collect();
+    records.sort_by_key(|record| record.session);
+    records
+}
+
+fn losses(measured: &Measurements) -> Vec<LossRecord> {
+    let of_sessions = measured.sessions.iter().flat_map(|(_, end)| &end.losses);
+    let mut losses: Vec<LossRecord> = of_sessions.cloned().collect();
+    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    losses
+}
+
+fn endpoints(
+    names: &[String],
+    measured: &Measurements,
+    tally: &Tally,
+    snapshots: Option<(&Snapshot, &Snapshot)>,
+) -> Vec<EndpointRecord> {
+    let endpoint = |(number, name): (usize, &String)| {
+        let figures = snapshots.and_then(|(begin, end)| end.server_since(number, begin));
+        let shares_with = snapshots.and_then(|(_, end)| match end.servers.get(number) {
+            Some(Seen::SameAs(earlier)) => names.get(*earlier).cloned(),
+            _ => None,
+        });
+        EndpointRecord {
+            endpoint: name.clone(),
+            sessions: measured.sessions.iter().filter(|(_, end)| end.endpoint == number).count() as u32,
+            operations: tally.window(Some(number)),
+            counters: figures.map(|figures| figures.counters),
+            shares_with,
+        }
+    };
+    names.iter().enumerate().map(endpoint).collect()
+}
+
+/// Notes on servers whose counters are missing although both snapshots were taken.
+fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, &Snapshot)>) -> Vec<String> {
+    let Some((begin, end)) = snapshots else { return Vec::new() };
+    if endpoints.is_empty() {
+        let missing = end.server_since(0, begin).is_none();
+        let note = "The database's counters are missing: the server was restarted, or its statistics were reset, within the window.";
+        return missing.then(|| note.to_owned()).into_iter().collect();
     }
+    let missing =
+        endpoints.iter().filter(|endpoint| endpoint.counters.is_none() && endpoint.shares_with.is_none());
+    missing
+        .map(|endpoint| {
+            format!(
+                "The counters of {} are missing, also from the sums: it could not be reached at an edge of the \
+                 window, or was restarted within it.",
+                endpoint.endpoint
+            )
+        })
+        .collect()
+}
+
+/// The hosts of the database together, or this host if none of them was observed.
+fn host(topology: &Topology, hosts: &HostsInterval) -> HostRecord {
+    let device = topology.device().cloned();
+    let missing = topology.servers.first().and_then(|server| server.found.as_ref().err());
+    HostRecord {
+        info: host_info(topology),
+        cpu: hosts.host_cpu(),
+        others_cpu_s: hosts.others_cpu_s(),
+        device_note: match (&device, missing) {
+            (Some(device), _) => device.note.clone(),
+            (None, None) => Some("The device behind the data could not be found.".into()),
+            (None, Some(missing)) => Some(format!("The server was not seen: {missing}.")),
+        },
+        device: device.map(|device| DeviceRecord { device, counters: hosts.device() }),
+    }
+}
+
+/// The names of all hosts of the database, and the sums of their CPUs and memory.
+fn host_info(topology: &Topology) -> HostInfo {
+    let mut known = topology.hosts_of_database().filter_map(|(_, host)| host.info());
+    let Some(first) = known.next() else { return HostInfo::read() };
+    let mut info = first.clone();
+    for other in known {
+        info.hostname = format!("{}, {}", info.hostname, other.hostname);
+        info.cpus_online = info.cpus_online.zip(other.cpus_online).map(|(one, other)| one + other);
+        info.cpus_usable = info.cpus_usable.zip(other.cpus_usable).map(|(one, other)| one + other);
+        info.memory_bytes = info.memory_bytes.zip(other.memory_bytes).map(|(one, other)| one + other);
+    }
+    info
+}
+
+fn observed(topology: &Topology, measured: &Measurements, hosts: &HostsInterval) -> Vec<ObservedRecord> {
+    let at_edge = |edge: &Option<Edge>, server| edge.as_ref()?.sample.hosts.of_server(server).cloned();
+    let several = topology.servers.len() > 1;
+    let record = |(number, server): (usize, &ObservedServer)| {
+        let host = server.observed_at.and_then(|(host, _)| topology.hosts.get(host));
+        let (of_host, figures) = (hosts.host_of(number), hosts.server(number));
+        let (begin, end) = (at_edge(&measured.begin, number), at_edge(&measured.end, number));
+        let found = server.found.as_ref();
+        let data = found.ok().and_then(|found| found.data.clone()).filter(|_| several);
+        let log = found.ok().and_then(|found| found.log.clone());
+        ObservedRecord {
+            endpoint: server.endpoint.clone(),
+            by: server.by.clone(),
+            host: host.and_then(|host| Some(host.info()?.hostname.clone())),
+            process: found.ok().map(|found| found.pid),
+            found: match found {
+                Ok(found) => format!("'{}', found {}", found.name, found.how),
+                Err(missing) => missing.clone(),
+            },
+            seconds: of_host.map(|host| host.seconds),
+            round_trip_s: [&begin, &end]
+                .into_iter()
+                .flatten()
+                .map(|seen| seen.round_trip)
+                .max()
+                .map(|trip| trip.as_secs_f64()),
+            cpus: host.and_then(|host| server.cpus(host)),
+            limits: found.ok().and_then(|found| found.limits.clone()),
+            group: figures.and_then(|server| server.group),
+            memory_available_bytes: end.and_then(|seen| seen.sight.memory_available_bytes),
+            cpu: figures.and_then(|server| server.cpu),
+            io: figures.and_then(|server| server.io).filter(|_| several),
+            host_cpu: of_host.and_then(|host| host.cpu).filter(|_| several),
+            host_cpus: host.and_then(|host| host.info()?.cpus_online).filter(|_| several),
+            device: data
+                .map(|device| DeviceRecord { device, counters: figures.and_then(|server| server.data) }),
+            log_device: log
+                .map(|device| DeviceRecord { device, counters: figures.and_then(|server| server.log) }),
+        }
+    };
+    topology.servers.iter().enumerate().map(record).collect()
+}
+
+/// This program's own host, if the hosts of the database are known and it is not one of them.
+fn client_host(topology: &Topology, samples: Option<(&Sample, &Sample)>) -> Option<ClientHostRecord> {
+    let mut hosts = topology.hosts_of_database().map(|(_, host)| host.is_here).peekable();
+    hosts.peek()?;
+    if hosts.any(|is_here| is_here) {
+        return None;
+    }
+    let info = HostInfo::read();
+    Some(ClientHostRecord {
+        hostname: info.hostname,
+        cpus_online: info.cpus_online,
+        cpu: samples.and_then(|(begin, end)| Some(end.client_host_cpu?.since(&begin.client_host_cpu?))),
+    })
 }

@@ -1,62 +1,35 @@
-//! Loading and running: the method carried out by an engine, measured.
+//! Loading and running: an engine carries the method out, and the run is measured.
 //!
-//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back. All three are handed an engine by its
-//! contract and report what happens to an observer; none prints, exits, or knows a database by name.
+//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back. They use an engine only through its contract and
+//! report to observers. They do not print, do not exit, and know no database by name.
 #![forbid(unsafe_code)]
 
 mod assemble;
-mod batch_size;
-mod context;
-mod data_here;
-mod endpoints;
 mod error;
-mod growing_series;
-mod hosts;
+mod events;
+mod extras;
 mod journal;
-mod loaded;
-mod loader;
-mod loader_plan;
-mod loader_slices;
-mod loader_space;
-mod losses;
-mod observe;
-mod observed;
-mod operations_file;
-mod parts;
+mod load;
 mod phases;
 mod prepare;
-mod random;
 mod rendezvous;
 mod replay;
-mod run_clock;
-mod runner;
+mod run;
 mod sampler;
-mod script;
-mod scripts;
-mod server_report;
-mod session;
-mod session_totals;
 mod sessions;
 mod tally;
-mod together;
-mod until_steady;
 mod verify;
 mod workload;
 
-pub use context::RunContext;
-pub use data_here::DataHere;
 pub use error::{RunError, RunErrorKind};
-pub use hosts::{HostPlace, Hosts, Places, ServerPlace};
-pub use journal::{Acknowledged, Journal};
-pub use loaded::Loaded;
-pub use loader::{LoadSummary, load};
-pub use loader_plan::{LoadPlan, plan_load, plan_load_anywhere};
-pub use observe::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
-pub use observed::fits_into_memory;
-pub use prepare::{Prepared, check_observers, prepare};
-pub use random::fresh_seed;
+pub use events::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
+pub use extras::{ExternalScript, ScriptMoment};
+pub use journal::Acknowledged;
+pub use load::{LoadPlan, LoadSummary, Loaded, LocalData, load, plan_load};
+pub use prepare::{
+    Prepared, check_observers, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server,
+};
 pub use replay::{NoReplay, Replay, replay};
-pub use runner::{Measured, run};
-pub use script::{ExternalScript, ScriptMoment};
-pub use scripts::{script_of_load, script_of_run, script_of_server};
+pub use run::{Measured, RunContext, run};
+pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
 pub use verify::{VerifySummary, verify};

@@ -1,221 +1,306 @@
-//! The phases of a run: the warm-up, if there is one, and the window, each between two rests of its sessions.
+//! The phases of a run: the warm-up, if there is one, and the window. Its sessions rest before and after each phase.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_record::Status;
-use slob_spec::{Length, SessionLoss};
+use slob_record::{Mark, ServerReportRecord, UntilSteady as SteadyRecord, Verification};
+use slob_spec::{Length, SessionLoss, UntilSteady};
+use slob_stats::{SteadyRule, SteadyWatch};
 
 use crate::assemble::assemble;
-use crate::observe::{Phase, RunEvent, Tick};
-use crate::parts::Parts;
-use crate::runner::Timeline;
+use crate::events::{Phase, RunEvent, Tick};
+use crate::rendezvous::Stragglers;
+use crate::run::Timeline;
 use crate::sampler::{Sample, Sampler};
-use crate::sessions::{Rest, Sessions, Wake};
-use crate::tally::Tally;
-use crate::until_steady::SteadyUntil;
+use crate::sessions::SessionEnd;
+use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
+use crate::tally::{Drain, GrowingSeries};
+use crate::workload::warmup_of;
 
-/// How often whoever watches is shown the record so far, in seconds.
+/// Seconds of the window between two records that observers get.
 const SHOWN_EVERY_S: u64 = 5;
 
-/// Leads the sessions through them.
+/// Everything measured before the record is assembled.
+#[derive(Default)]
+pub(crate) struct Measurements {
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Timestamp,
+    pub(crate) interrupted: bool,
+    /// The first failure.
+    pub(crate) error: Option<String>,
+    pub(crate) begin: Option<Edge>,
+    pub(crate) end: Option<Edge>,
+    pub(crate) series: GrowingSeries,
+    pub(crate) until_steady: Option<SteadyRecord>,
+    /// The marks of the user, and how many more there were.
+    pub(crate) marks: (Vec<Mark>, usize),
+    /// The ended sessions, and when the timeline learned of each end.
+    pub(crate) sessions: Vec<(Instant, SessionEnd)>,
+    /// Sessions that did not end in time.
+    pub(crate) unfinished: u32,
+    pub(crate) notes: Vec<String>,
+    pub(crate) verification: Option<Verification>,
+    pub(crate) server_report: Option<ServerReportRecord>,
+}
+
+/// An edge of the window.
+#[derive(Clone)]
+pub(crate) struct Edge {
+    pub(crate) sample: Sample,
+    pub(crate) stragglers: Stragglers,
+}
+
+impl Measurements {
+    pub(crate) fn end_of_window(&self) -> Option<Instant> {
+        self.end.as_ref().map(|end| end.sample.taken)
+    }
+}
+
+/// Leads the sessions through the phases.
 pub(crate) struct Phases<'a, 'b> {
     timeline: &'b mut Timeline<'a>,
-    sampler: &'b Sampler,
+    sampler: &'b mut Sampler,
     sessions: Sessions,
-    tally: Arc<Tally>,
-    parts: Parts,
+    measured: Measurements,
+    last_sample: Option<Sample>,
+    steady: Option<SteadyStop>,
     phase: Phase,
-    /// When the phase ends, if that is known.
+    /// The end of the phase, if it is known.
     until: Option<Instant>,
 }
 
 impl<'a, 'b> Phases<'a, 'b> {
-    /// Of sessions that are connected and rest.
-    pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b Sampler, sessions: Sessions) -> Self {
-        let tally = Arc::clone(&sessions.shared.tally);
-        let beside = timeline.beside.clone();
-        let parts = Parts { beside, ..Parts::new(Timestamp::now(), Arc::clone(&tally)) };
-        Self { timeline, sampler, sessions, tally, parts, phase: Phase::WarmUp, until: None }
+    /// The sessions are connected and rest.
+    pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
+        let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
+        let (phase, until) = (Phase::WarmUp, None);
+        Self { timeline, sampler, sessions, measured, last_sample: None, steady: None, phase, until }
     }
 
-    /// From the start of the sessions to their end.
-    pub(crate) fn carry_out(mut self) -> Parts {
-        let (rest, why) = self.work();
-        if why == Some(Wake::Interrupted) {
-            self.parts.status = Status::Interrupted;
+    /// Runs all phases and ends the sessions.
+    pub(crate) fn carry_out(mut self) -> Measurements {
+        let (end, reason) = self.work();
+        if reason == Some(EarlyEnd::Interrupted) {
+            self.measured.interrupted = true;
             self.timeline.observer.on_run(&RunEvent::Interrupted);
         }
-        self.sessions.stop(&rest);
+        self.sessions.stop(&end);
         self.finish()
     }
 
-    /// All phases. Returns how the last one ended, and why, if it was before its time.
-    fn work(&mut self) -> (Rest, Option<Wake>) {
-        let mut rest = Rest::before_the_start(self.tally.clock());
-        if !self.timeline.prepared.warmup.is_zero() {
-            self.begin(Phase::WarmUp, &rest);
-            self.timeline.observer.on_run(&RunEvent::Started);
-            let why = self.watch();
-            rest = self.sessions.rest(self.until, why);
-            let why = why.or_else(|| self.sessions.wait_until(Instant::now(), self.timeline.context.stop));
-            if why.is_some() {
-                self.end(&rest);
-                return (rest, why);
+    /// Runs all phases. Returns the end of the last one, and the reason if it ended early.
+    fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
+        let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
+        let mut reason = None;
+        let warmup = Some(Phase::WarmUp).filter(|_| !warmup_of(self.timeline.context.spec).is_zero());
+        for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
+            self.begin(phase, &end);
+            if number == 0 {
+                self.timeline.observer.on_run(&RunEvent::Started);
+            }
+            reason = self.watch();
+            end = self.sessions.rest(self.until, reason);
+            if phase == Phase::WarmUp && reason.is_none() {
+                reason = self.sessions.wait_until(Instant::now(), self.timeline.context.stop);
+            }
+            if reason.is_some() {
+                break;
             }
         }
-        self.begin(Phase::Window, &rest);
-        if self.timeline.prepared.warmup.is_zero() {
-            self.timeline.observer.on_run(&RunEvent::Started);
-        }
-        let why = self.watch();
-        let rest = self.sessions.rest(self.until, why);
-        self.end(&rest);
-        (rest, why)
+        self.end(&end);
+        (end, reason)
     }
 
-    /// Samples while the sessions rest, then has them begin a phase.
-    fn begin(&mut self, phase: Phase, rest: &Rest) {
-        let sample = match phase {
-            Phase::WarmUp => self.sampler.take(),
+    /// Samples while the sessions rest, then begins a phase.
+    fn begin(&mut self, phase: Phase, last: &PhaseEnd) {
+        let mut sample = match phase {
+            Phase::WarmUp => self.sampler.sample(false, |_| ()),
             Phase::Window => {
-                self.timeline.own_report.open(&self.timeline.context.engine);
-                self.sampler.take_edge(|_| ())
+                self.timeline.server_report.open(&self.timeline.context.engine);
+                self.sampler.sample(true, |_| ())
             }
         };
         let now = Instant::now();
-        // Nothing came to be between the sample and now.
-        let taken = if rest.is_whole() { now } else { sample.taken };
-        let sample = Sample { taken, ..sample };
-        self.tally.clock().rest(now.saturating_duration_since(rest.closed));
-        let length = self.length_of(phase);
-        let ends_another = self.parts.last.is_some();
-        self.parts.sampled(sample.clone());
-        if ends_another {
+        if last.is_idle() {
+            // The counters did not change since the sample.
+            sample.taken = now;
+        }
+        self.timeline.tally.clock.rest(now.saturating_duration_since(last.closed));
+        let follows_another = self.last_sample.is_some();
+        self.add_sample(sample.clone());
+        if follows_another {
             self.tick();
         }
         if phase == Phase::Window {
-            self.tally.edges().begin(taken);
-            self.window_began(&sample, rest);
+            self.timeline.tally.begin_window(sample.taken);
+            let begin = self.timeline.tally.clock.at(sample.taken);
+            self.measured.begin = Some(Edge { sample, stragglers: last.stragglers });
+            let until_steady = self.timeline.context.spec.until_steady;
+            self.steady = until_steady.map(|asked| SteadyStop::new(asked, begin));
+            self.timeline.observer.on_run(&RunEvent::WindowBegan);
         }
-        self.tally.begin_phase(length.filter(|_| phase == Phase::WarmUp));
+        let warmup = Some(warmup_of(self.timeline.context.spec)).filter(|_| phase == Phase::WarmUp);
+        let length = warmup.or(match self.timeline.context.spec.length {
+            Length::Time(length) => Some(length),
+            Length::Operations(_) => None,
+        });
+        self.timeline.tally.begin_phase(warmup);
         (self.phase, self.until) = (phase, length.map(|length| now + length));
         self.sessions.shared.rendezvous.release(self.until);
     }
 
-    fn length_of(&self, phase: Phase) -> Option<Duration> {
-        match (phase, self.timeline.prepared.length) {
-            (Phase::WarmUp, _) => Some(self.timeline.prepared.warmup),
-            (Phase::Window, Length::Time(length)) => Some(length),
-            (Phase::Window, Length::Operations(_)) => None,
+    /// Adds the interval since the last sample to the series.
+    fn add_sample(&mut self, sample: Sample) {
+        if let Some(last) = &self.last_sample {
+            self.measured.series.add_sampled(&self.timeline.tally.clock, last, &sample);
         }
-    }
-
-    fn window_began(&mut self, sample: &Sample, rest: &Rest) {
-        self.parts.begin = Some(sample.clone());
-        self.parts.begin_stragglers = rest.stragglers;
-        let begin = self.tally.clock().at(sample.taken);
-        let asked = self.timeline.context.spec.until_steady;
-        self.parts.until_steady = asked.map(|asked| SteadyUntil::new(asked, begin));
-        self.timeline.observer.on_run(&RunEvent::WindowBegan);
+        self.last_sample = Some(sample);
     }
 
     /// Samples once a second until the phase is over, or there is a reason to end it.
-    fn watch(&mut self) -> Option<Wake> {
+    fn watch(&mut self) -> Option<EarlyEnd> {
         loop {
-            if self.parts.is_steady() {
+            let clock = &self.timeline.tally.clock;
+            let sampled = self.last_sample.as_ref().map_or(Duration::ZERO, |last| clock.at(last.taken));
+            if self.steady.as_mut().is_some_and(|steady| steady.is_reached(&self.measured.series, sampled)) {
                 return None;
             }
-            let tick_at = self.parts.next_second();
-            let wake_at = self.until.map_or(tick_at, |until| until.min(tick_at));
-            let why = self.sessions.wait_until(wake_at, self.timeline.context.stop);
-            if why.is_some() || self.until.is_some_and(|until| Instant::now() >= until) {
-                return why;
+            let next_second = clock.moment(Duration::from_secs(sampled.as_secs() + 1));
+            let wake_at = self.until.map_or(next_second, |until| until.min(next_second));
+            let reason = self.sessions.wait_until(wake_at, self.timeline.context.stop);
+            if reason.is_some() || self.until.is_some_and(|until| Instant::now() >= until) {
+                return reason;
             }
             let is_shown = self.timeline.observer.wants_the_record() && self.is_time_to_show();
-            self.parts.sampled(if is_shown { self.sampler.take_edge(|_| ()) } else { self.sampler.take() });
-            self.tick();
             if is_shown {
-                self.show();
+                let sample = self.sampler.sample(true, |_| ());
+                self.add_sample(sample.clone());
+                self.tick();
+                self.show(sample);
+            } else {
+                let sample = self.sampler.sample(false, |_| ());
+                self.add_sample(sample);
+                self.tick();
             }
         }
     }
 
-    /// Whether a second of the window is about to end after which its record so far is shown.
+    /// True before the end of every fifth second of the window.
     fn is_time_to_show(&self) -> bool {
-        let Some(begin) = &self.parts.begin else { return false };
-        let clock = self.tally.clock();
-        let second = (clock.at(Instant::now()).saturating_sub(clock.at(begin.taken))).as_secs();
+        let Some(begin) = &self.measured.begin else { return false };
+        let clock = &self.timeline.tally.clock;
+        let second = clock.at(Instant::now()).saturating_sub(clock.at(begin.sample.taken)).as_secs();
         second > 0 && second.is_multiple_of(SHOWN_EVERY_S)
     }
 
-    /// Shows what the record would be if the run ended now.
-    fn show(&mut self) {
-        let Timeline { context, prepared, run_id, .. } = &*self.timeline;
-        let record = assemble(context, prepared, run_id, self.parts.so_far());
+    /// Shows the record as if the run had ended with this sample.
+    fn show(&mut self, sample: Sample) {
+        let Measurements { started, begin, series, .. } = &self.measured;
+        let so_far = Measurements {
+            started: *started,
+            ended: *started,
+            begin: begin.clone(),
+            series: series.so_far(self.timeline.tally.clock.at(sample.taken)),
+            end: Some(Edge { sample, stragglers: Stragglers::default() }),
+            ..Measurements::default()
+        };
+        let record = assemble(self.timeline, so_far);
         self.timeline.observer.on_run(&RunEvent::SoFar(&record));
     }
 
     /// Samples while the sessions rest after their last phase.
-    fn end(&mut self, rest: &Rest) {
-        let mut ended = rest.last_work;
-        let sample = self.sampler.take_edge(|taken| {
-            if !rest.is_whole() {
+    fn end(&mut self, last: &PhaseEnd) {
+        let mut ended = last.last_work;
+        let mut sample = self.sampler.sample(true, |taken| {
+            if !last.is_idle() {
                 ended = taken;
             }
-            self.tally.edges().end(ended);
+            self.timeline.tally.end_window(ended);
         });
-        self.parts.sampled(Sample { taken: ended, ..sample });
+        sample.taken = ended;
+        self.add_sample(sample.clone());
         self.tick();
-        self.parts.end_stragglers = rest.stragglers;
-        self.parts.end.clone_from(&self.parts.last);
-        self.timeline.own_report.close();
+        self.measured.end = Some(Edge { sample, stragglers: last.stragglers });
+        self.timeline.server_report.close();
         self.timeline.observer.on_run(&RunEvent::WindowEnded);
     }
 
     fn tick(&mut self) {
-        let recent = self.parts.series.collect(&self.tally);
-        self.timeline.kept.collect(&self.tally);
+        let recent = self.measured.series.collect(&self.timeline.tally, Drain::Unlocked);
+        self.timeline.operations_file.collect(&self.timeline.tally);
         let now = Instant::now();
-        let count = self.sessions.count;
-        let all = match self.timeline.prepared.length {
-            Length::Operations(each) => Some(each * u64::from(count)),
-            Length::Time(_) => None,
+        let (window, all) = match self.timeline.context.spec.length {
+            Length::Time(length) => (length, None),
+            Length::Operations(each) => (Duration::ZERO, Some(each * u64::from(self.sessions.count))),
         };
-        let window = match (self.phase, self.timeline.prepared.length) {
-            (Phase::WarmUp, Length::Time(length)) => length,
-            (Phase::Window, _) | (_, Length::Operations(_)) => Duration::ZERO,
-        };
+        let to_come = if self.phase == Phase::WarmUp { window } else { Duration::ZERO };
         let left = self.until.filter(|_| all.is_none() || self.phase == Phase::WarmUp);
         self.timeline.observer.on_run(&RunEvent::Tick(Tick {
             phase: self.phase,
-            elapsed: self.tally.clock().at(now),
-            left: left.map(|until| until.saturating_duration_since(now) + window),
+            elapsed: self.timeline.tally.clock.at(now),
+            left: left.map(|until| until.saturating_duration_since(now) + to_come),
             recent: &recent,
-            sessions: count - self.sessions.ended.len() as u32,
-            operations: all.map(|all| (self.sessions.shared.operations(), all)),
+            sessions: self.sessions.alive(),
+            operations: all.map(|all| (self.sessions.shared.operations.load(Ordering::Relaxed), all)),
         }));
     }
 
-    /// When the sessions have ended, or are not waited for any more.
-    fn finish(mut self) -> Parts {
-        let Self { sessions, tally, .. } = self;
-        let parts = &mut self.parts;
-        parts.ended = Timestamp::now();
-        if let Some(error) = sessions.first_error(parts.end.as_ref().map(|sample| sample.taken)) {
-            parts.status = Status::Failed { error };
+    /// Completes the measurements when the sessions have ended, or are not waited for any more.
+    fn finish(self) -> Measurements {
+        let Self { timeline, sessions, mut measured, .. } = self;
+        measured.ended = Timestamp::now();
+        measured.error = sessions.error(measured.end_of_window());
+        measured.series.collect(&timeline.tally, Drain::All);
+        measured.notes.extend(timeline.operations_file.finish(&timeline.tally));
+        measured.unfinished = sessions.alive();
+        if measured.unfinished > 0 && timeline.context.spec.session_loss == SessionLoss::Fail {
+            measured.error.get_or_insert_with(|| sessions.unanswered());
         }
-        if sessions.all_dropped() {
-            parts.status = Status::Failed { error: "every session lost its database".into() };
+        measured.until_steady = self.steady.as_ref().map(SteadyStop::record);
+        measured.sessions = sessions.ended;
+        measured
+    }
+}
+
+/// Ends the window when its rate is steady, for UNTIL_STEADY.
+#[derive(Debug)]
+struct SteadyStop {
+    asked: UntilSteady,
+    watch: SteadyWatch,
+    reached: bool,
+}
+
+impl SteadyStop {
+    /// Only seconds that lie wholly in the window count; it begins when the run's clock shows `begin`.
+    fn new(asked: UntilSteady, begin: Duration) -> Self {
+        let rule = SteadyRule {
+            windows: UntilSteady::WINDOWS as usize,
+            window_s: asked.window_s,
+            tolerance: f64::from(asked.tolerance_percent) / 100.0,
+        };
+        let first_s = begin.as_secs() + u64::from(begin.subsec_nanos() > 0);
+        Self { asked, watch: SteadyWatch::new(rule, first_s), reached: false }
+    }
+
+    /// Takes in the seconds that are complete at `now`. True if the last windows agree.
+    fn is_reached(&mut self, series: &GrowingSeries, now: Duration) -> bool {
+        let complete_s = GrowingSeries::complete_s(now);
+        while self.watch.next_s() < complete_s && !self.reached {
+            self.watch.push(series.operations_in(self.watch.next_s()) as f64);
+            self.reached = self.watch.is_steady();
         }
-        parts.series.flush_all(&tally);
-        parts.notes.extend(self.timeline.kept.finish(&tally));
-        parts.unfinished = sessions.count - sessions.ended.len() as u32;
-        if parts.unfinished > 0 && self.timeline.context.spec.session_loss == SessionLoss::Fail {
-            parts.fail(&sessions.silent());
+        self.reached
+    }
+
+    fn record(&self) -> SteadyRecord {
+        let last = self.watch.last_windows();
+        SteadyRecord {
+            reached: self.reached,
+            tolerance_percent: f64::from(self.asked.tolerance_percent),
+            window_s: self.asked.window_s,
+            since_s: last.as_ref().map(|last| last.since_s),
+            operations_per_s: last.map(|last| last.rates).unwrap_or_default(),
         }
-        parts.sessions = sessions.ended;
-        self.parts
     }
 }

@@ -1,68 +1,68 @@
-//! Checks before a run: nothing is connected or changed until they pass.
+//! Before a run: the checks that must pass before anything is connected or changed, and its statements, written down.
 
-use std::time::Duration;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
-use slob_engine::{Engine, SchemaState, Server};
+use slob_engine::{
+    Engine, EngineError, EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, SchemaState, Scripts,
+    Server, SessionPlan,
+};
 use slob_host::TooFew;
-use slob_method::{Arrivals, PlanSeed, SchemaNo, Workload};
-use slob_spec::{Length, Observe, Observers, RunSpec};
+use slob_method::{PlanSeed, RowContent, SchemaNo, Workload};
+use slob_spec::{LoadSpec, Observe, Observers, RunSpec};
 
-use crate::random::fresh_seed;
-use crate::workload::{arrivals_of, homes_of, warmup_of, workload_of};
+use crate::load::{new_load, rows_of_slice};
+use crate::sampler::Topology;
+use crate::workload::{homes_of, workload_of};
 use crate::{ExternalScript, RunError};
 
-/// A run that can begin.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The server, as it described itself.
     pub server: Server,
-    /// The schemas of the run, all of them complete; empty where the engine stores no data.
+    /// The schemas of the run, all complete; empty if the engine stores no data.
     pub schemas: Vec<SchemaState>,
-    /// What the sessions do.
     pub workload: Workload,
-    /// What makes their plans.
     pub seed: PlanSeed,
-    /// The home schema of each session, in order of the sessions' numbers.
+    /// The home schema of each session, by session number.
     pub homes: Vec<SchemaNo>,
-    /// When operations are to start, in an open loop.
-    pub arrivals: Option<Arrivals>,
-    /// When the window ends.
-    pub length: Length,
-    /// How long the sessions run before the window.
-    pub warmup: Duration,
-    /// The user's own program, if there is one.
     pub script: Option<ExternalScript>,
 }
 
-/// Checks a run against the server and the data that are loaded.
-///
-/// # Errors
-/// With [`crate::RunErrorKind::Usage`] if it can't be carried out as it was asked for, with the remedy.
+/// Checks a run against the server and the loaded data.
+/// Fails with [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible as specified.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
-    let schema_count = u16::try_from(spec.schemas.get()).map_err(|_| RunError::usage("too many schemas"))?;
+    let schema_count = schema_count(spec.schemas.get())?;
     let workload = workload_of(spec, server.block_bytes);
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
         let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
-        loaded(states, schema_count, &workload)?
+        usable_schemas(states, schema_count, &workload)?
     } else {
         Vec::new()
     };
     check_observers(engine, &spec.observe)?;
     let homes: Vec<SchemaNo> = homes_of(spec, schema_count).collect();
-    check_room(homes.len() as u64, &server)?;
+    check_thread_limits(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
-    let warmup = warmup_of(spec);
     let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
-    let arrivals = arrivals_of(spec);
-    Ok(Prepared { server, schemas, workload, seed, homes, arrivals, length: spec.length, warmup, script })
+    Ok(Prepared { server, schemas, workload, seed, homes, script })
 }
 
-/// A thread for each session, and a connection where the database is not part of this program.
-fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
+pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
+    u16::try_from(asked).map_err(|_| RunError::usage("too many schemas"))
+}
+
+/// A random seed below 2^48, which every JSON reader keeps exactly. Never 0, which asks for a random seed.
+pub(crate) fn fresh_seed() -> u64 {
+    // The keys of a RandomState come from the operating system's generator.
+    (RandomState::new().hash_one(0u8) >> 16).max(1)
+}
+
+/// Each session needs a thread, and a connection unless the database is embedded.
+fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
     slob_host::room_for_threads(sessions, connections).map_err(|TooFew { limit, most, remedy }| {
         RunError::usage(format!(
@@ -72,10 +72,7 @@ fn check_room(sessions: u64, server: &Server) -> Result<(), RunError> {
     })
 }
 
-/// Checks that there is one for all endpoints, or one for each, and that a process that is named is there.
-///
-/// # Errors
-/// With [`crate::RunErrorKind::Usage`] and the remedy.
+/// Checks that OBSERVE names one observer for all endpoints or one for each, and only processes that exist.
 pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
     let (endpoints, count) = (engine.endpoints().len().max(1), observers.count());
     if count != 1 && count != endpoints {
@@ -95,7 +92,7 @@ pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(),
     Ok(())
 }
 
-/// BLOCK_SZ can't change what an engine's blocks are.
+/// BLOCK_SZ can't change the block size of an engine.
 pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
     let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
     Err(RunError::usage(format!(
@@ -104,7 +101,11 @@ pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunE
 }
 
 /// The states of schemas `1..=count`, if the run can use them.
-fn loaded(states: Vec<SchemaState>, count: u16, workload: &Workload) -> Result<Vec<SchemaState>, RunError> {
+fn usable_schemas(
+    states: Vec<SchemaState>,
+    count: u16,
+    workload: &Workload,
+) -> Result<Vec<SchemaState>, RunError> {
     let total = states.len();
     let used: Vec<_> = states.into_iter().filter(|state| state.schema.get() <= count).collect();
     let missing = SchemaNo::up_to(count).find(|number| used.iter().all(|state| state.schema != *number));
@@ -156,6 +157,92 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
     Ok(())
 }
 
+/// Advice if the data fit into the memory of the first server and its reads go through the page cache.
+pub fn page_cache_advice(prepared: &Prepared, topology: &Topology) -> Option<String> {
+    let server = topology.servers.first()?;
+    let (host, found) = (topology.hosts.get(server.observed_at?.0)?, server.found.as_ref().ok()?);
+    let limit = found.limits.as_ref().and_then(|limits| limits.memory_bytes);
+    let memory = [host.info()?.memory_bytes, limit].into_iter().flatten().min()?;
+    let of = &prepared.server;
+    let blocks =
+        prepared.schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
+    let data = blocks.sum::<u64>().saturating_mul(u64::from(of.block_bytes));
+    let may_cache = of.capabilities.direct_io != Some(true) && !of.capabilities.embedded;
+    (may_cache && data > 0 && data <= memory).then(|| {
+        format!(
+            "The data of this run ({} MiB) fit into the memory that the server may use ({} MiB), and its reads go through the page \
+             cache of the operating system: many will not reach the device. Load more, or have the server use direct I/O.",
+            data >> 20,
+            memory >> 20
+        )
+    })
+}
+
+/// The statements of a load into an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write them
+/// down.
+pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
+    let (load, schemas) = planned(spec)?;
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
+    write_down(engine, |scripts| (scripts.load)(open, &plan))
+}
+
+/// The statements that prepare a server for a load and for that many sessions. Fails as [`script_of_load`].
+pub fn script_of_server(
+    engine: &EngineKind,
+    open: &OpenSpec,
+    spec: &LoadSpec,
+    sessions: u32,
+) -> Result<String, RunError> {
+    let (load, schemas) = planned(spec)?;
+    let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
+    write_down(engine, |scripts| (scripts.init)(open, &plan, sessions))
+}
+
+/// The statements before a run, and those of one session: other sessions differ only in their schema. Fails as
+/// [`script_of_load`].
+pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Result<String, RunError> {
+    let schemas = schemas(spec.schemas.get())?;
+    let redo = (spec.update_pct.get() > 0).then_some(spec.redo);
+    let scans = spec.scan_pct.get() > 0 && spec.update_pct.get() < 100;
+    let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans, stop: None };
+    let session = SessionPlan {
+        number: 0,
+        attempt: 0,
+        // The last schema, so that operations on the hot schema go to another one.
+        home: schemas.last().copied().unwrap_or(SchemaNo::FIRST),
+        hot_schema: spec.hot_schema_every.is_some(),
+        scans,
+        redo,
+        update_text: Arc::new(RowContent::new(spec.seed.unwrap_or_default(), false).update_text()),
+    };
+    let extras = RunExtras { pauses: spec.think.is_some(), server_report: spec.statistics_type };
+    write_down(engine, |scripts| (scripts.run)(open, &plan, &session, extras))
+}
+
+fn write_down(
+    engine: &EngineKind,
+    script: impl FnOnce(&Scripts) -> Result<String, EngineError>,
+) -> Result<String, RunError> {
+    let scripts = engine.scripts.ok_or_else(|| {
+        RunError::usage(format!(
+            "the engine of '{}:' can't write down its statements without a connection; leave out --print-sql",
+            engine.scheme
+        ))
+    })?;
+    script(scripts).map_err(|error| RunError::while_preparing(&error))
+}
+
+fn planned(spec: &LoadSpec) -> Result<(Load, Vec<SchemaNo>), RunError> {
+    let block_bytes = spec.block_bytes();
+    let mut load = new_load(spec, block_bytes);
+    load.slice_rows = rows_of_slice(false, load.scale.max(load.scan_blocks), block_bytes);
+    Ok((load, schemas(spec.schemas.get())?))
+}
+
+fn schemas(count: u32) -> Result<Vec<SchemaNo>, RunError> {
+    Ok(SchemaNo::up_to(schema_count(count)?).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +254,7 @@ mod tests {
         }
         for (asked, real) in [(8192, 16_384), (16_384, 8192)] {
             let error = check_block_size(Some(asked), real).unwrap_err();
-            assert_eq!(error.kind(), crate::RunErrorKind::Usage);
+            assert_eq!(error.kind, crate::RunErrorKind::Usage);
             assert!(error.to_string().contains(&format!("set BLOCK_SZ={real}")), "{error}");
         }
     }

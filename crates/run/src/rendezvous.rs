@@ -1,16 +1,15 @@
-//! Where the sessions rest before, between and after the phases of a run, connected and with nothing under way: an edge of the
-//! window is a moment at which nobody is at work, so that every counter is of the same operations.
+//! Sessions rest here before, between and after the phases of a run: connected, with no operation in flight. At an edge of the
+//! window no session is at work, so every counter covers the same operations.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the sessions are to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
     /// Rest until the next phase.
     #[default]
     Rest,
-    /// Work, up to that moment if it is known.
+    /// Work, until this moment if the end is known.
     Work(Option<Instant>),
     /// Disconnect.
     Leave,
@@ -19,38 +18,46 @@ enum Order {
 #[derive(Debug, Default)]
 struct State {
     order: Order,
-    /// How many phases have begun: a session that rests before its phase is over waits for the next one.
+    /// Phases begun so far: a session that rests before its phase is over waits for the next one.
     phase: u32,
     /// Sessions that wait for a phase to begin.
     resting: u32,
     /// Sessions that have not come to rest since the phase began.
     engaged: u32,
-    /// Operations that were handed over to the database and have not come back.
-    under_way: u64,
-    /// When the last of them came back.
+    /// Operations that the database has and has not returned.
+    in_flight: u64,
     last_work: Option<Instant>,
+}
+
+impl State {
+    fn is_working(&self) -> bool {
+        match self.order {
+            Order::Work(until) => until.is_none_or(|until| Instant::now() < until),
+            Order::Rest | Order::Leave => false,
+        }
+    }
 }
 
 /// The meeting point of the sessions and the timeline.
 #[derive(Debug, Default)]
 pub(crate) struct Rendezvous {
     state: Mutex<State>,
-    /// What the sessions wait for.
+    /// Wakes the sessions.
     ordered: Condvar,
-    /// What the timeline waits for.
+    /// Wakes the timeline.
     rested: Condvar,
 }
 
-/// Who had not come to rest when the timeline went on.
+/// Sessions that had not come to rest when the timeline went on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stragglers {
     pub(crate) sessions: u32,
-    /// The operations that they were at, at most.
+    /// Upper bound of their operations in flight.
     pub(crate) operations: u64,
 }
 
 impl Rendezvous {
-    /// Begins a phase: all who rest go to work, up to that moment if there is one.
+    /// Begins a phase, which ends at `until` if that is known: all resting sessions go to work.
     pub(crate) fn release(&self, until: Option<Instant>) {
         let mut state = self.lock();
         state.order = Order::Work(until);
@@ -60,12 +67,12 @@ impl Rendezvous {
         self.ordered.notify_all();
     }
 
-    /// Ends a phase: nothing is begun any more.
+    /// Ends a phase: no operation begins any more.
     pub(crate) fn close(&self) {
         self.order(Order::Rest);
     }
 
-    /// Ends the sessions' part of the run: they disconnect.
+    /// Orders all sessions to disconnect.
     pub(crate) fn leave(&self) {
         self.order(Order::Leave);
     }
@@ -75,14 +82,14 @@ impl Rendezvous {
         self.ordered.notify_all();
     }
 
-    /// Waits until everybody rests, for `patience` at most, and says who does not.
+    /// Waits at most `patience` until all sessions rest. Returns those that do not.
     pub(crate) fn wait_for_rest(&self, patience: Duration) -> Stragglers {
         let waited = self.rested.wait_timeout_while(self.lock(), patience, |state| state.engaged > 0);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        Stragglers { sessions: state.engaged, operations: state.under_way }
+        Stragglers { sessions: state.engaged, operations: state.in_flight }
     }
 
-    /// When the last operation of the phase came back.
+    /// The return of the last operation of the phase.
     pub(crate) fn last_work(&self) -> Option<Instant> {
         self.lock().last_work
     }
@@ -92,30 +99,30 @@ impl Rendezvous {
     }
 }
 
-/// A session's place in it; a session that is dropped, by whatever, is not waited for.
+/// A session in the rendezvous. Once dropped, for whatever reason, it is not waited for.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Participant<'a> {
     rendezvous: &'a Rendezvous,
     engaged: bool,
-    /// The phase that it was released to last.
+    /// The last phase for which it was released.
     phase: u32,
 }
 
-/// Operations that are under way in the database, from before they are handed over until what came of them is counted.
+/// Operations in flight, from before the database gets them until their outcomes are counted.
 #[derive(Debug)]
-pub(crate) struct UnderWay<'a> {
+pub(crate) struct InFlight<'a> {
     rendezvous: &'a Rendezvous,
     operations: u64,
-    /// When the phase ends, if that is known.
+    /// The end of the phase, if it is known.
     pub(crate) until: Option<Instant>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Participant<'a> {
     pub(crate) fn new(rendezvous: &'a Rendezvous) -> Self {
         Self { rendezvous, engaged: false, phase: 0 }
     }
 
-    /// Rests until the next phase; false if the session is to disconnect.
+    /// Rests until the next phase; false if the session must disconnect.
     pub(crate) fn rest(&mut self) -> bool {
         self.step_out();
         let mut state = self.rendezvous.lock();
@@ -136,7 +143,7 @@ impl<'a> Place<'a> {
         true
     }
 
-    /// Is not waited for from now on: its database is gone.
+    /// Stops the timeline from waiting for this session: its database is gone.
     pub(crate) fn step_out(&mut self) {
         if std::mem::take(&mut self.engaged) {
             let mut state = self.rendezvous.lock();
@@ -147,7 +154,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Has its database again: goes on with the phase if it is not over; false if it is.
+    /// Continues the phase with a new connection; false if the phase is over.
     pub(crate) fn step_in(&mut self) -> bool {
         let mut state = self.rendezvous.lock();
         if !state.is_working() {
@@ -158,28 +165,27 @@ impl<'a> Place<'a> {
         true
     }
 
-    /// Whether something may be begun.
+    /// True while operations may start.
     pub(crate) fn is_working(&self) -> bool {
         self.rendezvous.lock().is_working()
     }
 
-    /// Whether the session is to disconnect.
     pub(crate) fn is_to_leave(&self) -> bool {
         self.rendezvous.lock().order == Order::Leave
     }
 
     /// Begins that many operations; `None` if the phase is over.
-    pub(crate) fn begin(&self, operations: usize) -> Option<UnderWay<'a>> {
+    pub(crate) fn begin(&self, operations: usize) -> Option<InFlight<'a>> {
         let mut state = self.rendezvous.lock();
         let Order::Work(until) = state.order else { return None };
         let operations = operations as u64;
         state.is_working().then(|| {
-            state.under_way += operations;
-            UnderWay { rendezvous: self.rendezvous, operations, until }
+            state.in_flight += operations;
+            InFlight { rendezvous: self.rendezvous, operations, until }
         })
     }
 
-    /// Sleeps for so long, or until the phase is over.
+    /// Sleeps that long, or until the phase is over.
     pub(crate) fn sleep(&self, wait: Duration) {
         let state = self.rendezvous.lock();
         let Order::Work(until) = state.order else { return };
@@ -189,25 +195,16 @@ impl<'a> Place<'a> {
     }
 }
 
-impl State {
-    fn is_working(&self) -> bool {
-        match self.order {
-            Order::Work(until) => until.is_none_or(|until| Instant::now() < until),
-            Order::Rest | Order::Leave => false,
-        }
-    }
-}
-
-impl Drop for Place<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         self.step_out();
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         let mut state = self.rendezvous.lock();
-        state.under_way -= self.operations;
+        state.in_flight -= self.operations;
         state.last_work = Some(Instant::now());
     }
 }
@@ -219,7 +216,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Waits until so many rest.
+    /// Waits until that many sessions rest.
     fn wait_for(rendezvous: &Rendezvous, resting: u32) {
         while rendezvous.lock().resting < resting {
             thread::yield_now();
@@ -231,16 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn everybody_works_in_each_phase_and_rests_at_its_edge() {
+    fn all_sessions_work_in_each_phase_and_rest_at_its_edge() {
         let rendezvous = Rendezvous::default();
         thread::scope(|scope| {
             let session = || {
-                let mut place = Place::new(&rendezvous);
+                let mut participant = Participant::new(&rendezvous);
                 let mut phases = 0;
-                while place.rest() {
+                while participant.rest() {
                     phases += 1;
-                    while let Some(under_way) = place.begin(3) {
-                        drop(under_way);
+                    while let Some(in_flight) = participant.begin(3) {
+                        drop(in_flight);
                     }
                 }
                 phases
@@ -261,21 +258,21 @@ mod tests {
     }
 
     #[test]
-    fn who_is_still_at_it_is_told_with_what() {
+    fn sessions_still_at_work_are_reported_with_their_operations() {
         let rendezvous = Rendezvous::default();
         thread::scope(|scope| {
             let session = scope.spawn(|| {
-                let mut place = Place::new(&rendezvous);
-                assert!(place.rest());
-                let under_way = place.begin(7);
-                while !place.is_to_leave() {
+                let mut participant = Participant::new(&rendezvous);
+                assert!(participant.rest());
+                let in_flight = participant.begin(7);
+                while !participant.is_to_leave() {
                     thread::yield_now();
                 }
-                drop(under_way);
+                drop(in_flight);
             });
             wait_for(&rendezvous, 1);
             rendezvous.release(None);
-            while rendezvous.lock().under_way == 0 {
+            while rendezvous.lock().in_flight == 0 {
                 thread::yield_now();
             }
             rendezvous.close();
@@ -288,13 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn who_has_done_all_rests_while_the_others_work_and_is_not_woken_by_the_same_phase() {
+    fn a_session_that_has_done_all_rests_and_is_not_woken_by_the_same_phase() {
         let rendezvous = Rendezvous::default();
         thread::scope(|scope| {
             let session = scope.spawn(|| {
-                let mut place = Place::new(&rendezvous);
+                let mut participant = Participant::new(&rendezvous);
                 let mut phases = 0;
-                while place.rest() {
+                while participant.rest() {
                     phases += 1;
                 }
                 phases
@@ -312,28 +309,28 @@ mod tests {
     }
 
     #[test]
-    fn who_lost_its_database_is_not_waited_for_until_it_is_back() {
+    fn a_session_without_its_database_is_not_waited_for() {
         let rendezvous = Rendezvous::default();
-        let mut place = Place::new(&rendezvous);
-        assert!(!place.step_in());
+        let mut participant = Participant::new(&rendezvous);
+        assert!(!participant.step_in());
         rendezvous.release(None);
-        assert!(place.step_in() && !all_rest(&rendezvous));
-        place.step_out();
+        assert!(participant.step_in() && !all_rest(&rendezvous));
+        participant.step_out();
         assert!(all_rest(&rendezvous));
         rendezvous.close();
-        assert!(!place.step_in() && place.begin(1).is_none());
+        assert!(!participant.step_in() && participant.begin(1).is_none());
     }
 
     #[test]
     fn a_sleep_ends_with_the_phase() {
         let rendezvous = Rendezvous::default();
-        let place = Place::new(&rendezvous);
+        let participant = Participant::new(&rendezvous);
         rendezvous.release(Some(Instant::now() + Duration::from_millis(5)));
-        place.sleep(LONG);
-        assert!(!place.is_working());
+        participant.sleep(LONG);
+        assert!(!participant.is_working());
         rendezvous.release(None);
         thread::scope(|scope| {
-            scope.spawn(|| place.sleep(LONG));
+            scope.spawn(|| participant.sleep(LONG));
             thread::sleep(Duration::from_millis(5));
             rendezvous.close();
         });

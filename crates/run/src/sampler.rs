@@ -1,153 +1,104 @@
-//! Samples of everything that only ever grows: the database's counters, CPU times, the device.
+//! Samples of everything cumulative: the database's counters, and its hosts' CPU times and devices. Finding these hosts.
 
-use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Asked, Counter, Engine, Server, Snapshot, Unanswered};
-use slob_host::{CpuSplit, CpuTimes, ProcessIo};
+use slob_engine::{Asked, Counter, Engine, EngineError, Snapshot, Unanswered, Whereabouts};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
+use slob_observe::{Between, Eye, Found, Hello, Seen, ServerFigures};
 use slob_record::Interval;
+use slob_spec::{Observe, Observers, SshHost};
+use slob_stats::Merge;
 
-use crate::hosts::{Hosts, Places};
-use crate::together::{HostsSeen, Together};
-
-/// How long the database may take to answer before a sample goes without its figures: a server that is not heard of any
-/// more must not hold up the run's timeline.
+/// Longest wait for the database's counters. A silent server must not hold up the run's timeline: the sample then goes
+/// without them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Takes samples of one target and its host.
 pub(crate) struct Sampler {
     engine: Arc<dyn Engine>,
-    /// The database is in this process, where nothing can come between: it is asked without a thread of its own, for which
-    /// there may be no CPU to spare.
+    /// The database is in this process: it needs no extra thread, for which there may be no CPU to spare.
     is_embedded: bool,
-    /// `None` if nothing of hosts is to be read.
-    hosts: Option<RefCell<Hosts>>,
-    /// A question that has not been answered; no other is asked before.
-    late: RefCell<Option<Box<dyn Late>>>,
+    pub(crate) hosts: Hosts,
+    /// True to sample this program's CPU and I/O too.
+    samples_client: bool,
+    /// A question that is not answered yet; the next one waits for it.
+    late: Option<Asked<Result<Snapshot, EngineError>>>,
 }
 
-/// An answer that was given up, of whatever sort.
-trait Late {
-    fn has_come(&self) -> bool;
-}
-
-impl<T: Send + 'static> Late for Asked<T> {
-    fn has_come(&self) -> bool {
-        !matches!(self.wait(Duration::ZERO), Err(Unanswered::Silence(_)))
-    }
-}
-
-/// The cumulative figures of one moment; absent is what can't be known.
+/// Cumulative figures at one moment; what is unknown is absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) taken: Instant,
     pub(crate) snapshot: Option<Snapshot>,
-    /// Why there is no snapshot.
     pub(crate) snapshot_error: Option<String>,
-    /// Of the hosts of the database.
-    pub(crate) hosts: HostsSeen,
-    /// Of this program's host.
+    pub(crate) hosts: HostsSample,
     pub(crate) client_host_cpu: Option<CpuTimes>,
     pub(crate) client_cpu: Option<CpuSplit>,
     pub(crate) client_io: Option<ProcessIo>,
 }
 
 impl Sampler {
-    /// Nothing of hosts is read without `hosts`.
-    pub(crate) fn new(engine: Arc<dyn Engine>, server: &Server, hosts: Option<Hosts>) -> Self {
-        let is_embedded = server.capabilities.embedded;
-        Self { engine, is_embedded, hosts: hosts.map(RefCell::new), late: RefCell::default() }
+    /// Without `hosts`, the sampler reads only the database's counters.
+    pub(crate) fn new(engine: Arc<dyn Engine>, is_embedded: bool, hosts: Option<Hosts>) -> Self {
+        let samples_client = hosts.is_some();
+        Self { engine, is_embedded, hosts: hosts.unwrap_or_default(), samples_client, late: None }
     }
 
-    /// What is known of hosts and servers.
-    pub(crate) fn places(&self) -> Arc<Places> {
-        self.hosts.as_ref().map(|hosts| Arc::clone(hosts.borrow().places())).unwrap_or_default()
-    }
-
-    /// What went wrong with those who look at the hosts.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        self.hosts.as_ref().map(|hosts| hosts.borrow().faults()).unwrap_or_default()
-    }
-
-    /// Takes a sample now. An error of one source makes its figure absent, not the sample fail.
-    pub(crate) fn take(&self) -> Sample {
-        self.sample(false, |_| ())
-    }
-
-    /// The same at an edge of the window, with the I/O of the server's processes and the CPU of all, which are of use nowhere
-    /// else and take a file or two of each; `on_taken` hears of the moment as soon as the database's counters are read, before the slower rest:
-    /// operations are told apart by that moment.
-    pub(crate) fn take_edge(&self, on_taken: impl FnOnce(Instant)) -> Sample {
-        self.sample(true, on_taken)
-    }
-
-    fn sample(&self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
-        // Who is far looks while the database is asked.
-        let asked = self.hosts.as_ref().map(|hosts| hosts.borrow_mut().ask(edge));
-        let (snapshot, snapshot_error) = match self.ask(|engine| engine.snapshot()) {
+    /// Takes a sample now. An error of one source makes its figures absent. At an `edge` of the window it has more figures,
+    /// which cost a file or two for each process: the I/O of the server's processes and the CPU time of all. `on_taken` gets
+    /// the moment as soon as the database's counters are read: that moment decides which operations are in the window.
+    pub(crate) fn sample(&mut self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
+        // Remote observers and the database work at the same time.
+        let asked = self.hosts.ask(edge);
+        let (snapshot, snapshot_error) = match self.snapshot() {
             Ok(Ok(snapshot)) => (Some(snapshot), None),
             Ok(Err(error)) => (None, Some(error.to_string())),
             Err(silence) => (None, Some(format!("reading the database's counters: {silence}"))),
         };
         let taken = snapshot.as_ref().map_or_else(Instant::now, |snapshot| snapshot.taken);
         on_taken(taken);
-        let wanted = self.hosts.as_ref();
-        let seen = wanted.zip(asked).map(|(hosts, asked)| hosts.borrow_mut().answers(asked));
+        let hosts = self.hosts.answers(asked);
+        let client = self.samples_client;
         Sample {
             taken,
             snapshot,
             snapshot_error,
-            hosts: HostsSeen { places: self.places(), seen: seen.unwrap_or_default() },
-            client_host_cpu: wanted.and_then(|_| CpuTimes::read().ok()),
-            client_cpu: wanted.and_then(|_| slob_host::own_cpu().ok()),
-            client_io: wanted.and_then(|_| slob_host::self_io().ok()),
+            hosts,
+            client_host_cpu: client.then(|| CpuTimes::read().ok()).flatten(),
+            client_cpu: client.then(|| slob_host::own_cpu().ok()).flatten(),
+            client_io: client.then(|| slob_host::self_io().ok()).flatten(),
         }
     }
 
-    fn ask<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&dyn Engine) -> T + Send + 'static,
-    ) -> Result<T, Unanswered> {
+    fn snapshot(&mut self) -> Result<Result<Snapshot, EngineError>, Unanswered> {
         if self.is_embedded {
-            return Ok(question(self.engine.as_ref()));
+            return Ok(self.engine.snapshot());
         }
-        if self.late.borrow().as_ref().is_some_and(|late| !late.has_come()) {
+        if let Some(late) = self.late.take()
+            && matches!(late.wait(Duration::ZERO), Err(Unanswered::Silence(_)))
+        {
+            self.late = Some(late);
             return Err(Unanswered::Silence(PATIENCE));
         }
-        self.late.take();
         let engine = Arc::clone(&self.engine);
-        let asked = Asked::begin(move || question(engine.as_ref()))?;
+        let asked = Asked::begin(move || engine.snapshot())?;
         let answer = asked.wait(PATIENCE);
         if matches!(answer, Err(Unanswered::Silence(_))) {
-            self.late.replace(Some(Box::new(asked)));
+            self.late = Some(asked);
         }
         answer
     }
 }
 
 impl Sample {
-    /// What came to be on the hosts since an earlier sample.
-    pub(crate) fn hosts_since(&self, earlier: &Self) -> Together {
-        self.hosts.since(&earlier.hosts)
-    }
-
-    /// CPU time of this program's host since an earlier sample.
-    pub(crate) fn client_host_cpu_since(&self, earlier: &Self) -> Option<CpuTimes> {
-        Some(self.client_host_cpu?.since(&earlier.client_host_cpu?))
-    }
-
-    /// CPU time of this program since an earlier sample.
-    pub(crate) fn client_cpu_since(&self, earlier: &Self) -> Option<CpuSplit> {
-        Some(self.client_cpu?.since(&earlier.client_cpu?))
-    }
-
     /// The sampled part of the interval between two samples.
     pub(crate) fn interval_since(&self, earlier: &Self) -> Interval {
         let counters = self.snapshot.as_ref().zip(earlier.snapshot.as_ref());
         let counters = counters.map(|(later, earlier)| later.since(earlier).counters);
         let count = |counter| counters.as_ref().and_then(|counters| counters.get(counter));
-        let hosts = self.hosts_since(earlier);
+        let hosts = self.hosts.since(&earlier.hosts);
         Interval {
             physical_reads: count(Counter::PhysicalReads),
             logical_reads: count(Counter::LogicalReads),
@@ -155,9 +106,381 @@ impl Sample {
             sampled_s: Some((self.taken - earlier.taken).as_secs_f64()),
             observed_s: hosts.seconds(),
             host_cpu: hosts.host_cpu(),
-            db_cpu: hosts.db_cpu(),
+            db_cpu: hosts.sum_of_servers(|server| server.cpu),
             device: hosts.device().map(|counters| counters.used),
             ..Interval::default()
         }
+    }
+}
+
+/// The observers of all hosts on which servers of a target run.
+#[derive(Debug, Default)]
+pub struct Hosts {
+    observers: Vec<Eye>,
+    pub topology: Arc<Topology>,
+}
+
+/// The hosts that are observed, and the servers that were looked for there.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    pub hosts: Vec<ObservedHost>,
+    pub servers: Vec<ObservedServer>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ObservedHost {
+    /// `None` if the host can't be observed.
+    pub hello: Option<Hello>,
+    /// Destination of ssh; `None` if this process observes the host.
+    pub ssh: Option<SshHost>,
+    /// Equal for all observers of one host.
+    key: String,
+    /// True if the host is known to run a server of the target.
+    is_databases: bool,
+    /// True if this program runs on the host.
+    pub is_here: bool,
+}
+
+impl ObservedHost {
+    pub fn info(&self) -> Option<&HostInfo> {
+        self.hello.as_ref().map(|hello| &hello.host)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct ObservedServer {
+    /// The name of its endpoint, if there are several.
+    pub endpoint: Option<String>,
+    /// The value of OBSERVE that applies to it.
+    pub by: String,
+    /// Index of its host, and its number among the servers looked for there; `None` if it is not observed.
+    pub observed_at: Option<(usize, usize)>,
+    /// The server, or the reason why it was not found.
+    pub found: Result<Box<Found>, String>,
+}
+
+impl ObservedServer {
+    pub fn cpus(&self, host: &ObservedHost) -> Option<f64> {
+        let found = self.found.as_ref().ok()?;
+        let of_host = host.info()?.cpus_online;
+        let whole = [of_host, found.cpus_allowed].into_iter().flatten().map(f64::from);
+        let quota = found.limits.as_ref().and_then(|limits| limits.cpus);
+        whole.chain(quota).reduce(f64::min)
+    }
+}
+
+impl Hosts {
+    /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
+    /// `copy` makes remote observers copies of this program.
+    pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool) -> Self {
+        let wanted: Vec<(Whereabouts, Observe, Result<Option<SshHost>, String>)> = engine
+            .whereabouts()
+            .into_iter()
+            .map(|server| {
+                let observe = observers.of_endpoint(server.endpoint).clone();
+                let host = host_to_observe(&observe, server.host.as_deref());
+                (server, observe, host)
+            })
+            .collect();
+        let mut hosts: Vec<_> = wanted.iter().filter_map(|(.., host)| host.clone().ok()).collect();
+        hosts.sort_by_key(|ssh| ssh.as_ref().map(ToString::to_string));
+        hosts.dedup();
+        let mut observers = connect(&hosts, copy);
+        let names = engine.endpoints();
+        let mut asked = vec![0; hosts.len()];
+        let servers = wanted.into_iter().map(|(server, observe, ssh)| {
+            let find = || {
+                let ssh = ssh?;
+                let host =
+                    hosts.iter().position(|host| *host == ssh).ok_or("there is nobody to look for it")?;
+                let mut clues = server.clues;
+                // An engine gives a process number only for this very process.
+                if clues.pid.is_some() && observers[host].is_known_to_be_elsewhere() {
+                    return Err("the database is a part of this program, and not on that host".to_owned());
+                }
+                if let Observe::Pid(pid) = observe {
+                    clues.pid = Some(pid);
+                }
+                let number = asked[host];
+                asked[host] += 1;
+                Ok::<_, String>(((host, number), observers[host].find(clues)))
+            };
+            let by = observe.to_string();
+            let (observed_at, found) = match find() {
+                Ok((at, found)) => (Some(at), found.map(Box::new)),
+                Err(missing) => (None, Err(missing)),
+            };
+            ObservedServer { endpoint: names.get(server.endpoint).cloned(), by, observed_at, found }
+        });
+        let servers: Vec<ObservedServer> = servers.collect();
+        let hosts = observers.iter().zip(hosts).enumerate().map(|(number, (observer, ssh))| {
+            let hello = observer.hello();
+            let is_its = |server: &ObservedServer| {
+                let is_asked = server.observed_at.is_some_and(|(host, _)| host == number);
+                is_asked && (ssh.is_some() || server.found.is_ok())
+            };
+            ObservedHost {
+                hello: hello.cloned(),
+                key: hello.and_then(|hello| hello.boot.clone()).unwrap_or_else(|| format!("host {number}")),
+                is_databases: hello.is_some() && servers.iter().any(is_its),
+                is_here: observer.is_here(),
+                ssh,
+            }
+        });
+        let hosts = hosts.collect();
+        Self { observers, topology: Arc::new(Topology { hosts, servers }) }
+    }
+
+    /// Asks all observers; does not wait for remote ones. With `edge`, for the figures of an edge of the window.
+    pub(crate) fn ask(&mut self, edge: bool) -> Vec<slob_observe::Asked> {
+        self.observers.iter_mut().map(|observer| observer.ask(edge)).collect()
+    }
+
+    pub(crate) fn answers(&mut self, asked: Vec<slob_observe::Asked>) -> HostsSample {
+        let seen =
+            self.observers.iter_mut().zip(asked).map(|(observer, asked)| observer.answer(asked)).collect();
+        HostsSample { topology: Arc::clone(&self.topology), seen }
+    }
+
+    /// The figures of each host and its servers in that time; `None` for a host that does not answer.
+    pub fn watch(&mut self, time: Duration) -> Vec<Option<Between>> {
+        let asked = self.ask(false);
+        let begin = self.answers(asked);
+        thread::sleep(time);
+        let asked = self.ask(false);
+        self.answers(asked).since(&begin).hosts
+    }
+
+    /// Failures of the observers, in sentences.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.observers.iter().flat_map(Eye::faults).cloned().collect()
+    }
+}
+
+/// The ssh destination of the host to observe; `None` for this host.
+fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<SshHost>, String> {
+    match observe {
+        Observe::Auto | Observe::Pid(_) => Ok(None),
+        Observe::None => {
+            Err("it was not to be looked for; name its host (--observe ssh:HOST) and it will be".into())
+        }
+        Observe::Ssh(host) => {
+            let endpoint = endpoint.unwrap_or("localhost");
+            host.at(endpoint).map(Some).map_err(|bad| {
+                format!(
+                    "the endpoint's host '{}' can't be given to ssh: it must be {}",
+                    endpoint.escape_debug(),
+                    bad.permitted
+                )
+            })
+        }
+    }
+}
+
+/// Opens all observers at the same time: each login takes a moment.
+fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Eye> {
+    let open = |host: &Option<SshHost>| host.clone().map_or_else(Eye::here, |host| Eye::far(host, copy));
+    thread::scope(|scope| {
+        let opening: Vec<_> = hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
+        // A thread that panics has reported it; this host is then observed instead.
+        opening.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Eye::here())).collect()
+    })
+}
+
+impl Topology {
+    /// The hosts that are known to be the database's, each once, with their indices.
+    pub(crate) fn hosts_of_database(&self) -> impl Iterator<Item = (usize, &ObservedHost)> {
+        let mut seen = BTreeSet::new();
+        let hosts = self.hosts.iter().enumerate();
+        hosts.filter(move |(_, host)| host.is_databases && seen.insert(host.key.as_str()))
+    }
+
+    /// The device behind the data of the first server that has one.
+    pub(crate) fn device(&self) -> Option<&Device> {
+        self.servers.iter().find_map(|server| server.found.as_ref().ok()?.data.as_ref())
+    }
+
+    /// Notes on servers that were not found, or only in part.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let note = |server: &ObservedServer| {
+            let of = server.endpoint.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+            match &server.found {
+                Ok(found) => found.lacking.clone(),
+                Err(_) if server.by == Observe::None.to_string() => Vec::new(),
+                Err(missing) => vec![format!(
+                    "The server{of} was not seen ({}): {missing}. Its CPU, and the device behind its data, are not known.",
+                    server.by
+                )],
+            }
+        };
+        let mut notes: Vec<String> = self.servers.iter().flat_map(note).collect();
+        notes.dedup();
+        notes
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostsSample {
+    topology: Arc<Topology>,
+    /// In the order of [`Topology::hosts`].
+    seen: Vec<Option<Seen>>,
+}
+
+impl HostsSample {
+    pub(crate) fn since(&self, earlier: &Self) -> HostsInterval {
+        let between = |(later, earlier): (&Option<Seen>, &Option<Seen>)| {
+            let (later, earlier) = (later.as_ref()?, earlier.as_ref()?);
+            later.sight.since(&earlier.sight, later.observer == earlier.observer)
+        };
+        let hosts = self.seen.iter().zip(&earlier.seen).map(between).collect();
+        HostsInterval { topology: Arc::clone(&self.topology), hosts }
+    }
+
+    /// The answer of the observer of a server.
+    pub(crate) fn of_server(&self, server: usize) -> Option<&Seen> {
+        let (host, _) = self.topology.servers.get(server)?.observed_at?;
+        self.seen.get(host)?.as_ref()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostsInterval {
+    topology: Arc<Topology>,
+    /// In the order of [`Topology::hosts`].
+    hosts: Vec<Option<Between>>,
+}
+
+impl HostsInterval {
+    /// The figures of a server's host.
+    pub(crate) fn host_of(&self, server: usize) -> Option<&Between> {
+        let (host, _) = self.topology.servers.get(server)?.observed_at?;
+        self.hosts.get(host)?.as_ref()
+    }
+
+    pub(crate) fn server(&self, server: usize) -> Option<&ServerFigures> {
+        let (_, number) = self.topology.servers.get(server)?.observed_at?;
+        self.host_of(server)?.servers.get(number)?.as_ref()
+    }
+
+    /// The sum over all servers; `None` if one is unknown, because a part would pass for the whole.
+    pub(crate) fn sum_of_servers<T: Merge>(&self, figure: impl Fn(&ServerFigures) -> Option<T>) -> Option<T> {
+        sum((0..self.topology.servers.len()).map(|server| figure(self.server(server)?)))
+    }
+
+    /// The hosts of the database, each once; this host if they are unknown.
+    fn of_database(&self) -> Vec<Option<&Between>> {
+        let of = |host: usize| self.hosts.get(host).and_then(Option::as_ref);
+        let known: Vec<_> = self.topology.hosts_of_database().map(|(host, _)| of(host)).collect();
+        if known.is_empty() && !self.hosts.is_empty() { vec![of(0)] } else { known }
+    }
+
+    /// The length of the interval: the mean of the hosts' own clocks.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let hosts = self.of_database();
+        let sum: Option<f64> = hosts.iter().map(|host| Some(host.as_ref()?.seconds)).sum();
+        sum.filter(|_| !hosts.is_empty()).map(|sum| sum / hosts.len() as f64)
+    }
+
+    pub(crate) fn host_cpu(&self) -> Option<CpuTimes> {
+        sum(self.of_database().into_iter().map(|host| host?.cpu))
+    }
+
+    /// CPU time in seconds that processes other than the database's and ours used on all hosts.
+    pub(crate) fn others_cpu_s(&self) -> Option<f64> {
+        let mut hosts = self.topology.hosts_of_database().peekable();
+        hosts.peek()?;
+        hosts
+            .map(|(host, observed)| {
+                let others_s = self.hosts.get(host)?.as_ref()?.others_cpu_s?;
+                Some((others_s - self.servers_of_other_observers_s(host, observed)?).max(0.0))
+            })
+            .sum()
+    }
+
+    /// CPU time of the run's servers that another observer found on the same host: to this observer they are others.
+    fn servers_of_other_observers_s(&self, host: usize, observed: &ObservedHost) -> Option<f64> {
+        let hosts = &self.topology.hosts;
+        let is_beside = |server: &ObservedServer| {
+            let other = server.observed_at.map(|(other, _)| other).filter(|other| *other != host);
+            other.is_some_and(|other| hosts[other].key == observed.key)
+        };
+        let beside = self.topology.servers.iter().enumerate().filter(|(_, server)| is_beside(server));
+        beside.map(|(number, _)| Some(self.server(number)?.cpu?.total_s())).sum()
+    }
+
+    /// All devices behind the data, each once. They are busy as long as the busiest one.
+    pub(crate) fn device(&self) -> Option<DeviceCounters> {
+        let mut known = BTreeSet::new();
+        let mut sum: Option<DeviceCounters> = None;
+        for (number, server) in self.topology.servers.iter().enumerate() {
+            let device = server.found.as_ref().ok()?.data.as_ref()?;
+            let (host, _) = server.observed_at?;
+            if known.insert((&self.topology.hosts.get(host)?.key, &device.stack)) {
+                let counters = self.server(number)?.data?;
+                sum = Some(sum.map_or(counters, |sum| add_device(sum, counters)));
+            }
+        }
+        sum
+    }
+}
+
+fn add_device(mut sum: DeviceCounters, more: DeviceCounters) -> DeviceCounters {
+    let busy_ms = sum.used.busy_ms.max(more.used.busy_ms);
+    sum.used.merge(&more.used);
+    sum.used.busy_ms = busy_ms;
+    let add = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+    sum.discards = add(sum.discards, more.discards);
+    sum.flushes = add(sum.flushes, more.flushes);
+    sum.disk_read_bytes = add(sum.disk_read_bytes, more.disk_read_bytes);
+    sum.in_flight += more.in_flight;
+    sum
+}
+
+/// `None` if one value is unknown, or there is none.
+fn sum<T: Merge>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = values.next()??;
+    values.try_fold(first, |mut sum, value| {
+        sum.merge(&value?);
+        Some(sum)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_observe::{ServerSight, Sight};
+
+    fn host() -> ObservedHost {
+        ObservedHost { hello: None, ssh: None, key: "one boot".into(), is_databases: true, is_here: true }
+    }
+
+    /// Server 0 or 1, each with an observer of its own.
+    fn server(observer: usize) -> ObservedServer {
+        let (by, found) = ("auto".to_owned(), Err("not needed here".to_owned()));
+        ObservedServer { endpoint: None, by, observed_at: Some((observer, 0)), found }
+    }
+
+    /// An observer's sample, with the CPU time of others by its own count, and of its server.
+    fn seen(at_s: f64, others_s: f64, server_s: Option<f64>) -> Option<Seen> {
+        let cpu = server_s.map(|user_s| CpuSplit { user_s, system_s: 0.0 });
+        let figures = ServerFigures { cpu, ..ServerFigures::default() };
+        let servers = vec![Some(ServerSight { processes: 1, found: 1, figures })];
+        let sight = Sight { at_s, others_cpu_s: Some(others_s), servers, ..Sight::default() };
+        Some(Seen { sight, observer: 0, round_trip: Duration::ZERO })
+    }
+
+    fn others_s(of_second_s: Option<f64>) -> Option<f64> {
+        let topology =
+            Arc::new(Topology { hosts: vec![host(), host()], servers: vec![server(0), server(1)] });
+        let at = |seen| HostsSample { topology: Arc::clone(&topology), seen };
+        let begin = at(vec![seen(100.0, 0.0, Some(0.0)), seen(100.0, 0.0, Some(0.0))]);
+        let end = at(vec![seen(110.0, 10.0, Some(3.0)), seen(110.0, 9.0, of_second_s)]);
+        end.since(&begin).others_cpu_s()
+    }
+
+    #[test]
+    fn two_observers_of_one_host_do_not_count_each_others_servers() {
+        assert_eq!(others_s(Some(4.0)), Some(6.0));
+        assert_eq!(others_s(None), None, "unknown without the CPU time of one server");
     }
 }

@@ -1,110 +1,431 @@
-//! All sessions of a run, seen from its timeline.
+//! The sessions of a run: the thread of each one, and all of them as the timeline sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::Cancel;
-use slob_record::error_of_session;
+use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_method::{Batch, Planner};
+use slob_record::{LossRecord, error_of_session};
+use slob_spec::SessionLoss;
 
-use crate::RunError;
-use crate::rendezvous::Stragglers;
-use crate::run_clock::RunClock;
-use crate::session::{Message, SessionEnd, Shared};
+use crate::journal::Journal;
+use crate::rendezvous::{Participant, Rendezvous, Stragglers};
+use crate::tally::{RunClock, SessionTotals, Tally, seconds};
 
-/// How long sessions may take to finish what they are at when a phase ends, before the run goes on without their rest, or has
-/// them cancelled.
+/// First and longest wait of a session that lost its database before it connects again.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// A conflict that lasts for more retries in a row is a failure.
+const MOST_RETRIES: u32 = 100;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) operations: AtomicU64,
+    pub(crate) journal: Option<Journal>,
+}
+
+pub(crate) enum Message {
+    /// The session is connected and rests; with the handle that cancels it.
+    Ready(u32, Option<Arc<dyn Cancel>>),
+    /// The session has done all its operations and rests.
+    DoneAll(u32),
+    /// The session ended: by order, after its last operation, or by an error.
+    Ended(Box<SessionEnd>),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct SessionEnd {
+    pub(crate) session: u32,
+    pub(crate) totals: SessionTotals,
+    pub(crate) endpoint: usize,
+    /// All operations, with those of the warm-up.
+    pub(crate) operations: u64,
+    /// Operations repeated because of a conflict, by the server's code.
+    pub(crate) conflicts: BTreeMap<String, u64>,
+    /// The times that it was without its database: the first [`MOST_LOSSES`], and how many more.
+    pub(crate) losses: Vec<LossRecord>,
+    pub(crate) unlisted_losses: u64,
+    /// It lost its database and ended, which the user tolerates.
+    pub(crate) dropped: bool,
+    pub(crate) error: Option<EngineError>,
+}
+
+const MOST_LOSSES: usize = 100;
+
+impl SessionEnd {
+    fn begin_loss(&mut self, at_ns: u64, error: &EngineError) {
+        if self.losses.len() == MOST_LOSSES {
+            self.unlisted_losses += 1;
+            return;
+        }
+        self.losses.push(LossRecord {
+            session: self.session,
+            endpoint: self.endpoint as u32,
+            at_s: seconds(at_ns),
+            error: error.to_string(),
+            back_s: None,
+            back_endpoint: None,
+            refused: None,
+        });
+    }
+
+    /// The latest loss, if it is listed.
+    fn current_loss(&mut self) -> Option<&mut LossRecord> {
+        self.losses.last_mut().filter(|_| self.unlisted_losses == 0)
+    }
+}
+
+pub(crate) struct Worker {
+    pub(crate) plan: SessionPlan,
+    pub(crate) planner: Planner,
+    /// Operations to do, for WORK_LOOP.
+    pub(crate) operations: Option<u64>,
+    pub(crate) size: BatchSize,
+    pub(crate) on_loss: SessionLoss,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) messages: Sender<Message>,
+    /// The batch outlives a lost connection: its open operations are repeated on the next one.
+    pub(crate) batch: Batch,
+    pub(crate) outcome: Outcome,
+    /// Consecutive conflicts of the same operation.
+    pub(crate) tries: u32,
+}
+
+impl Worker {
+    pub(crate) fn work(mut self, engine: &dyn Engine) {
+        let mut end = SessionEnd { session: self.plan.number, ..SessionEnd::default() };
+        // If an engine panics, the others must not wait for this session.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
+        end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
+        // If the receiver is gone, the run is over.
+        let _ = self.messages.send(Message::Ended(Box::new(end)));
+    }
+
+    /// Keeps the connection until the order to leave, even when all operations are done: a server's process that is gone
+    /// can't report its CPU time.
+    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
+        let mut session = engine.session(&self.plan)?;
+        end.endpoint = session.endpoint();
+        let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
+        let shared = Arc::clone(&self.shared);
+        let clock = &shared.tally.clock;
+        let mut participant = Participant::new(&shared.rendezvous);
+        let mut is_at_work = participant.rest();
+        while is_at_work {
+            let Err(error) = self.execute_all(session.as_mut(), &participant, end) else {
+                publish(session.as_mut());
+                if participant.is_working() {
+                    participant.step_out();
+                    let _ = self.messages.send(Message::DoneAll(self.plan.number));
+                }
+                is_at_work = participant.rest();
+                continue;
+            };
+            if error.kind() != ErrorKind::Connection {
+                publish(session.as_mut());
+                return Err(error);
+            }
+            if self.on_loss == SessionLoss::Fail {
+                return Err(error);
+            }
+            end.begin_loss(clock.ns(Instant::now()), &error);
+            if self.on_loss == SessionLoss::Drop {
+                end.dropped = true;
+                return Err(error);
+            }
+            participant.step_out();
+            // Close first, so that the server does not hold both connections.
+            drop(session);
+            match self.reconnect(engine, &participant, end) {
+                Some(again) => session = again,
+                None => return Ok(()),
+            }
+            let (back_ns, endpoint) = (clock.ns(Instant::now()), session.endpoint());
+            end.endpoint = endpoint;
+            if let Some(loss) = end.current_loss() {
+                (loss.back_s, loss.back_endpoint) = (Some(seconds(back_ns)), Some(endpoint as u32));
+            }
+            end.totals.was_busy_until(back_ns);
+            is_at_work = participant.step_in() || participant.rest();
+        }
+        Ok(())
+    }
+
+    /// Tries one endpoint after the other until one answers; `None` if the run ends before that.
+    fn reconnect(
+        &mut self,
+        engine: &dyn Engine,
+        participant: &Participant<'_>,
+        end: &mut SessionEnd,
+    ) -> Option<Box<dyn Session>> {
+        let mut wait = SHORTEST_WAIT;
+        while !participant.is_to_leave() {
+            self.plan.attempt += 1;
+            match engine.session(&self.plan) {
+                Ok(session) => {
+                    let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
+                    return Some(session);
+                }
+                Err(error) => {
+                    if let Some(loss) = end.current_loss() {
+                        loss.refused = Some(error.to_string());
+                    }
+                }
+            }
+            thread::sleep(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        None
+    }
+
+    /// Works until the phase is over or everything is done.
+    fn execute_all(
+        &mut self,
+        session: &mut dyn Session,
+        participant: &Participant<'_>,
+        end: &mut SessionEnd,
+    ) -> Result<(), EngineError> {
+        let shared = Arc::clone(&self.shared);
+        let (tally, journal, number) = (&*shared.tally, shared.journal.as_ref(), self.plan.number);
+        while participant.is_working() {
+            if self.batch.ops().is_empty() {
+                match self.plan_next(end.operations, tally.clock.ns(Instant::now())) {
+                    Next::Planned => {}
+                    Next::DueIn(wait) => {
+                        participant.sleep(wait);
+                        continue;
+                    }
+                    Next::AllDone => return Ok(()),
+                }
+            }
+            let Some(in_flight) = participant.begin(self.batch.ops().len()) else { break };
+            let begun = Instant::now();
+            self.batch.hand_over(tally.clock.ns(begun));
+            let planned_pauses = self.batch.pauses();
+            journal.map_or(Ok(()), |journal| journal.sending(number, self.batch.ops()))?;
+            let deadline = deadline(in_flight.until, begun, &self.batch, planned_pauses);
+            let result = session.execute(&self.batch, deadline, &mut self.outcome);
+            let elapsed = begun.elapsed();
+            end.endpoint = session.endpoint();
+            tally.add(number, end.endpoint, begun, &self.batch, self.outcome.ops(), &mut end.totals);
+            drop(in_flight);
+            let answered = &self.batch.ops()[..self.outcome.ops().len()];
+            journal.map_or(Ok(()), |journal| journal.answered(number, answered))?;
+            let done = self.learn(elapsed.saturating_sub(planned_pauses));
+            end.operations += done as u64;
+            shared.operations.fetch_add(done as u64, Ordering::Relaxed);
+            match result {
+                Ok(()) => self.tries = 0,
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Retryable && self.tries < MOST_RETRIES => {
+                    self.tries = if done > 0 { 1 } else { self.tries + 1 };
+                    let code = error.code().unwrap_or("conflict").to_owned();
+                    *end.conflicts.entry(code).or_default() += 1;
+                    end.totals.was_busy_until(tally.clock.ns(begun + elapsed));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans the next batch after `done` operations, when the clock shows `now_ns`.
+    fn plan_next(&mut self, done: u64, now_ns: u64) -> Next {
+        let left = self.operations.map_or(u64::MAX, |all| all - done);
+        let count = self.size.fitting.min(usize::try_from(left).unwrap_or(usize::MAX));
+        if count == 0 {
+            return Next::AllDone;
+        }
+        let Some(due_ns) = self.planner.next_due_ns() else {
+            self.planner.fill_within(&mut self.batch, count, BATCH);
+            return Next::Planned;
+        };
+        let horizon_ns = now_ns + BATCH.as_nanos() as u64;
+        if due_ns >= horizon_ns {
+            return Next::DueIn(Duration::from_nanos(due_ns - horizon_ns + 1));
+        }
+        self.planner.fill_due(&mut self.batch, count, horizon_ns);
+        Next::Planned
+    }
+
+    /// Removes the done operations from the batch and learns from the time they took without pauses. Returns their number.
+    fn learn(&mut self, took: Duration) -> usize {
+        let done = self.outcome.ops().len();
+        let took = match self.batch.dues_ns() {
+            // Waiting for an operation to become due is not work.
+            Some(_) => Duration::from_nanos(self.outcome.ops().iter().map(|op| op.duration_ns).sum()),
+            None => took,
+        };
+        self.size.learn(done, took);
+        self.batch.advance(done);
+        done
+    }
+}
+
+enum Next {
+    Planned,
+    /// In an open loop: the next batch begins after this time.
+    DueIn(Duration),
+    AllDone,
+}
+
+/// Deadline of a batch that is handed over at `begun`. It bounds batches whose operations take much longer than expected:
+/// their outcomes are known only at the end and lost on cancellation. A single operation may last to the phase's end.
+fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
+    let of_batch = (batch.ops().len() > 1).then(|| begun + pauses + LONGEST_BATCH);
+    of_phase.into_iter().chain(of_batch).min()
+}
+
+/// Makes the database's counters hold everything that the session did. A failure shows when the counters are compared with
+/// ours; an error that matters returns with the next operation.
+fn publish(session: &mut dyn Session) {
+    let _ = session.publish();
+}
+
+/// The error of a thread that panicked; its message is on stderr.
+pub(crate) fn panicked(who: &str) -> EngineError {
+    EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
+}
+
+/// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
+const BATCH: Duration = Duration::from_millis(200);
+/// Most time beyond its pauses for a batch whose operations are slower than the last ones. Less than [`GRACE`].
+pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
+/// Larger batches of the quickest operations cost no less per operation.
+const LARGEST: usize = 8192;
+/// Bounds the memory of the batches and outcomes of all sessions together (about 60 bytes an operation).
+const OPERATIONS_AT_ONCE: usize = 1 << 19;
+/// Lower limit of the bound above, however many sessions there are.
+const SMALLEST_BOUND: usize = 64;
+/// From this number on, batches of slow operations may last longer: many sessions still report each second.
+const MANY_SESSIONS: u32 = 16;
+
+/// The number of operations in a session's next batch, learned from its last one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BatchSize {
+    fitting: usize,
+    largest: usize,
+    /// Operations and time of a longer batch, used where [`BATCH`] holds only one or two slow operations, each of which
+    /// would cost a round trip. They differ between sessions: batches then do not end together, and the server's counters
+    /// grow steadily.
+    few: Option<(usize, Duration)>,
+}
+
+impl BatchSize {
+    /// The size of the first batch of session `number` of `sessions`.
+    pub(crate) fn new(number: u32, sessions: u32) -> Self {
+        let largest = (OPERATIONS_AT_ONCE / (sessions as usize).max(1)).clamp(SMALLEST_BOUND, LARGEST);
+        let few = (sessions >= MANY_SESSIONS).then(|| {
+            let kind = number % 8;
+            (8 + kind as usize, Duration::from_millis(400) + Duration::from_millis(50) * kind)
+        });
+        Self { fitting: 1, largest, few }
+    }
+
+    /// Grows at most fourfold: one lucky batch of cache hits must not make a very long one.
+    fn learn(&mut self, done: usize, elapsed: Duration) {
+        if done == 0 {
+            return;
+        }
+        let per_second = done as f64 / elapsed.as_secs_f64().max(1e-9);
+        let within = |time: Duration| (per_second * time.as_secs_f64()) as usize;
+        let few = self.few.map_or(0, |(operations, time)| within(time).min(operations));
+        self.fitting = within(BATCH).max(few).clamp(1, (self.fitting * 4).min(self.largest));
+    }
+}
+
+/// Time for sessions to finish their batches when a phase ends. Then the run goes on without their rest, or cancels them.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long those that rest may take to disconnect before the others, who had that time, are cancelled.
+/// Time for resting sessions to disconnect before the stragglers, who had their grace, are cancelled.
 const GRACE_OF_RESTING: Duration = Duration::from_millis(200);
-/// How long a cancelled session may take to end before the run goes on without it.
+/// Time for a cancelled session to end before the run goes on without it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// And so much more for each: thousands that wake at once share few CPUs, and end one after the other.
-const PATIENCE_OF_EACH: Duration = Duration::from_millis(10);
+/// More time for each session: thousands that wake at once share few CPUs and end one after the other.
+const PATIENCE_PER_SESSION: Duration = Duration::from_millis(10);
 
-/// The sessions of a run, seen from the timeline.
 pub(crate) struct Sessions {
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Receiver<Message>,
     pub(crate) cancellers: BTreeMap<u32, Arc<dyn Cancel>>,
+    /// The ended sessions, and when the timeline learned of each end.
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
-    /// Those that have done all their operations.
+    /// Sessions that have done all their operations.
     done: BTreeSet<u32>,
 }
 
-/// How a phase ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
-    /// When the sessions were to begin nothing any more.
+pub(crate) struct PhaseEnd {
+    /// No operation was to begin from here on.
     pub(crate) closed: Instant,
-    /// When they were done with what they were at then.
+    /// The end of the operations in flight at that moment.
     pub(crate) last_work: Instant,
     pub(crate) stragglers: Stragglers,
 }
 
-impl Rest {
-    /// From which the clock began to stand still at 0.
+impl PhaseEnd {
+    /// The start of the clock, before the first phase.
     pub(crate) fn before_the_start(clock: &RunClock) -> Self {
         let closed = clock.moment(Duration::ZERO);
         Self { closed, last_work: closed, stragglers: Stragglers::default() }
     }
 
-    /// Whether nobody was at work any more.
-    pub(crate) fn is_whole(&self) -> bool {
+    /// True if all sessions rest.
+    pub(crate) fn is_idle(&self) -> bool {
         self.stragglers == Stragglers::default()
     }
 }
 
-/// Why a wait ended before its time.
+/// Why a phase ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
-    /// The user asked to stop.
+pub(crate) enum EarlyEnd {
     Interrupted,
-    /// A session failed.
     Failed,
-    /// Every session has done all its operations.
     AllDone,
 }
 
 impl Sessions {
-    /// So many, none of which has been heard of.
     pub(crate) fn new(shared: Arc<Shared>, messages: Receiver<Message>, count: u32) -> Self {
         let (cancellers, ended, done) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
         Self { shared, messages, cancellers, ended, count, done }
     }
 
-    /// Waits until a moment; sooner if there is a reason to end.
-    pub(crate) fn wait_until(&mut self, moment: Instant, stop: &AtomicBool) -> Option<Wake> {
+    /// Waits until a moment, or until there is a reason to end the phase.
+    pub(crate) fn wait_until(&mut self, moment: Instant, stop: &AtomicBool) -> Option<EarlyEnd> {
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Some(Wake::Interrupted);
+                return Some(EarlyEnd::Interrupted);
             }
             let left = moment.saturating_duration_since(Instant::now());
-            // Short waits, so that a wish to stop is heard soon.
+            // Short waits, so that the user's wish to stop is noticed soon.
             match self.messages.recv_timeout(left.min(Duration::from_millis(100))) {
                 Ok(message) => {
-                    if let Some(wake) = self.hear(message) {
-                        return Some(wake);
+                    if let Some(reason) = self.receive(message) {
+                        return Some(reason);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return None,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Some(Wake::AllDone),
+                Err(RecvTimeoutError::Disconnected) => return Some(EarlyEnd::AllDone),
             }
         }
     }
 
-    fn hear(&mut self, message: Message) -> Option<Wake> {
+    fn receive(&mut self, message: Message) -> Option<EarlyEnd> {
         let end = match message {
             Message::Ended(end) => end,
             Message::DoneAll(number) => {
                 self.done.insert(number);
                 return self.all_done();
             }
-            // It has connected again.
+            // A session has reconnected.
             Message::Ready(number, canceller) => {
                 self.cancellers.extend(canceller.map(|canceller| (number, canceller)));
                 return None;
@@ -114,70 +435,107 @@ impl Sessions {
         self.cancellers.remove(&end.session);
         self.done.remove(&end.session);
         self.ended.push((Instant::now(), *end));
-        if failed { Some(Wake::Failed) } else { self.all_done() }
+        if failed { Some(EarlyEnd::Failed) } else { self.all_done() }
     }
 
-    fn all_done(&self) -> Option<Wake> {
-        ((self.ended.len() + self.done.len()) as u32 == self.count).then_some(Wake::AllDone)
+    fn all_done(&self) -> Option<EarlyEnd> {
+        ((self.ended.len() + self.done.len()) as u32 == self.count).then_some(EarlyEnd::AllDone)
     }
 
-    /// Has the sessions rest at the end of a phase, which was to end at `until` if that was known, unless there was a reason to
-    /// end it before.
-    pub(crate) fn rest(&self, until: Option<Instant>, why: Option<Wake>) -> Rest {
+    pub(crate) fn alive(&self) -> u32 {
+        self.count - self.ended.len() as u32
+    }
+
+    /// Lets the sessions rest at the end of a phase, which was planned for `until` if that is known.
+    pub(crate) fn rest(&self, until: Option<Instant>, reason: Option<EarlyEnd>) -> PhaseEnd {
         let rendezvous = &self.shared.rendezvous;
         rendezvous.close();
         let now = Instant::now();
         let closed = until.map_or(now, |until| until.min(now));
-        let stragglers = rendezvous.wait_for_rest(GRACE + PATIENCE_OF_EACH * self.count);
+        let stragglers = rendezvous.wait_for_rest(GRACE + PATIENCE_PER_SESSION * self.count);
         let last_work = rendezvous.last_work().unwrap_or(closed);
-        let last_work = if why == Some(Wake::AllDone) { last_work } else { last_work.max(closed) };
-        Rest { closed, last_work, stragglers }
+        let last_work = if reason == Some(EarlyEnd::AllDone) { last_work } else { last_work.max(closed) };
+        PhaseEnd { closed, last_work, stragglers }
     }
 
     fn patience(&self) -> Duration {
-        GRACE + PATIENCE + PATIENCE_OF_EACH * self.count
+        GRACE + PATIENCE + PATIENCE_PER_SESSION * self.count
     }
 
-    /// Ends all sessions: those that rest by themselves, or after their batch; or cancelled.
-    pub(crate) fn stop(&mut self, rest: &Rest) {
+    /// Ends all sessions: resting ones leave, the others finish their batch or are cancelled.
+    pub(crate) fn stop(&mut self, last_phase: &PhaseEnd) {
         self.shared.rendezvous.leave();
-        let grace = if rest.is_whole() { GRACE } else { GRACE_OF_RESTING };
+        let grace = if last_phase.is_idle() { GRACE } else { GRACE_OF_RESTING };
         let begun = Instant::now();
         let mut cancelled = false;
-        while (self.ended.len() as u32) < self.count && begun.elapsed() < self.patience() {
+        while self.alive() > 0 && begun.elapsed() < self.patience() {
             if !cancelled && begun.elapsed() >= grace {
                 cancelled = true;
                 self.cancellers.values().for_each(|canceller| canceller.cancel());
             }
             match self.messages.recv_timeout(Duration::from_millis(20)) {
-                Ok(message) => drop(self.hear(message)),
+                Ok(message) => drop(self.receive(message)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
     }
 
-    /// Whether every session has lost its database and ended.
-    pub(crate) fn all_dropped(&self) -> bool {
-        self.ended.len() as u32 == self.count && self.ended.iter().all(|(_, end)| end.dropped)
-    }
-
-    /// Why a run failed some of whose sessions never came back.
-    pub(crate) fn silent(&self) -> RunError {
-        RunError::failed(format!(
+    /// The error of a run with sessions that never ended.
+    pub(crate) fn unanswered(&self) -> String {
+        format!(
             "{} of {} sessions have not answered for {} s after they were told to stop: their server does not answer, or \
              can't be reached",
-            self.count - self.ended.len() as u32,
+            self.alive(),
             self.count,
             self.patience().as_secs()
-        ))
+        )
     }
 
-    /// The first error of a session before `window_end`: later ones fail nothing that was measured.
-    pub(crate) fn first_error(&self, window_end: Option<Instant>) -> Option<String> {
+    /// The first error of a session before `window_end`, if any: later errors do not affect what was measured.
+    pub(crate) fn error(&self, window_end: Option<Instant>) -> Option<String> {
+        if self.alive() == 0 && self.ended.iter().all(|(_, end)| end.dropped) {
+            return Some("every session lost its database".into());
+        }
         let within = |at: Instant| window_end.is_none_or(|end| at < end);
-        let errors = self.ended.iter().filter(|(at, end)| within(*at) && !end.dropped);
-        let failed = errors.filter_map(|(_, end)| Some((end.session, end.error.as_ref()?))).next();
-        failed.map(|(session, error)| error_of_session(session, &error.to_string()))
+        let mut ends = self.ended.iter().filter(|(at, end)| within(*at) && !end.dropped);
+        ends.find_map(|(_, end)| Some(error_of_session(end.session, &end.error.as_ref()?.to_string())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_grow_towards_their_time_and_shrink_at_once() {
+        let mut size = BatchSize::new(0, 1);
+        size.learn(1, Duration::from_micros(10));
+        assert_eq!(size.fitting, 4);
+        size.learn(4, Duration::from_micros(40));
+        assert_eq!(size.fitting, 16);
+        size.learn(16, Duration::from_secs(16));
+        assert_eq!(size.fitting, 1);
+        size.fitting = 8000;
+        size.learn(8000, Duration::from_micros(1));
+        assert_eq!(size.fitting, LARGEST);
+    }
+
+    #[test]
+    fn slow_operations_of_many_sessions_share_longer_batches() {
+        let fitting = |number, sessions, each_ms| {
+            let mut size = BatchSize { fitting: 100, ..BatchSize::new(number, sessions) };
+            size.learn(10, Duration::from_millis(each_ms) * 10);
+            size.fitting
+        };
+        assert_eq!([1, 10, 30, 100, 900].map(|each_ms| fitting(7, 15, each_ms)), [200, 20, 6, 2, 1]);
+        assert_eq!([1, 10, 30, 100, 900].map(|each_ms| fitting(7, 16, each_ms)), [200, 20, 15, 7, 1]);
+        assert_eq!([1, 10, 30, 100, 900].map(|each_ms| fitting(8, 16, each_ms)), [200, 20, 8, 4, 1]);
+    }
+
+    #[test]
+    fn batches_of_all_sessions_together_are_bounded() {
+        let largest = [1, 64, 1024, 1 << 20].map(|sessions| BatchSize::new(0, sessions).largest);
+        assert_eq!(largest, [8192, 8192, 512, 64]);
     }
 }

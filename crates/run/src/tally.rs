@@ -1,7 +1,7 @@
-//! Where the sessions' operations are added up while they run.
+//! The operations of all sessions, counted while they run: the run's clock, the tally, and the series of the run.
 //!
-//! Sessions report after each batch, to one of a few shards: memory does not grow with the number of sessions
-//! nor with the number of operations, and no session waits for another one's lock for long.
+//! Sessions report to one of a few shards after each batch. Memory grows neither with sessions nor with operations, and
+//! no session waits long for another one's lock.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,78 +9,316 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
-use slob_measure::OpKind;
+use slob_measure::{OpCounts, OpKind};
 use slob_method::{Action, Batch, Op};
-use slob_record::{Interval, KeptOperation, KindRecord};
-use slob_stats::Merge;
+use slob_record::{Interval, KeptOperation, KindRecord, LongestWait};
+use slob_stats::{Merge, Series};
 
-use crate::run_clock::RunClock;
-use crate::session_totals::SessionTotals;
+use crate::sampler::Sample;
+use crate::sessions::LONGEST_BATCH;
+
+/// The clock of a run. It stops while the sessions rest at an edge of the window: a second of the series is a second of
+/// work, and in an open loop nothing becomes due meanwhile.
+#[derive(Debug)]
+pub(crate) struct RunClock {
+    start: Instant,
+    rested_ns: AtomicU64,
+}
+
+impl RunClock {
+    pub(crate) fn new(start: Instant) -> Self {
+        Self { start, rested_ns: AtomicU64::new(0) }
+    }
+
+    /// Clock time at a moment, which lies after the last rest.
+    pub(crate) fn at(&self, moment: Instant) -> Duration {
+        moment.saturating_duration_since(self.start).saturating_sub(self.rested())
+    }
+
+    /// The inverse of [`RunClock::at`], valid until the next rest.
+    pub(crate) fn moment(&self, time: Duration) -> Instant {
+        self.start + self.rested() + time
+    }
+
+    pub(crate) fn rested(&self) -> Duration {
+        Duration::from_nanos(self.rested_ns.load(Ordering::Relaxed))
+    }
+
+    /// Subtracts a rest that ends now.
+    pub(crate) fn rest(&self, length: Duration) {
+        self.rested_ns.fetch_add(nanoseconds(length), Ordering::Relaxed);
+    }
+
+    pub(crate) fn ns(&self, moment: Instant) -> u64 {
+        nanoseconds(self.at(moment))
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// One session's work within the window. All moments are nanoseconds of the run's clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SessionTotals {
+    pub(crate) before_window: u64,
+    pub(crate) operations: OpCounts,
+    pub(crate) rows: u64,
+    pub(crate) busy_ns: u64,
+    pub(crate) max_ns: Option<u64>,
+    /// End of the last operation or failed attempt, within the window or not.
+    last_end_ns: u64,
+    /// End of the last pause: from here on the next operation could start.
+    ready_ns: u64,
+    /// The longest time during which the session was ready and no operation ended: its begin and length.
+    longest_wait: Option<(u64, u64)>,
+}
+
+impl SessionTotals {
+    fn add(&mut self, kind: OpKind, done: &OpOutcome) {
+        self.operations.count(kind);
+        self.rows += done.rows;
+        self.busy_ns += done.duration_ns;
+        self.max_ns = self.max_ns.max(Some(done.duration_ns));
+    }
+
+    /// Counts other work than operations as busy: a failed attempt that is repeated, or a reconnection.
+    pub(crate) fn was_busy_until(&mut self, ns: u64) {
+        self.last_end_ns = self.last_end_ns.max(ns);
+    }
+
+    /// Time from the intended start of an operation to its end. If the session was idle when the operation became due,
+    /// the delay is the timer's and not the database's: the response time is then the duration.
+    fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
+        if self.last_end_ns <= due_ns { done.duration_ns } else { end_ns.saturating_sub(due_ns) }
+    }
+
+    /// Notes a wait for the end of an operation; in an open loop it begins when the operation is due, at the earliest.
+    fn waited(&mut self, until_ns: u64, due_ns: Option<u64>) {
+        let since_ns = self.ready_ns.max(due_ns.unwrap_or(0));
+        let wait_ns = until_ns.saturating_sub(since_ns);
+        if self.longest_wait.is_none_or(|(_, longest_ns)| wait_ns > longest_ns) {
+            self.longest_wait = Some((since_ns, wait_ns));
+        }
+    }
+
+    fn ready_after(&mut self, end_ns: u64, pause_us: u32) {
+        self.ready_ns = end_ns + u64::from(pause_us) * 1000;
+    }
+
+    pub(crate) fn longest_wait(&self) -> Option<LongestWait> {
+        self.longest_wait.map(|(at_ns, ns)| LongestWait { at_s: seconds(at_ns), seconds: seconds(ns) })
+    }
+}
+
+pub(crate) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
 
 const SHARDS: usize = 16;
-/// How long all shards together may be waited for where nobody must wait.
+/// Most time for all shards together where the timeline must not wait.
 const SPIN: Duration = Duration::from_millis(2);
-
-/// The most operations that a list of all of them has: some 200 MB, and as much memory at most where the disk is slow.
+/// Most operations in a list of all operations: about 200 MB, and as much memory where the disk is slow.
 pub(crate) const MOST_KEPT: u64 = 5_000_000;
 
-/// The edges of the measured window, once they are known.
-#[derive(Debug, Default)]
-pub(crate) struct WindowEdges {
-    begin: OnceLock<Instant>,
-    end: OnceLock<Instant>,
-}
-
-impl WindowEdges {
-    /// Sets the beginning. The first call counts.
-    pub(crate) fn begin(&self, at: Instant) {
-        let _ = self.begin.set(at);
-    }
-
-    /// Sets the end. The first call counts.
-    pub(crate) fn end(&self, at: Instant) {
-        let _ = self.end.set(at);
-    }
-
-    /// Whether an operation that ended at that moment belongs to the window. An edge that is not known yet is
-    /// taken to lie later; it is set microseconds after the snapshot that it is the moment of, so at most an
-    /// operation per session that ended in between counts on the wrong side.
-    pub(crate) fn holds(&self, moment: Instant) -> bool {
-        self.begin.get().is_some_and(|begin| moment >= *begin) && !self.is_over(moment)
-    }
-
-    /// Whether the window had ended before that moment.
-    fn is_over(&self, moment: Instant) -> bool {
-        self.end.get().is_some_and(|end| moment > *end)
-    }
-}
-
-/// Adds up the operations of all sessions.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    clock: RunClock,
-    edges: WindowEdges,
-    /// What ends later counts to this second: what a phase leaves under way is none of the next one's.
+    pub(crate) clock: RunClock,
+    window_begin: OnceLock<Instant>,
+    window_end: OnceLock<Instant>,
+    /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
     last_second: AtomicU64,
-    /// Whether every single operation is kept.
-    keeps: bool,
-    /// How many were to be.
-    kept_all: AtomicU64,
-    shards: Vec<Mutex<Shard>>,
+    keeps_operations: bool,
+    /// Operations that were to be kept, even those beyond [`MOST_KEPT`].
+    kept: AtomicU64,
+    shards: [Mutex<Shard>; SHARDS],
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// By endpoint and kind.
+    /// The key is endpoint and kind.
     window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
-    /// Operations that ended before the end of the window, from the start of the run.
+    /// Operations from the start of the run to the end of the window.
     until_end: u64,
-    /// Every operation since they were last taken, if they are kept.
+    /// Every operation since the last drain, if operations are kept.
     kept: Vec<KeptOperation>,
 }
 
-/// Locks a shard if that is possible before `limit`.
+/// The treatment of shards to which sessions are reporting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drain {
+    All,
+    /// Skips shards that stay locked for [`SPIN`]; the next drain gets them. With thousands of sessions per CPU the owner
+    /// of a lock may not run for seconds, but the timeline must.
+    Unlocked,
+}
+
+impl Tally {
+    pub(crate) fn new(clock: RunClock, keeps_operations: bool) -> Self {
+        Self {
+            clock,
+            window_begin: OnceLock::new(),
+            window_end: OnceLock::new(),
+            last_second: AtomicU64::new(u64::MAX),
+            keeps_operations,
+            kept: AtomicU64::new(0),
+            shards: Default::default(),
+        }
+    }
+
+    /// Begins a phase, which lasts until the clock shows `end`, if that is known.
+    pub(crate) fn begin_phase(&self, end: Option<Duration>) {
+        let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
+        self.last_second.store(last, Ordering::Relaxed);
+    }
+
+    /// Sets the begin of the window; the first call counts.
+    pub(crate) fn begin_window(&self, at: Instant) {
+        let _ = self.window_begin.set(at);
+    }
+
+    /// Sets the end of the window; the first call counts.
+    pub(crate) fn end_window(&self, at: Instant) {
+        let _ = self.window_end.set(at);
+    }
+
+    /// True if an operation that ended at `moment` belongs to the window. An unset edge counts as later. It is set
+    /// microseconds after its snapshot, so at most one operation per session is on the wrong side.
+    fn is_in_window(&self, moment: Instant) -> bool {
+        self.window_begin.get().is_some_and(|begin| moment >= *begin) && !self.is_after_window(moment)
+    }
+
+    fn is_after_window(&self, moment: Instant) -> bool {
+        self.window_end.get().is_some_and(|end| moment > *end)
+    }
+
+    /// Adds the outcomes of the first operations of a batch that was handed over at `begun`. The end of an operation
+    /// decides its second and whether it belongs to the window.
+    pub(crate) fn add(
+        &self,
+        session: u32,
+        endpoint: usize,
+        begun: Instant,
+        batch: &Batch,
+        outcomes: &[OpOutcome],
+        totals: &mut SessionTotals,
+    ) {
+        let handed_over_ns = self.clock.ns(begun);
+        let last_second = self.last_second.load(Ordering::Relaxed);
+        let keeps = self.keeps(outcomes.len());
+        let mut shard = lock(&self.shards[session as usize % SHARDS]);
+        for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
+            let end = begun + Duration::from_nanos(done.start_ns + done.duration_ns);
+            let kind = kind_of(op);
+            let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
+            let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
+            let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
+            totals.last_end_ns = end_ns;
+            shard.until_end += u64::from(!self.is_after_window(end));
+            let second = self.clock.at(end).as_secs().min(last_second);
+            shard.add_to_series(second, kind, done, response_ns);
+            let in_window = self.is_in_window(end);
+            if let Some(until_ns) = self.ns_in_window(end) {
+                totals.waited(until_ns, due_ns.copied());
+            }
+            totals.ready_after(end_ns, op.pause_us);
+            if keeps {
+                let start_ns = handed_over_ns + done.start_ns;
+                let OpOutcome { duration_ns, rows, .. } = *done;
+                shard.kept.push(KeptOperation { session, kind, start_ns, duration_ns, rows, in_window });
+            }
+            if in_window {
+                let record = shard.window.entry((endpoint, kind)).or_default();
+                record.operations += 1;
+                record.rows += done.rows;
+                record.latency.record(done.duration_ns);
+                response_ns.into_iter().for_each(|ns| record.response.record(ns));
+                totals.add(kind, done);
+            } else if !self.is_after_window(end) {
+                totals.before_window += 1;
+            }
+        }
+    }
+
+    /// The end of a wait that ended at `moment`, cut at the end of the window; `None` before the window.
+    fn ns_in_window(&self, moment: Instant) -> Option<u64> {
+        self.window_begin.get().filter(|begin| moment >= **begin)?;
+        Some(self.clock.ns(self.window_end.get().map_or(moment, |end| moment.min(*end))))
+    }
+
+    fn keeps(&self, more: usize) -> bool {
+        let more = more as u64;
+        self.keeps_operations && self.kept.fetch_add(more, Ordering::Relaxed) + more <= MOST_KEPT
+    }
+
+    /// True if some operations were not kept because there were more than [`MOST_KEPT`].
+    pub(crate) fn kept_too_few(&self) -> bool {
+        self.kept.load(Ordering::Relaxed) > MOST_KEPT
+    }
+
+    /// Operations that ended before the end of the window, with those of the warm-up.
+    pub(crate) fn done_until_end(&self) -> u64 {
+        self.shards.iter().map(|shard| lock(shard).until_end).sum()
+    }
+
+    /// Takes what was reported for each second since the last call.
+    pub(crate) fn drain_seconds(&self, drain: Drain) -> BTreeMap<u64, Interval> {
+        let mut seconds = BTreeMap::new();
+        for mut shard in self.guards(drain) {
+            let taken = std::mem::take(&mut shard.seconds);
+            drop(shard);
+            for (second, interval) in taken {
+                merge_into(&mut seconds, second, &interval);
+            }
+        }
+        seconds
+    }
+
+    /// Takes the operations kept since the last call; those of one session are in order.
+    pub(crate) fn drain_kept(&self, drain: Drain) -> Vec<KeptOperation> {
+        self.guards(drain).flat_map(|mut shard| std::mem::take(&mut shard.kept)).collect()
+    }
+
+    fn guards(&self, drain: Drain) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        let limit = Instant::now() + SPIN;
+        self.shards.iter().filter_map(move |shard| match drain {
+            Drain::All => Some(lock(shard)),
+            Drain::Unlocked => lock_before(shard, limit),
+        })
+    }
+
+    /// The operations within the window, by kind; of one endpoint's sessions if `endpoint` is given.
+    pub(crate) fn window(&self, endpoint: Option<usize>) -> BTreeMap<OpKind, KindRecord> {
+        let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
+        for shard in self.guards(Drain::All) {
+            let asked = shard.window.iter().filter(|((at, _), _)| endpoint.is_none_or(|asked| asked == *at));
+            for ((_, kind), record) in asked {
+                let sum = window.entry(*kind).or_default();
+                sum.operations += record.operations;
+                sum.rows += record.rows;
+                sum.latency.merge(&record.latency);
+                sum.response.merge(&record.response);
+            }
+        }
+        window
+    }
+}
+
+impl Shard {
+    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
+        let interval = self.seconds.entry(second).or_default();
+        interval.ops.count(kind);
+        interval.rows += done.rows;
+        interval.latency.record(done.duration_ns);
+        response_ns.into_iter().for_each(|ns| interval.response.record(ns));
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn lock_before(shard: &Mutex<Shard>, limit: Instant) -> Option<MutexGuard<'_, Shard>> {
     loop {
         match shard.try_lock() {
@@ -92,184 +330,11 @@ fn lock_before(shard: &Mutex<Shard>, limit: Instant) -> Option<MutexGuard<'_, Sh
     }
 }
 
-/// Who did an operation, and where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Doer {
-    pub(crate) number: u32,
-    pub(crate) endpoint: usize,
-}
-
-impl Tally {
-    /// A tally whose seconds are those of `clock`.
-    pub(crate) fn new(clock: RunClock) -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        let (edges, last_second) = (WindowEdges::default(), AtomicU64::new(u64::MAX));
-        Self { clock, edges, last_second, keeps: false, kept_all: AtomicU64::new(0), shards }
-    }
-
-    /// The same, keeping every single operation if `keeps`.
-    pub(crate) fn keeping(mut self, keeps: bool) -> Self {
-        self.keeps = keeps;
-        self
-    }
-
-    pub(crate) fn clock(&self) -> &RunClock {
-        &self.clock
-    }
-
-    /// Begins a phase of the run that lasts until the clock shows `end`, if that is known.
-    pub(crate) fn begin_phase(&self, end: Option<Duration>) {
-        let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
-        self.last_second.store(last, Ordering::Relaxed);
-    }
-
-    pub(crate) fn edges(&self) -> &WindowEdges {
-        &self.edges
-    }
-
-    /// Adds what came of the first operations of a batch that was handed over at `begun`. An operation belongs to
-    /// the second, and to the side of the window's edges, in which it ended.
-    pub(crate) fn add(
-        &self,
-        session: Doer,
-        begun: Instant,
-        batch: &Batch,
-        outcomes: &[OpOutcome],
-        totals: &mut SessionTotals,
-    ) {
-        let handed_over_ns = self.clock.ns(begun);
-        let last_second = self.last_second.load(Ordering::Relaxed);
-        let keeps = self.keeps(outcomes.len());
-        let mut shard =
-            self.shards[session.number as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
-        for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
-            let end = begun + Duration::from_nanos(done.start_ns + done.duration_ns);
-            let kind = kind_of(op);
-            let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
-            let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
-            let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
-            totals.ended(end_ns);
-            shard.until_end += u64::from(!self.edges.is_over(end));
-            let second = self.clock.at(end).as_secs().min(last_second);
-            shard.add_to_series(second, kind, done, response_ns);
-            let in_window = self.edges.holds(end);
-            if let Some(until_ns) = self.ns_in_window(end) {
-                totals.waited(until_ns, due_ns.copied());
-            }
-            totals.ready_after(end_ns, op.pause_us);
-            if keeps {
-                shard.keep(session.number, kind, handed_over_ns, done, in_window);
-            }
-            if in_window {
-                let record = shard.window.entry((session.endpoint, kind)).or_default();
-                record.operations += 1;
-                record.rows += done.rows;
-                record.latency.record(done.duration_ns);
-                response_ns.into_iter().for_each(|ns| record.response.record(ns));
-                totals.add(kind, done);
-            } else if !self.edges.is_over(end) {
-                totals.before_window += 1;
-            }
-        }
-    }
-
-    /// Up to where a wait that ended at that moment lies before the end of the window, if it does not lie before its begin.
-    fn ns_in_window(&self, moment: Instant) -> Option<u64> {
-        self.edges.begin.get().filter(|begin| moment >= **begin)?;
-        Some(self.clock.ns(self.edges.end.get().map_or(moment, |end| moment.min(*end))))
-    }
-
-    /// Operations that ended before the end of the window, those of the warm-up included.
-    pub(crate) fn done_until_end(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).until_end).sum()
-    }
-
-    /// Takes what was reported for each second since the last call.
-    pub(crate) fn drain_seconds(&self) -> BTreeMap<u64, Interval> {
-        self.drain(|shard| Some(shard.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    /// The same without waiting for sessions that are just reporting: where there are thousands of them to a CPU, one that
-    /// holds a shard may not go on for seconds, and the timeline must. What is in that shard comes with the next call.
-    pub(crate) fn drain_free_seconds(&self) -> BTreeMap<u64, Interval> {
-        let limit = Instant::now() + SPIN;
-        self.drain(|shard| lock_before(shard, limit))
-    }
-
-    fn drain<'a>(
-        &'a self,
-        lock: impl Fn(&'a Mutex<Shard>) -> Option<MutexGuard<'a, Shard>>,
-    ) -> BTreeMap<u64, Interval> {
-        let mut seconds = BTreeMap::new();
-        for mut shard in self.shards.iter().filter_map(lock) {
-            let taken = std::mem::take(&mut shard.seconds);
-            drop(shard);
-            for (second, interval) in taken {
-                merge_into(&mut seconds, second, &interval);
-            }
-        }
-        seconds
-    }
-
-    /// Takes the operations that were kept since the last call; those of a session are in order.
-    pub(crate) fn drain_kept(&self) -> Vec<KeptOperation> {
-        let kept = |shard: &Mutex<Shard>| {
-            std::mem::take(&mut shard.lock().unwrap_or_else(PoisonError::into_inner).kept)
-        };
-        self.shards.iter().flat_map(kept).collect()
-    }
-
-    /// The same without waiting, as [`Tally::drain_free_seconds`].
-    pub(crate) fn drain_free_kept(&self) -> Vec<KeptOperation> {
-        let limit = Instant::now() + SPIN;
-        let free = self.shards.iter().filter_map(|shard| lock_before(shard, limit));
-        free.flat_map(|mut shard| std::mem::take(&mut shard.kept)).collect()
-    }
-
-    /// Whether there were more operations than are kept.
-    pub(crate) fn kept_too_few(&self) -> bool {
-        self.kept_all.load(Ordering::Relaxed) > MOST_KEPT
-    }
-
-    /// Whether so many more operations are to be kept.
-    fn keeps(&self, more: usize) -> bool {
-        self.keeps && self.kept_all.fetch_add(more as u64, Ordering::Relaxed) + more as u64 <= MOST_KEPT
-    }
-
-    /// The operations within the window, by kind.
-    pub(crate) fn window(&self) -> BTreeMap<OpKind, KindRecord> {
-        self.window_of(|_| true)
-    }
-
-    /// Those of one endpoint's sessions.
-    pub(crate) fn window_of_endpoint(&self, endpoint: usize) -> BTreeMap<OpKind, KindRecord> {
-        self.window_of(|other| other == endpoint)
-    }
-
-    fn window_of(&self, is_asked_for: impl Fn(usize) -> bool) -> BTreeMap<OpKind, KindRecord> {
-        let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
-        for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            for ((_, kind), record) in
-                shard.window.iter().filter(|((endpoint, _), _)| is_asked_for(*endpoint))
-            {
-                let into = window.entry(*kind).or_default();
-                into.operations += record.operations;
-                into.rows += record.rows;
-                into.latency.merge(&record.latency);
-                into.response.merge(&record.response);
-            }
-        }
-        window
-    }
-}
-
-/// Merges an interval into those of other sources.
-pub(crate) fn merge_into(seconds: &mut BTreeMap<u64, Interval>, second: u64, interval: &Interval) {
+fn merge_into(seconds: &mut BTreeMap<u64, Interval>, second: u64, interval: &Interval) {
     seconds.entry(second).or_default().merge(interval);
 }
 
-fn kind_of(op: &Op) -> OpKind {
+pub(crate) fn kind_of(op: &Op) -> OpKind {
     match op.action {
         Action::Select(_) => OpKind::Select,
         Action::Update(..) => OpKind::Update,
@@ -277,24 +342,81 @@ fn kind_of(op: &Op) -> OpKind {
     }
 }
 
-impl Shard {
-    fn keep(&mut self, session: u32, kind: OpKind, handed_over_ns: u64, done: &OpOutcome, in_window: bool) {
-        self.kept.push(KeptOperation {
-            session,
-            kind,
-            start_ns: handed_over_ns + done.start_ns,
-            duration_ns: done.duration_ns,
-            rows: done.rows,
-            in_window,
-        });
+/// Points of a series; a longer run gets wider intervals. Keeps the series below 40 MB of memory.
+const MOST_POINTS: usize = 1800;
+/// Seconds by which a report may be late before it counts to a later second.
+const LATE: u64 = 60;
+
+/// The series of a run while it grows. Seconds that may still get late reports are open.
+#[derive(Debug)]
+pub(crate) struct GrowingSeries {
+    settled: Series<Interval>,
+    open: BTreeMap<u64, Interval>,
+    /// Samples since the last [`GrowingSeries::collect`].
+    sampled: Interval,
+}
+
+impl Default for GrowingSeries {
+    fn default() -> Self {
+        Self { settled: Series::new(0, MOST_POINTS), open: BTreeMap::new(), sampled: Interval::default() }
+    }
+}
+
+impl GrowingSeries {
+    /// Complete seconds of a run whose clock shows `now`: sessions report only after each batch.
+    pub(crate) fn complete_s(now: Duration) -> u64 {
+        now.saturating_sub(LONGEST_BATCH).as_secs()
     }
 
-    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
-        let interval = self.seconds.entry(second).or_default();
-        interval.ops.count(kind);
-        interval.rows += done.rows;
-        interval.latency.record(done.duration_ns);
-        response_ns.into_iter().for_each(|ns| interval.response.record(ns));
+    /// Adds the interval between two samples to the second that holds most of it.
+    pub(crate) fn add_sampled(&mut self, clock: &RunClock, from: &Sample, to: &Sample) {
+        let interval = to.interval_since(from);
+        self.sampled.merge(&interval);
+        let middle = (clock.at(from.taken) + clock.at(to.taken)) / 2;
+        merge_into(&mut self.open, middle.as_secs(), &interval);
+    }
+
+    /// Takes the sessions' reports. Returns them with what was sampled since the last call.
+    pub(crate) fn collect(&mut self, tally: &Tally, drain: Drain) -> Interval {
+        self.take_in(tally.drain_seconds(drain))
+    }
+
+    fn take_in(&mut self, reported: BTreeMap<u64, Interval>) -> Interval {
+        let mut recent = std::mem::take(&mut self.sampled);
+        for (second, interval) in reported {
+            recent.merge(&interval);
+            // Reports later than LATE count to the oldest open second.
+            let oldest = self.open.keys().next().copied().unwrap_or(second);
+            merge_into(&mut self.open, second.max(oldest), &interval);
+        }
+        let newest = self.open.keys().next_back().copied().unwrap_or(0);
+        self.settle(newest.saturating_sub(LATE));
+        recent
+    }
+
+    /// Operations reported for a second; 0 for a second that is settled.
+    pub(crate) fn operations_in(&self, second: u64) -> u64 {
+        self.open.get(&second).map_or(0, |interval| interval.ops.total())
+    }
+
+    fn settle(&mut self, before: u64) {
+        let still_open = self.open.split_off(&before);
+        for (second, interval) in std::mem::replace(&mut self.open, still_open) {
+            // Seconds leave the map in order, so none is refused.
+            let _ = self.settled.push(second, interval);
+        }
+    }
+
+    /// The series up to the last second that is complete at `now`: an incomplete one would look like a standstill.
+    pub(crate) fn so_far(&self, now: Duration) -> Self {
+        let complete = self.open.range(..Self::complete_s(now));
+        let open = complete.map(|(second, interval)| (*second, interval.clone())).collect();
+        Self { settled: self.settled.clone(), open, sampled: Interval::default() }
+    }
+
+    pub(crate) fn into_series(mut self) -> Series<Interval> {
+        self.settle(u64::MAX);
+        self.settled
     }
 }
 
@@ -302,6 +424,34 @@ impl Shard {
 mod tests {
     use super::*;
     use slob_method::{KeyRange, SchemaNo};
+
+    #[test]
+    fn the_clock_stops_during_a_rest() {
+        let start = Instant::now();
+        let clock = RunClock::new(start);
+        let s = Duration::from_secs;
+        assert_eq!((clock.at(start + s(5)), clock.moment(s(5))), (s(5), start + s(5)));
+        clock.rest(s(2));
+        assert_eq!((clock.at(start + s(7)), clock.moment(s(6))), (s(5), start + s(8)));
+        assert_eq!((clock.ns(start + s(1)), clock.rested()), (0, s(2)));
+    }
+
+    #[test]
+    fn pauses_and_operations_not_yet_due_are_no_waits() {
+        let mut totals = SessionTotals::default();
+        let ms = |ms: u64| ms * 1_000_000;
+        totals.waited(ms(10), None);
+        totals.ready_after(ms(10), 500_000);
+        totals.waited(ms(530), None);
+        totals.ready_after(ms(530), 0);
+        totals.waited(ms(2025), Some(ms(2000)));
+        let longest = totals.longest_wait().unwrap();
+        assert_eq!((longest.at_s, longest.seconds), (2.0, 0.025));
+        totals.ready_after(ms(2025), 0);
+        totals.waited(ms(2100), Some(ms(2001)));
+        let longest = totals.longest_wait().unwrap();
+        assert_eq!((longest.at_s, longest.seconds), (2.025, 0.075));
+    }
 
     fn select() -> Op {
         let range = KeyRange { first: 1, blocks: 4 };
@@ -311,40 +461,40 @@ mod tests {
     #[test]
     fn operations_count_where_they_end() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start));
-        tally.edges().begin(start + Duration::from_millis(1500));
-        tally.edges().end(start + Duration::from_millis(2500));
+        let tally = Tally::new(RunClock::new(start), false);
+        tally.begin_window(start + Duration::from_millis(1500));
+        tally.end_window(start + Duration::from_millis(2500));
         let outcomes: Vec<OpOutcome> = [0u64, 1400, 1600, 2400]
             .map(|ms| OpOutcome { start_ns: ms * 1_000_000, duration_ns: 200_000_000, rows: 4 })
             .into();
         let mut totals = SessionTotals::default();
-        tally.add(Doer { number: 3, endpoint: 1 }, start, &vec![select(); 4].into(), &outcomes, &mut totals);
+        tally.add(3, 1, start, &vec![select(); 4].into(), &outcomes, &mut totals);
         // They end at 0.2, 1.6, 1.8 and 2.6 s.
         assert_eq!((totals.operations.selects, totals.rows, totals.busy_ns), (2, 8, 400_000_000));
         assert_eq!(totals.before_window, 1);
-        assert_eq!(tally.window()[&OpKind::Select].operations, 2);
-        assert_eq!(tally.window_of_endpoint(1), tally.window());
-        assert!(tally.window_of_endpoint(0).is_empty());
-        let seconds: Vec<_> = tally.drain_seconds().into_iter().map(|(s, i)| (s, i.ops.selects)).collect();
+        assert_eq!(tally.window(None)[&OpKind::Select].operations, 2);
+        assert_eq!(tally.window(Some(1)), tally.window(None));
+        assert!(tally.window(Some(0)).is_empty());
+        let seconds: Vec<_> =
+            tally.drain_seconds(Drain::All).into_iter().map(|(s, i)| (s, i.ops.selects)).collect();
         assert_eq!(seconds, [(0, 1), (1, 2), (2, 1)]);
-        assert!(tally.drain_seconds().is_empty());
+        assert!(tally.drain_seconds(Drain::All).is_empty());
     }
 
     #[test]
     fn nothing_counts_before_the_window_is_open() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start));
+        let tally = Tally::new(RunClock::new(start), false);
         let done = OpOutcome { start_ns: 0, duration_ns: 5, rows: 4 };
-        let doer = Doer { number: 0, endpoint: 0 };
-        tally.add(doer, start, &vec![select()].into(), &[done], &mut SessionTotals::default());
-        assert!(tally.window().is_empty());
+        tally.add(0, 0, start, &vec![select()].into(), &[done], &mut SessionTotals::default());
+        assert!(tally.window(None).is_empty());
     }
 
     #[test]
     fn response_time_begins_when_an_operation_is_due() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start));
-        tally.edges().begin(start);
+        let tally = Tally::new(RunClock::new(start), false);
+        tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // The second is due while the first is at work; the third when the session is idle, which wakes up late.
         let batch = Batch::due([(select(), ms(100)), (select(), ms(110)), (select(), ms(500))]);
@@ -353,9 +503,8 @@ mod tests {
             duration_ns: ms(duration),
             rows: 4,
         });
-        let doer = Doer { number: 0, endpoint: 0 };
-        tally.add(doer, start, &batch, &outcomes, &mut SessionTotals::default());
-        let record = &tally.window()[&OpKind::Select];
+        tally.add(0, 0, start, &batch, &outcomes, &mut SessionTotals::default());
+        let record = &tally.window(None)[&OpKind::Select];
         assert_eq!((record.latency.sum(), record.latency.count()), (ms(100), 3));
         assert_eq!(record.response.sum(), ms(50 + 60 + 30));
         assert_eq!(tally.done_until_end(), 3);
@@ -364,15 +513,28 @@ mod tests {
     #[test]
     fn response_time_holds_the_attempts_that_failed() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start));
-        tally.edges().begin(start);
+        let tally = Tally::new(RunClock::new(start), false);
+        tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // Begun when it was due, and refused 900 ms later.
         let mut totals = SessionTotals::default();
         totals.was_busy_until(ms(1000));
         let done = OpOutcome { start_ns: ms(1000), duration_ns: ms(5), rows: 4 };
-        let doer = Doer { number: 0, endpoint: 0 };
-        tally.add(doer, start, &Batch::due([(select(), ms(100))]), &[done], &mut totals);
-        assert_eq!(tally.window()[&OpKind::Select].response.sum(), ms(905));
+        tally.add(0, 0, start, &Batch::due([(select(), ms(100))]), &[done], &mut totals);
+        assert_eq!(tally.window(None)[&OpKind::Select].response.sum(), ms(905));
+    }
+
+    #[test]
+    fn a_series_so_far_ends_with_its_last_complete_second() {
+        let second = |second: u64| {
+            let mut interval = Interval::default();
+            interval.ops.count(OpKind::Select);
+            (second, interval)
+        };
+        let mut series = GrowingSeries::default();
+        series.take_in((0..6).map(second).collect());
+        let seconds_at = |ms| series.so_far(Duration::from_millis(ms)).into_series().points().count();
+        assert_eq!([900, 1900, 2000, 5900, 7000].map(seconds_at), [0, 0, 1, 4, 6]);
+        assert_eq!(series.into_series().points().count(), 6, "no second is lost");
     }
 }

@@ -1,41 +1,41 @@
 //! Reading rows back and checking every byte of them.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, SchemaState, within};
+use slob_engine::{Engine, EngineError, ErrorKind, Load, SchemaState, Slice, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
 use crate::RunError;
 use crate::journal::Acknowledged;
-use crate::random::fresh_seed;
+use crate::prepare::fresh_seed;
 
 /// Rows of one piece of a full verification.
 const PIECE: u64 = 4096;
-/// Faults that are named; the rest are counted.
+/// Further faults are only counted.
 const NAMED_FAULTS: usize = 100;
-/// How long these may take altogether; and of a run that failed, whose server may be gone.
+/// Most time for the sample after a run; and after a failed run, whose server may be gone.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(30);
-const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a server that died while it was read from may take to be back, and how often it is asked.
+const SAMPLE_PATIENCE_AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// Most time for the recovery of a server that died while it was read from, and the interval of the checks.
 const RECOVERY: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(100);
 
-/// What a full verification found.
+/// Result of a full verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifySummary {
-    /// Rows that were read.
     pub rows: u64,
-    /// Rows that an update had changed, soundly.
+    /// Sound rows that an update has changed.
     pub updated: u64,
-    /// Rows that are missing or not what they must be, those that lost an update among them.
+    /// Rows that are missing, damaged, or lost an acknowledged update.
     pub faulty: u64,
-    /// Rows that lost an update which the database had said is committed.
+    /// Rows that lost an acknowledged update.
     pub lost: u64,
-    /// The first of these, in words: schema, table, row, and what is wrong.
+    /// The first faults in words: schema, table, row, and what is wrong.
     pub faults: Vec<String>,
 }
 
@@ -57,12 +57,8 @@ impl VerifySummary {
     }
 }
 
-/// Reads all rows of all complete schemas back, with `streams` threads, and checks every byte, and that each holds what
-/// `acknowledged` says it must. `on_rows` hears, from those threads, how many rows have been read of how many.
-///
-/// # Errors
-/// If there is nothing to verify, or the target can't be read; with [`crate::RunErrorKind::Interrupted`] when
-/// `stop` was set.
+/// Reads all rows of all schemas back with `streams` threads and checks every byte, and every update in `acknowledged`.
+/// `on_rows` gets the rows read so far, and all, from these threads. Fails if a schema is incomplete, or can't be read.
 pub fn verify(
     engine: &dyn Engine,
     streams: u32,
@@ -70,11 +66,11 @@ pub fn verify(
     stop: &AtomicBool,
     on_rows: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<VerifySummary, RunError> {
-    let states = complete(engine)?;
+    let states = complete_schemas(engine)?;
     acknowledged.map_or(Ok(()), |acknowledged| acknowledged.check_schemas(&states))?;
     let pieces = pieces(&states);
     let total: u64 = pieces.iter().map(Piece::rows).sum();
-    let reader = Reader { acknowledged, ..Reader::new(engine, stop) };
+    let reader = Reader::new(engine, stop, acknowledged);
     let next = Mutex::new(pieces.into_iter());
     let (read, found) = (AtomicU64::new(0), Mutex::new(Ok(VerifySummary::default())));
     thread::scope(|scope| {
@@ -105,7 +101,7 @@ pub fn verify(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner)?)
 }
 
-fn complete(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
+fn complete_schemas(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
     if states.is_empty() {
         return Err(RunError::usage(
@@ -118,7 +114,6 @@ fn complete(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
     }
 }
 
-/// Rows of a table, from one position up to another.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     state: &'a SchemaState,
@@ -132,14 +127,13 @@ impl Piece<'_> {
         self.end - self.first
     }
 
-    /// Both halves; `None` of a single row.
+    /// `None` for a single row.
     fn halves(self) -> Option<Vec<Self>> {
         let middle = self.first.midpoint(self.end);
         (self.rows() > 1).then(|| vec![Self { end: middle, ..self }, Self { first: middle, ..self }])
     }
 
-    /// A row in words.
-    fn place(&self, position: u64) -> String {
+    fn name_of(&self, position: u64) -> String {
         format!("schema {}, {}, row {position}", self.state.schema, self.table.name())
     }
 }
@@ -147,35 +141,32 @@ impl Piece<'_> {
 fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     for state in states {
-        for table in [Table::Main, Table::Scan] {
-            let end = state.load.rows(table) + 1;
-            pieces.extend((1..end).step_by(PIECE as usize).map(|first| Piece {
-                state,
-                table,
-                first,
-                end: end.min(first + PIECE),
-            }));
-        }
+        let slices = Load { slice_rows: PIECE, ..state.load }.slices(state.schema);
+        pieces.extend(slices.map(|Slice { table, positions: Range { start, end }, .. }| Piece {
+            state,
+            table,
+            first: start,
+            end,
+        }));
     }
     pieces
 }
 
-/// Reads pieces, and finds the rows within them that can't be read.
+/// Reads pieces and isolates the rows that can't be read.
 struct Reader<'a> {
     engine: &'a dyn Engine,
     stop: &'a AtomicBool,
-    /// What the rows must hold besides.
     acknowledged: Option<&'a Acknowledged>,
-    /// Held by all that read, and by one alone once a server has died: damage can make it die of reading a row, and with it
-    /// go the reads of all others, whose rows are not to be suspected.
+    /// All readers share it until the server dies. Then one reader holds it alone: a damaged row can kill the server and
+    /// with it the reads of sound rows.
     turn: RwLock<()>,
-    /// It was waited for in vain, which nobody needs to repeat.
+    /// The server did not recover: no reader waits for it again.
     gone: AtomicBool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(engine: &'a dyn Engine, stop: &'a AtomicBool) -> Self {
-        Self { engine, stop, acknowledged: None, turn: RwLock::new(()), gone: AtomicBool::new(false) }
+    fn new(engine: &'a dyn Engine, stop: &'a AtomicBool, acknowledged: Option<&'a Acknowledged>) -> Self {
+        Self { engine, stop, acknowledged, turn: RwLock::default(), gone: AtomicBool::default() }
     }
 
     fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
@@ -191,12 +182,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what failed with `error` again, in ever smaller parts, so that what hides a row hides no others.
+    /// Reads a piece that failed with `error` again in ever smaller parts, to isolate the rows that can't be read.
     fn check_alone(&self, piece: Piece<'_>, error: EngineError) -> Result<VerifySummary, EngineError> {
         let parts = piece.halves().unwrap_or_else(|| vec![piece]);
         let mut found = VerifySummary::default();
         for part in parts {
-            // What the server needs to get up again is not the next row's fault.
+            // The next part must not be blamed for a server that still recovers.
             if !self.is_back() {
                 return Err(error);
             }
@@ -205,7 +196,7 @@ impl<'a> Reader<'a> {
                     found.add(self.check_alone(part, error)?);
                 }
                 Err(error) if may_be_damage(&error) => {
-                    found.fault(format!("{} can't be read: {error}", part.place(part.first)));
+                    found.fault(format!("{} can't be read: {error}", part.name_of(part.first)));
                 }
                 other => found.add(other?),
             }
@@ -213,7 +204,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// Whether the server answers, now or after its recovery.
+    /// True if the server answers, now or after its recovery.
     fn is_back(&self) -> bool {
         let limit = Instant::now() + RECOVERY;
         while !self.stop.load(Ordering::Relaxed) && !self.gone.load(Ordering::Relaxed) {
@@ -230,12 +221,6 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// Which update a sound row lacks.
-    fn loss(&self, piece: Piece<'_>, key: u64, row: RowState) -> Option<String> {
-        let acknowledged = self.acknowledged.filter(|_| piece.table == Table::Main)?;
-        acknowledged.missing(piece.state.schema, key, row)
-    }
-
     fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
         let Piece { state, table, first, end } = piece;
         let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
@@ -248,7 +233,7 @@ impl<'a> Reader<'a> {
             let checked = checked.map(|state| (row.custid, state));
             match place {
                 Some(place @ None) => *place = Some(checked),
-                // A damaged key makes a row look like another: the sound one of both is the one.
+                // A damaged position makes a row look like another one: keep the sound one of both.
                 Some(Some(known)) => {
                     strays += 1;
                     if known.is_err() {
@@ -264,35 +249,36 @@ impl<'a> Reader<'a> {
             match row {
                 Some(Ok((key, row))) => {
                     found.updated += u64::from(row != RowState::Loaded);
-                    if let Some(loss) = self.loss(piece, key, row) {
+                    let acknowledged = self.acknowledged.filter(|_| table == Table::Main);
+                    if let Some(loss) = acknowledged.and_then(|all| all.missing(state.schema, key, row)) {
                         found.lost += 1;
-                        found.fault(format!("{}, key {key}: {loss}", piece.place(position)));
+                        found.fault(format!("{}, key {key}: {loss}", piece.name_of(position)));
                     }
                 }
-                Some(Err(fault)) => found.fault(format!("{}: {fault}", piece.place(position))),
+                Some(Err(fault)) => found.fault(format!("{}: {fault}", piece.name_of(position))),
                 None => {
                     missing += 1;
-                    found.fault(format!("{} is missing", piece.place(position)));
+                    found.fault(format!("{} is missing", piece.name_of(position)));
                 }
             }
         }
         for _ in missing..strays {
             found.fault(format!(
                 "a row that was never loaded was found among those from {}",
-                piece.place(first)
+                piece.name_of(first)
             ));
         }
         Ok(found)
     }
 }
 
-/// Damage is what is looked for. A server can also die of it.
+/// A server can die of damage.
 fn may_be_damage(error: &EngineError) -> bool {
     matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
-/// Reads some rows back, drawn at random over the main tables of all schemas; `None` where nothing is stored, or
-/// what is stored can't be verified. A server that does not answer must not hold up the record.
+/// Reads random rows of the main tables of all schemas back; `None` if there is no data, or it can't be verified. A silent
+/// server must not hold up the record.
 pub(crate) fn sample(
     engine: &Arc<dyn Engine>,
     states: &[SchemaState],
@@ -302,29 +288,28 @@ pub(crate) fn sample(
         return None;
     }
     let (asked, states) = (Arc::clone(engine), states.to_vec());
-    let patience = if has_failed { LITTLE_PATIENCE } else { SAMPLE_PATIENCE };
+    let patience = if has_failed { SAMPLE_PATIENCE_AFTER_FAILURE } else { SAMPLE_PATIENCE };
     let found = within(patience, move || read_some(asked.as_ref(), &states));
     found.unwrap_or_else(|silence| {
         Some(Verification { rows: 0, updated: 0, faults: Vec::new(), unread: Some(silence.to_string()) })
     })
 }
 
-/// `None` of what can't be verified.
 fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification> {
     let (mut found, mut unread) = (VerifySummary::default(), None);
     let mut random = fresh_seed();
     let stop = AtomicBool::new(false);
-    let reader = Reader::new(engine, &stop);
+    let reader = Reader::new(engine, &stop, None);
     for i in 0..Verification::SAMPLED_ROWS {
         let state = &states[i as usize % states.len()];
-        // A permutation of a random number is as good a draw as any.
+        // A step of a linear congruential generator (Knuth's MMIX).
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let first = (random >> 16) % state.load.scale + 1;
         match reader.read(Piece { state, table: Table::Main, first, end: first + 1 }) {
             Ok(part) => found.add(part),
-            // One that is damaged may be alone, and the server there again for the next.
+            // Other rows may be sound.
             Err(error) if error.kind() == ErrorKind::Data => found.fault(error.to_string()),
-            // Rows that somebody else loaded are nobody's to judge.
+            // Another program loaded the rows, so their content is unknown.
             Err(error) if error.kind() == ErrorKind::Usage && are_there(engine, states) => return None,
             Err(error) if error.kind() == ErrorKind::Connection => {
                 unread = Some(error.to_string());
@@ -339,7 +324,7 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
     Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults, unread })
 }
 
-/// Whether the schemas of a run are still on its target.
+/// True if the schemas of a run are still on its target.
 fn are_there(engine: &dyn Engine, states: &[SchemaState]) -> bool {
     let now = engine.schemas().unwrap_or_default();
     states

@@ -1,4 +1,4 @@
-//! What a specification makes the sessions of a run do, and how their record says it.
+//! The workload of a run: from its specification to the planner and to the record.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -7,7 +7,6 @@ use slob_method::{Arrivals, HotRange, PlanSeed, SchemaNo, ThinkPause, Workload};
 use slob_record::{HotSpotRecord, ThinkTimeRecord, WorkloadRecord};
 use slob_spec::{Length, RunSpec};
 
-/// What a run's sessions do, in blocks.
 pub(crate) fn workload_of(spec: &RunSpec, block_bytes: u32) -> Workload {
     Workload {
         scale: spec.scale.blocks(block_bytes),
@@ -35,7 +34,7 @@ fn microseconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// The schema of each session: round-robin, so that a first few sessions do not all share one.
+/// The home schema of each session, round-robin: the first sessions do not share one.
 pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
     (0..spec.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
 }
@@ -43,7 +42,7 @@ pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = Sch
 pub(crate) fn warmup_of(spec: &RunSpec) -> Duration {
     match spec.length {
         Length::Time(_) => spec.warmup,
-        // Every operation counts: there is nothing to leave out.
+        // Every operation of a WORK_LOOP counts.
         Length::Operations(_) => Duration::ZERO,
     }
 }
@@ -53,7 +52,6 @@ pub(crate) fn arrivals_of(spec: &RunSpec) -> Option<Arrivals> {
     spec.rate.map(|rate| Arrivals { per_second: rate.per_second, sessions, process: rate.process })
 }
 
-/// What a run's sessions do, as its record says it.
 pub(crate) fn workload_record(spec: &RunSpec, workload: &Workload, seed: PlanSeed) -> WorkloadRecord {
     let Workload { scale, update_pct, scan_pct, select_unit, update_unit, redo, hot_spot, think, .. } =
         *workload;

@@ -1,4 +1,4 @@
-//! What the engine's paths deliver, measured through the contract: for work on the engine itself.
+//! Measures the engine's paths through the contract, for work on the engine itself.
 //!
 //! `bench load FOLDER SCHEMAS SCALE STREAMS` loads schemas that are not there, streams of them at the same time.
 //! `bench run FOLDER SESSIONS WORK_UNIT UPDATE_PCT SECONDS CACHE_MB [buffered]` works on all schemas of a folder.
@@ -16,7 +16,7 @@ use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit};
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Snapshots wait for a processor like everybody else: sessions work on for this long.
+/// Snapshots wait for a CPU like the sessions, which therefore work longer than the measurement.
 const LATE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), Failure> {
@@ -142,7 +142,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
     })
 }
 
-/// Sleeps through the warm-up and tells its reads: its first half must not be much slower than its second.
+/// Sleeps through the warm-up and prints its reads: its first half must not be much slower than its second.
 fn print_warm_up(engine: &dyn Engine) -> Result<(), Failure> {
     let begun = engine.snapshot()?;
     let mut last = begun.clone();

@@ -4,7 +4,7 @@ PRAGMA application_id = 0x534C4F42;
 
 BEGIN;
 
--- One row: what the schema is loaded as. The last two columns are filled when it is complete.
+-- One row: the parameters of the load. The last two columns are filled when the schema is complete.
 CREATE TABLE slob_load(
     format INTEGER NOT NULL,
     seed INTEGER NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE slob_load(
     all_blocks INTEGER
 );
 
--- The slices that are in place.
+-- The loaded slices.
 CREATE TABLE slob_slice(
     tab TEXT NOT NULL,
     first_position INTEGER NOT NULL,

@@ -1,8 +1,9 @@
-//! The engine: one folder of schemas.
+//! The engine: one folder of schemas, and the counts of its sessions.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{
     Capabilities, Counter, Counters, Engine, EngineError, EngineKind, Figures, LatencyKind, Layout, Load,
@@ -11,16 +12,13 @@ use slob_engine::{
 };
 use slob_method::{RowView, SchemaNo, Table};
 
-use crate::checkpoint::CHECKPOINT_PAGES;
-use crate::link::WriteTurn;
 use crate::schema_file::SchemaFile;
-use crate::session::SqliteSession;
-use crate::tally::{Sums, Tally};
+use crate::session::{CHECKPOINT_PAGES, SqliteSession, WriteTurn};
 use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME};
 use crate::vfs::{IoTotals, Meter, TransferTotals};
-use crate::{finish, inventory, library, load, read_rows, removal};
+use crate::{load, rows, target};
 
-/// The line of this engine in the registry.
+/// The entry of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: FORM,
@@ -34,7 +32,7 @@ pub const KIND: EngineKind = EngineKind {
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
     let place = Place::from_spec(spec)?;
-    library::initialise()?;
+    crate::initialise()?;
     Ok(Box::new(SqliteEngine(Arc::new(Inner {
         place,
         session_meter: Meter::new(),
@@ -44,19 +42,19 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
     }))))
 }
 
-/// What an engine and its sessions share.
+/// Shared by an engine and its sessions.
 pub(crate) struct Inner {
     pub(crate) place: Place,
-    /// I/O of sessions: what counters report.
+    /// I/O of sessions, which counters report.
     pub(crate) session_meter: Meter,
-    /// I/O of everything else: loading, verification.
+    /// I/O of loading and verification.
     other_meter: Meter,
     pub(crate) tally: Tally,
     turns: Mutex<BTreeMap<SchemaNo, WriteTurn>>,
 }
 
 impl Inner {
-    /// The queue of those that want to write a schema.
+    /// The queue of the sessions that want to write a schema.
     pub(crate) fn write_turn(&self, schema: SchemaNo) -> WriteTurn {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(schema).or_default())
@@ -113,7 +111,7 @@ impl Engine for SqliteEngine {
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        inventory::schemas(&self.0.place, &self.0.other_meter)
+        target::schemas(&self.0.place, &self.0.other_meter)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
@@ -125,11 +123,11 @@ impl Engine for SqliteEngine {
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        finish::finish(&self.0.place, load, schema, &self.0.other_meter)
+        load::finish(&self.0.place, load, schema, &self.0.other_meter)
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        removal::drop_schema(&self.0.place, schema)
+        target::drop_schema(&self.0.place, schema)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -175,7 +173,7 @@ impl Engine for SqliteEngine {
     ) -> Result<(), EngineError> {
         let Inner { place, other_meter, .. } = &*self.0;
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), other_meter)?;
-        read_rows::read_rows(&file, table, positions, visit)
+        rows::read_rows(&file, table, positions, visit)
     }
 
     fn whereabouts(&self) -> Vec<Whereabouts> {
@@ -183,8 +181,8 @@ impl Engine for SqliteEngine {
     }
 }
 
-/// What sessions wait for outside of SQLite: the calls of our VFS, and their turn to write.
-fn events(io: &IoTotals, sums: &Sums) -> Vec<WaitEvent> {
+/// Waits of sessions outside of SQLite: calls of our VFS, and the turn to write.
+fn events(io: &IoTotals, sums: &Counts<u64>) -> Vec<WaitEvent> {
     let event = |name: &str, class: &str, transfers: &TransferTotals| WaitEvent {
         name: name.into(),
         class: class.into(),
@@ -206,4 +204,105 @@ fn events(io: &IoTotals, sums: &Sums) -> Vec<WaitEvent> {
             background: false,
         },
     ]
+}
+
+/// A counter with one writer, which needs no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.store(self.get() + n, Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Counts that sessions keep themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts<T> {
+    pub(crate) logical_reads: T,
+    pub(crate) commits: T,
+    pub(crate) rows_read: T,
+    pub(crate) rows_changed: T,
+    pub(crate) checkpoints: T,
+    /// Waits for the turn to write a schema, and their time in nanoseconds.
+    pub(crate) write_waits: T,
+    pub(crate) write_wait_ns: T,
+}
+
+/// The counts of one session; only its thread writes.
+pub(crate) type SessionCounts = Counts<Count>;
+
+impl Counts<u64> {
+    fn add(&mut self, counts: &SessionCounts) {
+        self.logical_reads += counts.logical_reads.get();
+        self.commits += counts.commits.get();
+        self.rows_read += counts.rows_read.get();
+        self.rows_changed += counts.rows_changed.get();
+        self.checkpoints += counts.checkpoints.get();
+        self.write_waits += counts.write_waits.get();
+        self.write_wait_ns += counts.write_wait_ns.get();
+    }
+}
+
+/// Adds up the counts of all sessions of an engine, with those that have ended.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    working: Vec<Arc<SessionCounts>>,
+    ended: Counts<u64>,
+}
+
+impl Tally {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counts of a new session.
+    pub(crate) fn open(&self) -> Arc<SessionCounts> {
+        let counts = Arc::<SessionCounts>::default();
+        self.lock().working.push(Arc::clone(&counts));
+        counts
+    }
+
+    /// Keeps the counts of a session that ends.
+    pub(crate) fn close(&self, counts: &Arc<SessionCounts>) {
+        let mut state = self.lock();
+        if let Some(at) = state.working.iter().position(|working| Arc::ptr_eq(working, counts)) {
+            state.working.swap_remove(at);
+            state.ended.add(counts);
+        }
+    }
+
+    fn sums(&self) -> Counts<u64> {
+        let state = self.lock();
+        let mut sums = state.ended;
+        state.working.iter().for_each(|counts| sums.add(counts));
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ended_sessions_still_count_once() {
+        let tally = Tally::default();
+        let (first, second) = (tally.open(), tally.open());
+        first.commits.add(2);
+        second.commits.add(3);
+        second.rows_read.add(7);
+        let expected = Counts { commits: 5, rows_read: 7, ..Counts::default() };
+        assert_eq!(tally.sums(), expected);
+        tally.close(&second);
+        tally.close(&second);
+        assert_eq!(tally.sums(), expected);
+    }
 }

@@ -1,4 +1,4 @@
-//! From SQLite's errors to the engine's.
+//! Translates errors of SQLite, our VFS and the operating system into the engine's.
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
@@ -6,11 +6,10 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use slob_engine::{EngineError, ErrorKind};
 
-use crate::library::InitError;
+use crate::InitError;
 use crate::vfs::{IoFault, Meter};
 
-/// Translates an error of SQLite that happened in `step`, on the same thread. What our VFS knows of it is the better
-/// message.
+/// Translates an error of SQLite in `step`, on the thread where it happened. A fault of our VFS gives the better message.
 pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &Meter) -> EngineError {
     let code = error.sqlite_error_code();
     let io_related =
@@ -20,60 +19,50 @@ pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &M
         rusqlite::Error::SqliteFailure(failure, _) => Some(failure.extended_code),
         _ => None,
     };
-    let shm = extended == Some(SQLITE_IOERR_SHMSIZE);
-    let result = match fault {
-        Some(fault) if !shm => return from_fault(step, &fault),
-        _ if shm => {
-            let message = "no room is left for the shared memory file (-shm) beside the database file";
-            EngineError::new(ErrorKind::Space, step, message)
+    let no_shared_memory = extended == Some(SQLITE_IOERR_SHMSIZE);
+    let kind = match fault {
+        Some(fault) if !no_shared_memory => return from_fault(step, &fault),
+        _ if no_shared_memory => ErrorKind::Space,
+        _ => code.map_or(ErrorKind::Fatal, kind_of),
+    };
+    let message = match code {
+        _ if no_shared_memory => {
+            "no room is left for the shared memory file (-shm) beside the database file".into()
         }
-        _ => EngineError::new(code.map_or(ErrorKind::Fatal, kind_of), step, message(code, error)),
-    };
-    let kind = result.kind();
-    let result = match extended {
-        Some(extended) => result.with_code(format!("SQLite result code {extended}")),
-        None => result,
-    };
-    match advice(kind) {
-        Some(advice) => result.with_advice(advice),
-        None => result,
-    }
-}
-
-/// SQLite's words, or better ones.
-fn message(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
-    match code {
         Some(ErrorCode::DiskFull) => "no room is left on the file system".into(),
         Some(ErrorCode::ReadOnly) => {
             "the database file, its folder or the whole file system can only be read".into()
         }
         _ => error.to_string(),
+    };
+    let result = EngineError::new(kind, step, message);
+    let result = match extended {
+        Some(extended) => result.with_code(format!("SQLite result code {extended}")),
+        None => result,
+    };
+    advised(result, advice(kind))
+}
+
+fn advised(error: EngineError, advice: Option<&str>) -> EngineError {
+    match advice {
+        Some(advice) => error.with_advice(advice),
+        None => error,
     }
 }
 
 fn from_fault(step: impl Into<String>, fault: &IoFault) -> EngineError {
-    match fault {
-        IoFault::NoDirectIo { .. } => EngineError::new(ErrorKind::Usage, step, fault.to_string()),
-        IoFault::Open { path, errno } => from_errno(step, *errno, Some(path), ErrorKind::Connection, fault),
-        IoFault::Transfer { errno, .. } => from_errno(step, *errno, None, ErrorKind::Fatal, fault),
-    }
-}
-
-/// Translates a system call's error; `otherwise`: its kind if nothing better is known.
-fn from_errno(
-    step: impl Into<String>,
-    errno: Errno,
-    opening: Option<&str>,
-    otherwise: ErrorKind,
-    fault: &IoFault,
-) -> EngineError {
+    let (errno, opened, otherwise) = match fault {
+        IoFault::NoDirectIo { .. } => return EngineError::new(ErrorKind::Usage, step, fault.to_string()),
+        IoFault::Open { path, errno } => (*errno, Some(path), ErrorKind::Connection),
+        IoFault::Transfer { errno, .. } => (*errno, None, ErrorKind::Fatal),
+    };
     let kind = match errno {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG => ErrorKind::Space,
         Errno::ROFS | Errno::ACCESS | Errno::PERM => ErrorKind::Privilege,
         Errno::MFILE | Errno::NFILE => ErrorKind::Usage,
         _ => otherwise,
     };
-    let (message, advice) = match (errno, opening) {
+    let (message, advice) = match (errno, opened) {
         (Errno::MFILE, _) => (too_many_files(), Some(MORE_FILES)),
         (Errno::ROFS, Some(path)) => (
             format!("{path} can't be opened for writing: the file system is mounted read-only"),
@@ -81,11 +70,7 @@ fn from_errno(
         ),
         _ => (fault.to_string(), advice(kind)),
     };
-    let result = EngineError::new(kind, step, message);
-    match advice {
-        Some(advice) => result.with_advice(advice),
-        None => result,
-    }
+    advised(EngineError::new(kind, step, message), advice)
 }
 
 const MORE_FILES: &str = "raise `ulimit -n`: each session needs about 4 descriptors (8 with a hot schema), so 512 sessions need about 2,100 (4,200)";
@@ -123,12 +108,11 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// The error of a schema that is ours and not what it must be.
+/// The error of a damaged schema of ours.
 pub(crate) fn damaged(step: impl Into<String>, message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorKind::Data, step, message).with_advice(RELOAD)
 }
 
-/// Translates an error of the operating system.
 pub(crate) fn os_failed(step: impl Into<String>, error: &std::io::Error) -> EngineError {
     let kind = match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Privilege,
@@ -155,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_file_system_is_called_so() {
+    fn a_full_file_system_is_reported_as_such() {
         for code in [SQLITE_IOERR_SHMSIZE, SQLITE_FULL] {
             let error = sqlite(code);
             assert_eq!(error.kind(), ErrorKind::Space);
@@ -164,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_said_of_opening_decides_the_kind() {
+    fn the_error_number_of_opening_decides_the_kind() {
         let kind = |errno| from_fault("opening x", &IoFault::Open { path: "/x".into(), errno });
         for (errno, expected, words) in [
             (Errno::MFILE, ErrorKind::Usage, "ulimit -n"),

@@ -1,33 +1,57 @@
 //! OpenSLOB: the SQLite engine.
 //!
-//! SQLite runs inside our own process, so its two ends are ours: below, a VFS that reads blocks with direct I/O and
-//! counts ([`vfs`]); beside it, a page cache made for this load. The SQL in between is SQLite's, unchanged.
+//! SQLite runs inside this process, so both of its ends are ours: below it, a VFS that reads blocks with direct I/O and counts
+//! ([`vfs`]); beside it, a page cache made for this load. The SQL in between is SQLite's, unchanged.
 //!
-//! A target is a folder. Each schema is a database file in it, so that sessions on different schemas share nothing,
-//! as they would not in a database server's separate segments. Several sessions on one schema may update it too,
-//! but every commit of one empties the others' caches of that file: SQLite can't tell them which blocks changed.
+//! A target is a folder. Each schema is a database file in it, so that sessions on different schemas share nothing, as with
+//! the separate segments of a database server. Several sessions on one schema may update it too, but every commit of one
+//! empties the others' caches of that file: SQLite can't tell them which blocks changed.
 
-mod boot;
-mod checkpoint;
 mod engine;
 mod error;
-mod finish;
-mod header;
-mod index;
-mod inventory;
-mod layout;
-pub mod library;
-mod link;
 mod load;
 mod pcache;
-mod read_rows;
-mod removal;
-mod row;
+mod rows;
 mod schema_file;
 mod session;
 mod statement;
-mod tally;
 mod target;
 pub mod vfs;
 
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use rusqlite::ffi;
+
 pub use engine::KIND;
+
+/// SQLite could not be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "SQLite refused the set-up of {step} (result code {code}); something in this process used SQLite before the benchmark did"
+)]
+pub struct InitError {
+    step: &'static str,
+    code: c_int,
+}
+
+/// Configures SQLite, once and before its first use: our page cache and VFS, no mutexes in connections (one thread at a time
+/// uses each), no global memory statistics (a lock around every allocation).
+pub fn initialise() -> Result<(), InitError> {
+    static DONE: OnceLock<Result<(), InitError>> = OnceLock::new();
+    *DONE.get_or_init(configure)
+}
+
+fn configure() -> Result<(), InitError> {
+    let done = |step, code| if code == ffi::SQLITE_OK { Ok(()) } else { Err(InitError { step, code }) };
+    // SAFETY: variadic calls with the arguments that SQLite documents for each option. SQLite refuses them (SQLITE_MISUSE) if
+    // it is initialised, and copies the page cache's methods.
+    unsafe {
+        done("its threading", ffi::sqlite3_config(ffi::SQLITE_CONFIG_MULTITHREAD))?;
+        done("its memory statistics", ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int))?;
+        let methods = pcache::METHODS;
+        done("its page cache", ffi::sqlite3_config(ffi::SQLITE_CONFIG_PCACHE2, &raw const methods))?;
+        done("itself", ffi::sqlite3_initialize())?;
+    }
+    done("our VFS", vfs::register())
+}

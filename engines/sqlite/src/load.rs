@@ -1,33 +1,31 @@
-//! Creating a schema and loading its slices.
+//! Loading: creating a schema, loading its slices, and completing it with its index and the check of its layout.
 
 use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Slice};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::os_failed;
-use crate::header::{Claim, claim};
-use crate::row::RowBuffer;
-use crate::schema_file::{SchemaFile, signed};
-use crate::statement::Statement;
+use crate::rows::RowBuffer;
+use crate::schema_file::{Claim, SchemaFile, claim, signed};
+use crate::statement::{Statement, Value};
 use crate::target::{BLOCK_BYTES, Place, SCHEME, companions};
-use crate::vfs::{Meter, start_write_back};
+use crate::vfs::{Meter, drop_page_cache, read_page, start_write_back};
 
-/// Rows between two looks at the progress, and between two requests to write back: 8 MiB.
+/// Rows between two updates of the progress, and between two requests to write back: 8 MiB.
 const STRIDE_ROWS: u64 = 1024;
-/// Blocks of the loader's cache: what a stream is working on stays in the processor's cache.
-const CACHE_BLOCKS: u32 = 256;
+/// Blocks of the loader's page cache: small enough for the CPU's cache.
+const LOAD_CACHE_BLOCKS: u32 = 256;
+/// Blocks of the page cache for building the index: 16 MiB.
+const INDEX_CACHE_BLOCKS: u32 = 2048;
 
 /// SQLite numbers pages with 32 bits; 1 % is left for index and interior pages.
 const MOST_ROWS: u64 = 4_250_000_000;
 
-/// Makes an empty schema. The file gets its name when it is marked, so that no unmarked file is ever left.
-///
-/// # Errors
-/// If something of that name exists, or the file can't be made.
+/// Makes an empty schema. The file gets its name after its marker, so that no unmarked file is left behind.
 pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<(), EngineError> {
     let (file, draft) = (place.file(schema), place.draft(schema));
     let step = format!("creating {}", file.display());
@@ -44,7 +42,7 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(os_failed(step, &error)),
         _ => {}
     }
-    // Left by a program that was killed in this very place.
+    // A program that was killed here has left them.
     for path in companions(&draft).chain([draft.clone()]).filter(|path| path.exists()) {
         fs::remove_file(&path).map_err(|error| os_failed(step.as_str(), &error))?;
     }
@@ -57,9 +55,9 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         .map_err(|errno| os_failed(step, &errno.into()))
 }
 
-/// The error of a name that is taken: what to do depends on by whom.
+/// The error of a name that is taken. The advice depends on who made the file.
 fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> EngineError {
-    // A file that can't be looked at, or is in use by other programs, is not known to be ours.
+    // A file that is unreadable or in use by another program is not known to be ours.
     let ours = matches!(claim(&place.file(schema), Duration::ZERO, || Ok(())), Ok(Claim::Done(())));
     let (what, advice) = if ours {
         let target = format!("{SCHEME}:{}", place.folder.display());
@@ -73,9 +71,6 @@ fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> Engine
 }
 
 /// Loads a slice in one transaction.
-///
-/// # Errors
-/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
 pub(crate) fn load_slice(
     place: &Place,
     load: &Load,
@@ -87,8 +82,8 @@ pub(crate) fn load_slice(
     let file = SchemaFile::open(slice.schema, &path, place.load_io(), meter)?;
     file.own_state()?;
     file.batch("loading", include_str!("../sql/loading.sql"))?;
-    file.batch("loading", &format!("PRAGMA cache_size = {CACHE_BLOCKS}; BEGIN IMMEDIATE"))?;
-    // What fails leaves the transaction open; closing the connection rolls it back.
+    file.batch("loading", &format!("PRAGMA cache_size = {LOAD_CACHE_BLOCKS}; BEGIN IMMEDIATE"))?;
+    // After a failure, closing the connection rolls the transaction back.
     insert_rows(&file, load, slice, progress, place.buffered)?;
     file.mark_slice(slice)?;
     file.batch("loading", "COMMIT")
@@ -140,9 +135,177 @@ fn file_bytes(file: &SchemaFile<'_>) -> Result<u64, EngineError> {
     Ok(u64::from(pages) * u64::from(BLOCK_BYTES))
 }
 
-/// Has the kernel begin to write what the file has grown by, so that the device works while rows are made.
+/// Asks the kernel to write what was appended, so that the device works while rows are made.
 fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64, EngineError> {
     let to = file_bytes(file)?;
     start_write_back(&file.connection, from..to).map_err(|error| file.failed("writing back", &error))?;
     Ok(to)
+}
+
+/// Completes a schema that has all its slices: index, check of the layout, sync, and an empty page cache of the operating
+/// system.
+pub(crate) fn finish(
+    place: &Place,
+    load: &Load,
+    schema: SchemaNo,
+    meter: &Meter,
+) -> Result<Layout, EngineError> {
+    let path = place.file(schema);
+    let file = SchemaFile::open(schema, &path, place.load_io(), meter)?;
+    if let LoadState::Complete(layout) = file.own_state()?.state {
+        return Ok(layout);
+    }
+    file.batch("completing", include_str!("../sql/loading.sql"))?;
+    file.batch("completing", &format!("PRAGMA cache_size = {INDEX_CACHE_BLOCKS}"))?;
+    build_index(&file, load)?;
+    check_index(&file, load)?;
+    let layout = layout_of(&file)?;
+    let scan_rows: u32 = file.value("completing", "SELECT COALESCE(MAX(id), 0) FROM cf2")?;
+    if layout.rows != load.scale || u64::from(scan_rows) != load.scan_blocks {
+        let message = format!(
+            "{} of {} rows of cf1 and {scan_rows} of {} rows of cf2 are there",
+            layout.rows, load.scale, load.scan_blocks
+        );
+        return Err(damaged_data(&file, "completing", message));
+    }
+    // The commit of the mark syncs the file, with everything that the slices left to the kernel.
+    file.batch("completing", "PRAGMA synchronous = FULL")?;
+    file.mark_complete(layout)?;
+    file.value::<String>("completing", "PRAGMA journal_mode = WAL")?;
+    file.batch("completing", "PRAGMA wal_checkpoint(TRUNCATE)")?;
+    drop_page_cache(&file.connection).map_err(|error| file.failed("completing", &error))?;
+    Ok(layout)
+}
+
+/// Makes the index of the main table, in one transaction, unless it exists.
+///
+/// CREATE INDEX would read back every block that was just written. But its content is known: key k lies at position
+/// `position_of(k)`. So its entries are written, in order, into a table without rowid whose primary key is custid and whose
+/// other column is the id. On disk such a table *is* the index: both are b-trees of records (custid, id), in the same format
+/// and order (sqlite.org/fileformat2.html, 'Representation of SQL indices' and 'WITHOUT ROWID tables'). Then the schema
+/// only has to name it as an index.
+fn build_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+    let found: i64 = file.value("indexing", "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'i_cf1'")?;
+    if found > 0 {
+        return Ok(());
+    }
+    file.batch("indexing", "BEGIN IMMEDIATE")?;
+    file.batch("indexing", include_str!("../sql/index_table.sql"))?;
+    fill_index(file, load)?;
+    file.batch("indexing", "PRAGMA writable_schema = ON")?;
+    file.batch("indexing", include_str!("../sql/index_adopt.sql"))?;
+    file.batch("indexing", "COMMIT; PRAGMA writable_schema = RESET")
+}
+
+fn fill_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+    let scatter = load.scatter(file.schema);
+    let failed = |error| file.failed("indexing", &error);
+    // SAFETY: dropped at the end of this function, used by this thread only, as is the connection.
+    let mut insert = unsafe { Statement::prepare(&file.connection, "INSERT INTO slob_index VALUES(?1, ?2)") }
+        .map_err(failed)?;
+    for custid in 1..=load.scale {
+        let entry = [custid, scatter.position_of(custid)].map(|number| Value::Int(signed(number)));
+        insert.run(&entry).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Reads the whole index, without the table, and compares each entry with the permutation.
+fn check_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+    let scatter = load.scatter(file.schema);
+    let doing = "checking the index of";
+    let failed = |error| file.failed(doing, &error);
+    let sql = "SELECT custid, id FROM cf1 INDEXED BY i_cf1 WHERE custid >= 1 ORDER BY custid";
+    let mut statement = file.connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut expected = 1;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (custid, id): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+        if custid != signed(expected) || expected > load.scale || id != signed(scatter.position_of(expected))
+        {
+            return Err(damaged_data(file, doing, format!("key {custid} leads to row {id}")));
+        }
+        expected += 1;
+    }
+    if expected == load.scale + 1 {
+        Ok(())
+    } else {
+        Err(damaged_data(file, doing, format!("it ends before key {expected}")))
+    }
+}
+
+fn damaged_data(file: &SchemaFile<'_>, doing: &str, message: String) -> EngineError {
+    EngineError::new(ErrorKind::Data, format!("{doing} {}", file.path.display()), message)
+        .with_advice("remove the schema with `slob drop` and load it again")
+}
+
+/// Finds how the rows of the main table lie in their blocks. There must be no transaction and no write-ahead log.
+///
+/// SQLite's dbstat would read every block of the table. The interior pages, one for about 800 leaves, are enough: they give
+/// the number of leaves. Ids are consecutive and no leaf is empty, so with as many leaves as ids each leaf holds one row.
+fn layout_of(file: &SchemaFile<'_>) -> Result<Layout, EngineError> {
+    let rows: u32 = file.value("looking at", "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM cf1")?;
+    let root: u32 = file.value("looking at", "SELECT rootpage FROM sqlite_schema WHERE name = 'cf1'")?;
+    let all_blocks: u32 = file.value("looking at", "PRAGMA page_count")?;
+    Ok(Layout { rows: rows.into(), row_blocks: leaves(file, root)?, all_blocks: all_blocks.into() })
+}
+
+/// Counts the leaves of a table's b-tree, level by level from the root. All leaves have the same depth.
+fn leaves(file: &SchemaFile<'_>, root: u32) -> Result<u64, EngineError> {
+    let mut level = vec![root];
+    loop {
+        let Page::Interior(mut children) = page(file, level[0])? else { return Ok(level.len() as u64) };
+        // The first child tells the kind of all children; leaves need not be read.
+        if let Page::Leaf = page(file, children[0])? {
+            let mut count = children.len() as u64;
+            for number in &level[1..] {
+                count += interior(file, *number)?.len() as u64;
+            }
+            return Ok(count);
+        }
+        for number in &level[1..] {
+            children.append(&mut interior(file, *number)?);
+        }
+        level = children;
+    }
+}
+
+fn interior(file: &SchemaFile<'_>, number: u32) -> Result<Vec<u32>, EngineError> {
+    match page(file, number)? {
+        Page::Interior(children) => Ok(children),
+        Page::Leaf => Err(bad_page(file, number)),
+    }
+}
+
+enum Page {
+    Leaf,
+    /// The page numbers of its children; never empty.
+    Interior(Vec<u32>),
+}
+
+fn page(file: &SchemaFile<'_>, number: u32) -> Result<Page, EngineError> {
+    let bytes = read_page(&file.connection, number, BLOCK_BYTES as usize)
+        .map_err(|error| file.failed("looking at", &error))?;
+    parse(&bytes).ok_or_else(|| bad_page(file, number))
+}
+
+/// Parses a page of a table's b-tree (sqlite.org/fileformat2.html, 'B-tree Pages') other than page 1.
+fn parse(bytes: &[u8]) -> Option<Page> {
+    let number = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+    let short = |at: usize| bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map(u16::from_be_bytes);
+    match bytes.first()? {
+        13 => Some(Page::Leaf),
+        5 => {
+            // The header of 12 bytes ends with the rightmost child. The offsets of the cells follow, each of which begins
+            // with its child.
+            let cells = usize::from(short(3)?);
+            let child = |cell: usize| number(usize::from(short(12 + 2 * cell)?));
+            (0..cells).map(child).chain([number(8)]).collect::<Option<_>>().map(Page::Interior)
+        }
+        _ => None,
+    }
+}
+
+fn bad_page(file: &SchemaFile<'_>, page: u32) -> EngineError {
+    damaged_data(file, "looking at", format!("page {page} is not a page of the table's b-tree"))
 }

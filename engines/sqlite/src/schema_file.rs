@@ -1,21 +1,24 @@
-//! A schema's database file: opening it, and the marker that makes it ours.
+//! A schema's database file: opening it, the marker that makes it ours, and claiming it for removal.
 
+use std::fs::File;
+use std::io::{self, ErrorKind::UnexpectedEof, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Row};
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
-use crate::boot;
 use crate::error::{damaged, failed};
-use crate::header::{self, APPLICATION_ID, HEADER_BYTES, is_ours};
-use crate::row::FILLER_BYTES;
-use crate::vfs::{IoMode, Location, Meter, read_page};
+use crate::rows::FILLER_BYTES;
+use crate::vfs::{IoMode, Location, Meter, read_page, while_unused};
 
-/// Raised whenever a schema of an older version can't be used as it is.
+/// Raised when schemas of older versions can't be used as they are.
 const FORMAT: i64 = 1;
-/// How long a connection waits for locks that other processes hold.
+/// Longest wait for locks of other processes.
 pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// A schema's database file, open.
@@ -27,10 +30,7 @@ pub(crate) struct SchemaFile<'a> {
 }
 
 impl<'a> SchemaFile<'a> {
-    /// Opens a file that exists.
-    ///
-    /// # Errors
-    /// If it does not, or can't be opened.
+    /// Opens an existing file.
     pub(crate) fn open(
         schema: SchemaNo,
         path: &Path,
@@ -40,10 +40,6 @@ impl<'a> SchemaFile<'a> {
         Self::open_or_create(schema, path, io, meter, false)
     }
 
-    /// Opens a file for one that is to be made.
-    ///
-    /// # Errors
-    /// If it can't be made.
     pub(crate) fn create(schema: SchemaNo, path: &Path, meter: &'a Meter) -> Result<Self, EngineError> {
         Self::open_or_create(schema, path, IoMode::Buffered, meter, true)
     }
@@ -67,11 +63,8 @@ impl<'a> SchemaFile<'a> {
         }
     }
 
-    /// Opens a file with a write-ahead log for nothing but a look at its marker, which no log ever changes: where
-    /// there is no room left for the shared memory that SQLite needs otherwise.
-    ///
-    /// # Errors
-    /// If it can't be opened, or has no write-ahead log.
+    /// Opens a file with a write-ahead log only to read its marker, which no log changes. SQLite then needs no shared memory,
+    /// for which there may be no room.
     pub(crate) fn open_read_only(
         schema: SchemaNo,
         path: &Path,
@@ -81,7 +74,7 @@ impl<'a> SchemaFile<'a> {
             .open_read_only()
             .map_err(|error| failed(step(path), &error, meter))?;
         let file = Self { schema, path: path.to_owned(), connection, meter };
-        if header::is_wal(&file.header()?) {
+        if is_wal(&file.header()?) {
             return Ok(file);
         }
         Err(EngineError::new(ErrorKind::Space, step(path), "no room is left for its rollback journal")
@@ -97,18 +90,11 @@ impl<'a> SchemaFile<'a> {
         failed(format!("{doing} {}", self.path.display()), error, self.meter)
     }
 
-    /// Executes statements without results.
-    ///
-    /// # Errors
-    /// SQLite's.
     pub(crate) fn batch(&self, doing: &str, sql: &str) -> Result<(), EngineError> {
         self.connection.execute_batch(sql).map_err(|error| self.failed(doing, &error))
     }
 
-    /// Asks for one value.
-    ///
-    /// # Errors
-    /// SQLite's; that there is no row is one of them.
+    /// The first column of the only row; no row is an error.
     pub(crate) fn value<T: rusqlite::types::FromSql>(
         &self,
         doing: &str,
@@ -117,16 +103,13 @@ impl<'a> SchemaFile<'a> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(doing, &error))
     }
 
-    /// Reads the marker; `None` if the file does not carry it.
-    ///
-    /// # Errors
-    /// If the file is a schema of another version, or can't be read.
+    /// Reads the marker; `None` if the file has none. Fails on a schema of another version.
     pub(crate) fn state(&self) -> Result<Option<SchemaState>, EngineError> {
         let id: i64 = match self.connection.query_row("PRAGMA application_id", [], |row| row.get(0)) {
             Ok(id) => id,
             Err(error) => {
                 let error = self.failed("reading", &error);
-                // What is not a sound database may still be a damaged schema.
+                // An unreadable database may be a damaged schema.
                 let foreign =
                     error.kind() == ErrorKind::Data && !self.header().is_ok_and(|header| is_ours(&header));
                 return if foreign { Ok(None) } else { Err(error) };
@@ -146,13 +129,13 @@ impl<'a> SchemaFile<'a> {
         let boot: i32 = self.value("reading the marker of", "PRAGMA user_version")?;
         let state = match marker.layout {
             Some(layout) => LoadState::Complete(layout),
-            None if boot == boot::current() => LoadState::Begun(self.slices().map_err(read)?),
+            None if boot == current_boot() => LoadState::Begun(self.slices().map_err(read)?),
             None => LoadState::Unsynced(self.slices().map_err(read)?),
         };
         Ok(Some(SchemaState { schema: self.schema, load: marker.load, filler_bytes: FILLER_BYTES, state }))
     }
 
-    /// Translates an error of reading our own tables: that they are not there, or hold something else, is damage.
+    /// Translates an error of reading our own tables: if they are missing or malformed, the file is damaged.
     fn marker_failed(&self, error: &rusqlite::Error) -> EngineError {
         let doing = "reading the marker of";
         match error.sqlite_error_code() {
@@ -164,9 +147,6 @@ impl<'a> SchemaFile<'a> {
     }
 
     /// The state of a file that must be ours.
-    ///
-    /// # Errors
-    /// As [`SchemaFile::state`], and if the marker is missing.
     pub(crate) fn own_state(&self) -> Result<SchemaState, EngineError> {
         self.state()?.ok_or_else(|| not_ours(&self.path))
     }
@@ -183,24 +163,15 @@ impl<'a> SchemaFile<'a> {
     }
 
     /// Marks a slice as loaded, in the transaction that loads it.
-    ///
-    /// # Errors
-    /// SQLite's.
     pub(crate) fn mark_slice(&self, slice: &Slice) -> Result<(), EngineError> {
         let positions = (slice.table.name(), signed(slice.positions.start), signed(slice.positions.end));
-        self.connection
-            .execute("INSERT INTO slob_slice VALUES(?1, ?2, ?3)", positions)
-            .map(|_| ())
-            .map_err(|error| self.failed("marking a slice in", &error))
+        self.execute("marking a slice in", "INSERT INTO slob_slice VALUES(?1, ?2, ?3)", positions)
     }
 
     /// Writes the marker of a new schema.
-    ///
-    /// # Errors
-    /// SQLite's.
     pub(crate) fn mark_begun(&self, load: &Load) -> Result<(), EngineError> {
-        self.batch("marking", &format!("PRAGMA user_version = {}", boot::current()))?;
-        // SQLite's integers are signed: the seed keeps its bits.
+        self.batch("marking", &format!("PRAGMA user_version = {}", current_boot()))?;
+        // SQLite's integers are signed; the seed keeps its bits.
         let values = [
             FORMAT,
             load.seed.cast_signed(),
@@ -209,22 +180,16 @@ impl<'a> SchemaFile<'a> {
             i64::from(load.obfuscated),
             signed(load.slice_rows),
         ];
-        self.connection
-            .execute(include_str!("../sql/insert_load.sql"), values)
-            .map(|_| ())
-            .map_err(|error| self.failed("marking", &error))
+        self.execute("marking", include_str!("../sql/insert_load.sql"), values)
     }
 
-    /// Marks the schema as complete.
-    ///
-    /// # Errors
-    /// SQLite's.
     pub(crate) fn mark_complete(&self, layout: Layout) -> Result<(), EngineError> {
         let blocks = [signed(layout.row_blocks), signed(layout.all_blocks)];
-        self.connection
-            .execute("UPDATE slob_load SET row_blocks = ?1, all_blocks = ?2", blocks)
-            .map(|_| ())
-            .map_err(|error| self.failed("marking", &error))
+        self.execute("marking", "UPDATE slob_load SET row_blocks = ?1, all_blocks = ?2", blocks)
+    }
+
+    fn execute(&self, doing: &str, sql: &str, params: impl rusqlite::Params) -> Result<(), EngineError> {
+        self.connection.execute(sql, params).map(|_| ()).map_err(|error| self.failed(doing, &error))
     }
 }
 
@@ -278,4 +243,98 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 /// Positions and counts are far below 2^63.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of this boot of the machine: unsynced data are certain only until the next one. It fits into the header of a
+/// database file (user_version): the first bits of the kernel's random boot_id (proc(5)). 0, which no boot has, if unknown.
+fn current_boot() -> i32 {
+    static CURRENT: LazyLock<i32> = LazyLock::new(|| {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        boot_number(&id)
+    });
+    *CURRENT
+}
+
+fn boot_number(id: &str) -> i32 {
+    let digits = id.get(..8).unwrap_or_default();
+    u32::from_str_radix(digits, 16).map_or(0, |bits| (bits >> 1).max(1).cast_signed())
+}
+
+/// 'SLOB': the application_id of our files.
+const APPLICATION_ID: u32 = 0x534C_4F42;
+/// Bytes of the header of a database file (sqlite.org/fileformat2.html, 'The Database Header').
+const HEADER_BYTES: usize = 100;
+
+/// Time between two tries to claim a file that is in use.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// True if a header has our application_id, at byte 68.
+fn is_ours(header: &[u8]) -> bool {
+    header.get(68..72) == Some(&APPLICATION_ID.to_be_bytes())
+}
+
+/// True if the file has a write-ahead log: both format versions, at bytes 18 and 19, are 2.
+fn is_wal(header: &[u8]) -> bool {
+    header.get(18..20) == Some(&[2, 2])
+}
+
+/// Result of [`claim`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Claim<T> {
+    /// The file was ours and unused; with the result of the work.
+    Done(T),
+    /// A connection of this or another process uses the file.
+    InUse,
+    /// The file has no marker of ours.
+    NotOurs,
+}
+
+/// Does `work` while no program has the file open as a database, if it has our marker. Waits up to `wait` for others. It uses
+/// plain file I/O: it works on files that SQLite can't read, and on file systems without room.
+pub(crate) fn claim<T>(
+    path: &Path,
+    wait: Duration,
+    mut work: impl FnMut() -> io::Result<T>,
+) -> io::Result<Claim<T>> {
+    let end = Instant::now() + wait;
+    loop {
+        let tried = while_unused(path, || try_claim(path, &mut work))?.unwrap_or(Ok(Claim::InUse))?;
+        if !matches!(tried, Claim::InUse) || Instant::now() >= end {
+            return Ok(tried);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Closing the file drops every lock of this process on it, so the process must not use it.
+fn try_claim<T>(path: &Path, work: &mut impl FnMut() -> io::Result<T>) -> io::Result<Claim<T>> {
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let mut header = [0; HEADER_BYTES];
+    match file.read_exact(&mut header) {
+        Err(error) if error.kind() == UnexpectedEof => return Ok(Claim::NotOurs),
+        other => other?,
+    }
+    if !is_ours(&header) {
+        return Ok(Claim::NotOurs);
+    }
+    // SQLite locks bytes of this file, so a lock of all bytes excludes its locks. A connection to a file with a write-ahead
+    // log always holds one.
+    match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::AGAIN | Errno::ACCESS) => Ok(Claim::InUse),
+        Err(errno) => Err(errno.into()),
+        Ok(()) => work().map(Claim::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_boot_has_a_number() {
+        assert_eq!(boot_number("ffffffff-0000-4000-8000-000000000000"), i32::MAX);
+        assert_eq!(boot_number("00000000-0000-4000-8000-000000000000"), 1);
+        assert_eq!((boot_number(""), boot_number("not a number")), (0, 0));
+        assert_ne!(current_boot(), 0);
+    }
 }

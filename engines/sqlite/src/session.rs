@@ -1,29 +1,38 @@
-//! A session: executes batches, operation by operation.
+//! A session: its connections to schemas, the operations on them, and checkpoints of the write-ahead log.
 
-use std::sync::Arc;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{ErrorCode, InterruptHandle};
+use rusqlite::ffi::{
+    SQLITE_BUSY, SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_RESTART, SQLITE_DBSTATUS_CACHE_HIT,
+    SQLITE_DBSTATUS_CACHE_MISS, SQLITE_INTERRUPT, SQLITE_LOCKED, SQLITE_OK, sqlite3, sqlite3_db_status,
+    sqlite3_wal_checkpoint_v2, sqlite3_wal_hook,
+};
+use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
     Alarm, Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
 };
-use slob_method::{Action, Batch, Op, SchemaNo};
+use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
+use slob_spec::RedoStress;
 
-use crate::engine::Inner;
+use crate::engine::{Inner, SessionCounts};
 use crate::error::failed;
-use crate::link::Link;
-use crate::tally::SessionCounts;
+use crate::pcache;
+use crate::schema_file::{SchemaFile, signed};
+use crate::statement::{Statement, Value};
+use crate::target::Place;
+use crate::vfs::{self, Meter};
 
-/// How often, at most, a session tells its block visits: asking SQLite takes about as long as visiting one.
+/// Shortest time between two reports of block visits: asking SQLite takes about as long as visiting one.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
-/// A session of this engine.
 pub(crate) struct SqliteSession {
-    /// Its own schema, and schema 1 if it goes there.
+    /// Its own schema, and schema 1 if some operations go there.
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
-    /// When the block visits were last told.
+    /// The last report of block visits.
     published: Instant,
     inner: Arc<Inner>,
 }
@@ -42,13 +51,9 @@ impl Cancel for Canceller {
 }
 
 impl SqliteSession {
-    /// Opens a session.
-    ///
-    /// # Errors
-    /// If a schema that it needs is not loaded, or can't be opened.
     pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self, EngineError> {
         let counts = inner.tally.open();
-        // From here on, dropping the session takes the counts back.
+        // Dropping the session returns the counts from here on.
         let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
         let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
@@ -56,7 +61,7 @@ impl SqliteSession {
         if plan.hot_schema && plan.home != SchemaNo::FIRST {
             session.link(SchemaNo::FIRST, plan)?;
         }
-        let running = session.links.iter().map(|(_, link)| link.interrupt_handle()).collect();
+        let running = session.links.iter().map(|(_, link)| link.connection.get_interrupt_handle()).collect();
         session.canceller = Arc::new(Canceller { alarm: Alarm::default(), running });
         Ok(session)
     }
@@ -70,7 +75,7 @@ impl SqliteSession {
     }
 
     fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
-        // A statement that an interrupt ended may say so, or that its transaction is gone.
+        // An interrupted statement may report the interrupt, or that its transaction is gone.
         let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
         if rolled_back && self.canceller.alarm.rung() {
             return EngineError::new(ErrorKind::Cancelled, op.to_string(), "cancelled");
@@ -133,13 +138,263 @@ impl Session for SqliteSession {
 
 impl Drop for SqliteSession {
     fn drop(&mut self) {
-        // The last connection to a file checkpoints what is left in its log. No operation waits for that, and the
-        // test may still be measuring others.
+        // The last connection to a file checkpoints the rest of its log. No operation waits for that, and the test may still
+        // measure other sessions.
         for (_, link) in &self.links {
-            // Only a connection without our VFS could refuse; then nothing was counted either.
-            let _ = link.stop_counting();
+            // Only a connection without our VFS refuses, and it counts nothing.
+            let _ = vfs::stop_counting(&link.connection);
         }
         self.links.clear();
         self.inner.tally.close(&self.counts);
+    }
+}
+
+/// The turn to write a schema. SQLite lets one connection at a time write a file and makes the others poll; sessions of one
+/// engine queue here instead.
+pub(crate) type WriteTurn = Arc<Mutex<()>>;
+
+/// A session's connection to one schema. Fields are dropped in order: the statements before the connection, and the counts,
+/// which its hook writes, after it.
+struct Link {
+    select: Statement,
+    scan: Option<Statement>,
+    update: Option<Update>,
+    connection: Connection,
+    turn: WriteTurn,
+    counts: Arc<SessionCounts>,
+}
+
+impl Link {
+    fn open(
+        place: &Place,
+        schema: SchemaNo,
+        plan: &SessionPlan,
+        meter: &Meter,
+        counts: &Arc<SessionCounts>,
+        turn: WriteTurn,
+    ) -> Result<Self, EngineError> {
+        let file = SchemaFile::open(schema, &place.file(schema), place.io(), meter)?;
+        if let Some(lack) = file.own_state()?.state.lack(format_args!("schema {schema}")) {
+            return Err(lack.into_error(&format!("opening {}", file.path.display())));
+        }
+        file.batch("opening", include_str!("../sql/session.sql"))?;
+        // Reading the marker has begun a cache of the default size. It restarts in one piece of the right size.
+        file.batch("opening", &format!("PRAGMA cache_size = {}", place.cache_blocks))?;
+        let pages: u32 = file.value("opening", "PRAGMA page_count")?;
+        file.batch("opening", "PRAGMA shrink_memory")?;
+        // Completed schemas have WAL mode, unless a kill at the end of the load prevented it. This reads page 1, for which
+        // the cache gets its memory: now, and not page by page while the test measures.
+        let mode: String = pcache::populating(pages, || file.value("opening", "PRAGMA journal_mode = WAL"))?;
+        if mode != "wal" {
+            let step = format!("opening {}", file.path.display());
+            return Err(EngineError::new(
+                ErrorKind::Fatal,
+                step,
+                format!("its journal mode is {mode}, not WAL"),
+            )
+            .with_advice("put the data on a local file system with shared memory maps"));
+        }
+        let failed = |error: rusqlite::Error| file.failed("preparing statements for", &error);
+        // SAFETY: the statements, the connection and the counts become fields of one Link, which drops them in the order that
+        // each needs and uses them only through &mut.
+        let (select, scan, update) = unsafe {
+            install_checkpoints(&file.connection, counts);
+            let prepare = |sql| Statement::prepare(&file.connection, sql);
+            let scan = plan.scans.then(|| prepare(include_str!("../sql/scan.sql"))).transpose();
+            let update =
+                plan.redo.map(|redo| Update::prepare(&file.connection, redo, &plan.update_text)).transpose();
+            (
+                prepare(include_str!("../sql/select.sql")).map_err(failed)?,
+                scan.map_err(failed)?,
+                update.map_err(failed)?,
+            )
+        };
+        let SchemaFile { connection, .. } = file;
+        Ok(Self { select, scan, update, connection, turn, counts: Arc::clone(counts) })
+    }
+
+    /// Counts c2 over a range of keys.
+    fn select(&mut self, range: KeyRange) -> rusqlite::Result<u64> {
+        let rows = self.select.run(&keys(range))?.map_or(0, i64::cast_unsigned);
+        self.counts.rows_read.add(rows);
+        Ok(rows)
+    }
+
+    /// Counts c2 over the scan table; `None` if the session was not opened for scans.
+    fn scan(&mut self) -> rusqlite::Result<Option<u64>> {
+        let Some(scan) = &mut self.scan else { return Ok(None) };
+        let rows = scan.run(&[])?.map_or(0, i64::cast_unsigned);
+        self.counts.rows_read.add(rows);
+        Ok(Some(rows))
+    }
+
+    /// Changes a range of keys and commits; `None` if the session was not opened for updates.
+    fn update(&mut self, range: KeyRange, stamp: Stamp) -> rusqlite::Result<Option<u64>> {
+        let Some(update) = &mut self.update else { return Ok(None) };
+        let turn = wait_for_turn(&self.turn, &self.counts);
+        let rows = update.run(range, stamp)?;
+        drop(turn);
+        self.counts.commits.add(1);
+        self.counts.rows_changed.add(rows);
+        Ok(Some(rows))
+    }
+
+    /// Adds the block visits since the last call to the session's counts.
+    fn publish_visits(&mut self) {
+        let visits = [SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS].map(|which| {
+            let (mut current, mut highest): (c_int, c_int) = (0, 0);
+            // SAFETY: the connection is open and used by this thread only; the last argument resets the counter,
+            // which has 32 bits.
+            unsafe { sqlite3_db_status(self.connection.handle(), which, &mut current, &mut highest, 1) };
+            u64::try_from(current).unwrap_or(0)
+        });
+        self.counts.logical_reads.add(visits.iter().sum());
+    }
+}
+
+/// Waits for the turn to write, and counts the wait if there is one.
+fn wait_for_turn<'a>(turn: &'a Mutex<()>, counts: &SessionCounts) -> MutexGuard<'a, ()> {
+    match turn.try_lock() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            let start = Instant::now();
+            let guard = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            counts.write_waits.add(1);
+            counts.write_wait_ns.add(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            guard
+        }
+    }
+}
+
+fn keys(range: KeyRange) -> [Value<'static>; 2] {
+    [range.first, range.end()].map(|key| Value::Int(signed(key)))
+}
+
+struct Update {
+    statement: Statement,
+    text: Arc<UpdateText>,
+    /// The columns that it sets; 0 is c2.
+    columns: &'static [usize],
+}
+
+const LITE: &[usize] = &[0, COLUMNS - 1];
+const HEAVY: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+const _: () = assert!(HEAVY.len() == COLUMNS);
+
+impl Update {
+    /// # Safety
+    /// See [`Statement::prepare`].
+    unsafe fn prepare(
+        connection: &Connection,
+        redo: RedoStress,
+        text: &Arc<UpdateText>,
+    ) -> rusqlite::Result<Self> {
+        let (sql, columns) = match redo {
+            RedoStress::Lite => (include_str!("../sql/update_lite.sql"), LITE),
+            RedoStress::Heavy => (include_str!("../sql/update_heavy.sql"), HEAVY),
+        };
+        // SAFETY: as required of our caller.
+        let statement = unsafe { Statement::prepare(connection, sql)? };
+        Ok(Self { statement, text: Arc::clone(text), columns })
+    }
+
+    fn run(&mut self, range: KeyRange, stamp: Stamp) -> rusqlite::Result<u64> {
+        let mut texts = [[0; COLUMN_BYTES]; COLUMNS];
+        let mut values = [Value::Int(0); COLUMNS + 2];
+        values[..2].copy_from_slice(&keys(range));
+        for (column, text) in self.columns.iter().zip(&mut texts) {
+            self.text.fill_column(*column, stamp, text);
+        }
+        for (value, text) in values[2..].iter_mut().zip(&texts) {
+            *value = Value::Text(text);
+        }
+        self.statement.run(&values[..2 + self.columns.len()])?;
+        Ok(self.statement.changed())
+    }
+}
+
+/// Pages in the write-ahead log from which on each commit tries a checkpoint: SQLite's default.
+pub(crate) const CHECKPOINT_PAGES: c_int = 1000;
+/// Pages from which on a checkpoint waits for readers, so that the log starts over: 128 MiB. SQLite's own rule, a checkpoint
+/// at 1,000 pages, never waits. Under a steady load there is always a reader, so the log would grow without end. The wait
+/// takes as long as one operation.
+const RESTART_PAGES: c_int = 16_384;
+
+/// Makes the connection follow this rule, and count the checkpoints that copied the whole log.
+///
+/// # Safety
+/// `counts` must live until the connection is closed.
+unsafe fn install_checkpoints(connection: &Connection, counts: &Arc<SessionCounts>) {
+    // SAFETY: the connection is open; SQLite passes the pointer to `on_commit` on the thread that commits, and
+    // forgets it when the connection closes.
+    unsafe { sqlite3_wal_hook(connection.handle(), Some(on_commit), Arc::as_ptr(counts).cast_mut().cast()) };
+}
+
+/// SQLite calls it after each commit with the pages in the log. An error returned here becomes the error of the statement,
+/// although it is committed: only failures of the files may be returned.
+unsafe extern "C" fn on_commit(
+    counts: *mut c_void,
+    db: *mut sqlite3,
+    name: *const c_char,
+    pages: c_int,
+) -> c_int {
+    if pages < CHECKPOINT_PAGES {
+        return SQLITE_OK;
+    }
+    let mode = if pages < RESTART_PAGES { SQLITE_CHECKPOINT_PASSIVE } else { SQLITE_CHECKPOINT_RESTART };
+    let (mut in_log, mut copied) = (0, 0);
+    // SAFETY: SQLite's own arguments, passed on.
+    let rc = unsafe { sqlite3_wal_checkpoint_v2(db, name, mode, &mut in_log, &mut copied) };
+    match rc & 0xff {
+        SQLITE_OK => {
+            if in_log == copied {
+                // SAFETY: `install_checkpoints` was given counts that outlive the connection.
+                unsafe { &*counts.cast::<SessionCounts>() }.checkpoints.add(1);
+            }
+            SQLITE_OK
+        }
+        // Another connection does it, readers stay, or the session is being cancelled: a later commit, or the end of the
+        // last connection, tries again.
+        SQLITE_BUSY | SQLITE_LOCKED | SQLITE_INTERRUPT => SQLITE_OK,
+        _ => rc,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi::{sqlite3_commit_hook, sqlite3_interrupt};
+
+    /// Interrupts the connection after the statement's last check for interrupts and before the checkpoint's.
+    unsafe extern "C" fn interrupt(db: *mut c_void) -> c_int {
+        // SAFETY: the connection that the hook was installed on.
+        unsafe { sqlite3_interrupt(db.cast()) };
+        0
+    }
+
+    #[test]
+    fn an_interrupted_checkpoint_does_not_fail_the_committed_update() {
+        crate::initialise().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let counts = Arc::<SessionCounts>::default();
+        let connection = Connection::open(dir.path().join("t.db")).unwrap();
+        let sql = "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t(x)";
+        connection.execute_batch(sql).unwrap();
+        let insert = format!("INSERT INTO t VALUES(zeroblob({}))", 4096 * (CHECKPOINT_PAGES + 50));
+        // SAFETY: the connection is open, and closed before the counts go.
+        unsafe {
+            install_checkpoints(&connection, &counts);
+            let db = connection.handle();
+            sqlite3_commit_hook(db, Some(interrupt), db.cast());
+            connection.execute_batch(&insert).unwrap();
+            assert_eq!(counts.checkpoints.get(), 0, "it was interrupted");
+            sqlite3_commit_hook(db, None, std::ptr::null_mut());
+        }
+        connection.execute_batch("INSERT INTO t VALUES(1)").unwrap();
+        assert_eq!(counts.checkpoints.get(), 1, "the next commit does it");
+        let rows: i64 = connection.query_row("SELECT COUNT(*) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 2);
+        drop(connection);
     }
 }

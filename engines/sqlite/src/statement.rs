@@ -1,7 +1,7 @@
-//! A prepared statement that is executed over and over, with the least work of our own around SQLite's.
+//! A prepared statement for repeated execution, with as little overhead as possible.
 //!
-//! rusqlite's statements borrow their connection, so they can't be kept beside it, and its statement cache looks
-//! each one up by its text. A work loop at a work unit of 1 would notice.
+//! rusqlite's statements borrow their connection, so a struct can't hold both, and its statement cache looks each one up by its
+//! text, which costs at a work unit of 1.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -11,39 +11,30 @@ use rusqlite::ffi::{
     self, SQLITE_DONE, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, sqlite3, sqlite3_stmt,
 };
 
-/// A parameter's value.
+/// The value of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
-    /// An integer.
     Int(i64),
-    /// Text, in UTF-8.
+    /// UTF-8.
     Text(&'a [u8]),
-    /// Bytes.
     Blob(&'a [u8]),
 }
 
-/// A prepared statement.
 pub(crate) struct Statement {
     raw: NonNull<sqlite3_stmt>,
     db: *mut sqlite3,
 }
 
-// SAFETY: SQLite lets any thread use a connection and its statements as long as it is one at a time, which
-// &mut self ensures for the statement, and the owner of both, who must move them together, for the connection.
+// SAFETY: any one thread at a time may use a connection and its statements. &mut self ensures that for the statement, and the
+// owner of both, which moves them together, for the connection.
 unsafe impl Send for Statement {}
 
 impl Statement {
-    /// Prepares a statement.
-    ///
-    /// # Errors
-    /// SQLite's, if the text is wrong or names what is not there.
-    ///
     /// # Safety
     /// The statement must be dropped before the connection, and not be used by one thread while another uses the
     /// connection.
     pub(crate) unsafe fn prepare(connection: &Connection, sql: &str) -> rusqlite::Result<Self> {
-        // SAFETY: the connection is open for as long as the borrow; the caller keeps it open for as long as the
-        // statement lives.
+        // SAFETY: the connection is open during the borrow; the caller keeps it open for as long as the statement lives.
         let db = unsafe { connection.handle() };
         let mut raw = null_mut();
         let len = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
@@ -64,11 +55,8 @@ impl Statement {
         }
     }
 
-    /// Executes the statement with `values` for its parameters and returns the first column of its first row, as
-    /// an integer, if there is a row. In autocommit mode what it did is committed when this returns.
-    ///
-    /// # Errors
-    /// SQLite's.
+    /// Executes the statement with `values` for its parameters and returns the first column of its first row, if there is
+    /// one, as an integer. In autocommit mode its changes are committed when this returns.
     pub(crate) fn run(&mut self, values: &[Value<'_>]) -> rusqlite::Result<Option<i64>> {
         let result = self.bind(values).and_then(|()| self.step());
         let raw = self.raw.as_ptr();
@@ -80,7 +68,7 @@ impl Statement {
             }
             reset
         };
-        // After a row, what ends the transaction is the reset; its failure is the statement's.
+        // After a row, the reset ends the transaction; its failure is the statement's.
         match result {
             Ok(_) if reset != SQLITE_OK => Err(failure(self.db, reset)),
             other => other,
@@ -98,8 +86,8 @@ impl Statement {
         for (i, value) in values.iter().enumerate() {
             let index = c_int::try_from(i + 1).unwrap_or(c_int::MAX);
             let place = |bytes: &[u8]| (bytes.as_ptr(), c_int::try_from(bytes.len()).unwrap_or(c_int::MAX));
-            // SAFETY: the statement is live. Without a destructor SQLite keeps the pointers and copies nothing;
-            // run() clears them before the borrow of `values` ends.
+            // SAFETY: the statement is live. Without a destructor SQLite keeps the pointers and copies nothing; run() clears
+            // them before the borrow of `values` ends.
             let rc = unsafe {
                 match *value {
                     Value::Int(number) => ffi::sqlite3_bind_int64(raw, index, number),
@@ -155,14 +143,14 @@ mod tests {
     use super::*;
 
     fn connection() -> Connection {
-        crate::library::initialise().unwrap();
+        crate::initialise().unwrap();
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c BLOB)").unwrap();
         connection
     }
 
     #[test]
-    fn binds_steps_and_counts() {
+    fn statements_bind_execute_and_count() {
         let connection = connection();
         // SAFETY: dropped before the connection, used on this thread only.
         let (mut insert, mut count) = unsafe {

@@ -1,18 +1,19 @@
-//! Where the schemas are and how they are to be opened.
+//! A target: a folder of schemas, its parameters and its files.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose};
+use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose, SchemaState, only_damaged};
 use slob_method::SchemaNo;
 use slob_spec::{Group, Kind, Param, Target};
 
-use crate::vfs::IoMode;
+use crate::error::os_failed;
+use crate::schema_file::{BUSY_WAIT, Claim, SchemaFile, claim, not_loaded, not_ours};
+use crate::vfs::{IoMode, Meter};
 
 /// Bytes of a block: the page size of our databases.
 pub(crate) const BLOCK_BYTES: u32 = 8192;
-/// The scheme of our targets.
 pub(crate) const SCHEME: &str = "sqlite";
-/// How the target is written.
 pub(crate) const FORM: &str = "sqlite:FOLDER";
 
 const GROUP: Group = Group::Engine(SCHEME);
@@ -36,25 +37,20 @@ const BUFFERED: Param = Param::new(
 const CACHE_MB_DEFAULT: u64 = 8;
 const BLOCKS_PER_MB: u64 = (1 << 20) / BLOCK_BYTES as u64;
 
-/// Parameters of this engine.
 pub(crate) const PARAMS: &[Param] = &[CACHE_MB, BUFFERED];
 
-/// A folder of schemas, opened for some purpose.
+/// A folder of schemas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The folder.
     pub(crate) folder: PathBuf,
-    /// Whether blocks go through the page cache of the operating system.
+    /// True if blocks go through the page cache of the operating system.
     pub(crate) buffered: bool,
-    /// Blocks that the buffer cache of each session holds.
+    /// Size of each session's buffer cache.
     pub(crate) cache_blocks: u32,
 }
 
 impl Place {
-    /// Reads the target and the options.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if the target is not a folder that suits its purpose.
+    /// Fails with [`ErrorKind::Usage`] if the target is not a folder that suits its purpose.
     pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self, EngineError> {
         let cache_mb = spec.options.count(CACHE_MB.key).unwrap_or(CACHE_MB_DEFAULT);
         let buffered = spec.options.flag(BUFFERED.key).unwrap_or(false);
@@ -62,22 +58,21 @@ impl Place {
         Ok(Self { folder: folder(&spec.target, spec.purpose)?, buffered, cache_blocks })
     }
 
-    /// How sessions read and write.
+    /// The mode of sessions.
     pub(crate) fn io(&self) -> IoMode {
         if self.buffered { IoMode::Buffered } else { IoMode::Direct }
     }
 
-    /// How loaders write.
+    /// The mode of loaders.
     pub(crate) fn load_io(&self) -> IoMode {
         if self.buffered { IoMode::Buffered } else { IoMode::Streaming }
     }
 
-    /// The file of a schema.
     pub(crate) fn file(&self, schema: SchemaNo) -> PathBuf {
         self.folder.join(format!("slob{schema}.db"))
     }
 
-    /// Where a schema's file is made before it gets its name.
+    /// The name of a schema's file until it is marked.
     pub(crate) fn draft(&self, schema: SchemaNo) -> PathBuf {
         self.folder.join(format!("slob{schema}.db.new"))
     }
@@ -112,21 +107,85 @@ fn parent(folder: &Path) -> &Path {
     folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The number of the schema that a file name stands for.
-pub(crate) fn schema_of(path: &Path) -> Option<SchemaNo> {
+/// The schema of a file with a canonical name.
+fn schema_of(path: &Path) -> Option<SchemaNo> {
     let number = path.file_name()?.to_str()?.strip_prefix("slob")?.strip_suffix(".db")?;
     let schema = number.parse().ok().and_then(SchemaNo::new)?;
-    // Not slob01.db or slob+1.db, which are nobody's.
+    // slob01.db and slob+1.db are not ours.
     (schema.to_string() == number).then_some(schema)
 }
 
-/// The files that SQLite may keep beside a database file.
+/// The files that SQLite may make beside a database file.
 pub(crate) fn companions(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
     ["-journal", "-wal", "-shm"].into_iter().map(move |suffix| {
         let mut name = file.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     })
+}
+
+/// The schemas of a folder, in order of their numbers. Fails if the only schemas there are damaged: then nothing says with
+/// which parameters they were loaded.
+pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, EngineError> {
+    let (mut states, mut damaged) = (Vec::new(), Vec::new());
+    for (schema, path) in schema_files(place)? {
+        let read = SchemaFile::open(schema, &path, IoMode::Buffered, meter).and_then(|file| file.state());
+        match read {
+            Ok(state) => states.extend(state),
+            Err(error) if error.kind() == ErrorKind::Space => {
+                states.extend(SchemaFile::open_read_only(schema, &path, meter)?.state()?);
+            }
+            Err(error) if error.kind() == ErrorKind::Data => damaged.push(schema),
+            Err(error) => return Err(error),
+        }
+    }
+    SchemaState::with_damaged(states, &damaged).ok_or_else(|| {
+        let files: Vec<String> =
+            damaged.iter().map(|schema| format!("'{}'*", place.file(*schema).display())).collect();
+        let step = format!("reading {}", place.folder.display());
+        only_damaged(&step, &format!("the files: rm {}", files.join(" ")))
+    })
+}
+
+fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>, EngineError> {
+    if !place.folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |error: io::Error| os_failed(format!("reading {}", place.folder.display()), &error);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&place.folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        files.extend(schema_of(&path).map(|schema| (schema, path)));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Removes a schema without SQLite: the file may be damaged, and there may be no room for the files that SQLite makes beside
+/// it.
+pub(crate) fn drop_schema(place: &Place, schema: SchemaNo) -> Result<(), EngineError> {
+    let path = place.file(schema);
+    let step = || format!("removing {}", path.display());
+    match claim(&path, BUSY_WAIT, || remove(&path)) {
+        Ok(Claim::Done(())) => Ok(()),
+        Ok(Claim::NotOurs) => Err(not_ours(&path)),
+        Ok(Claim::InUse) => {
+            Err(EngineError::new(ErrorKind::Retryable, step(), "a program has it open").with_advice("end it"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_loaded(schema, &path)),
+        Err(error) => Err(os_failed(step(), &error)),
+    }
+}
+
+/// Removes the main file last: it has the marker, so that a removal that was cut off can be resumed.
+fn remove(path: &Path) -> io::Result<()> {
+    for companion in companions(path) {
+        match fs::remove_file(companion) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::remove_file(path)
 }
 
 #[cfg(test)]
@@ -139,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_all_it_needs() {
+    fn a_folder_without_parameters_is_a_target() {
         let place = Place::from_spec(&spec("sqlite:./nowhere")).unwrap();
         assert_eq!(place, Place { folder: "./nowhere".into(), buffered: false, cache_blocks: 1024 });
         assert_eq!(CACHE_MB.shipped, Some(CACHE_MB_DEFAULT.to_string().as_str()));
     }
 
     #[test]
-    fn refuses_what_it_cannot_use() {
+    fn unusable_targets_are_refused() {
         for target in ["sqlite:", "sqlite://host/x", "sqlite:./x?mode=ro", "sqlite:/proc/self/exe"] {
             assert_eq!(Place::from_spec(&spec(target)).unwrap_err().kind(), ErrorKind::Usage, "{target}");
         }

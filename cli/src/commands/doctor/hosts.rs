@@ -3,7 +3,7 @@
 use slob_engine::Server;
 use slob_observe::{Between, Found, Hello};
 use slob_report::format::limits;
-use slob_run::{HostPlace, Hosts, Places, ServerPlace};
+use slob_run::{Hosts, ObservedHost, ObservedServer, Topology};
 use slob_spec::{Observe, Settings, SshHost};
 
 use super::{Section, cpu_use, device, device_use, probe};
@@ -22,15 +22,15 @@ pub(super) fn sections(
     watched: &[Option<Between>],
     server: &Server,
 ) -> Vec<Section> {
-    let places = hosts.places();
-    let section = |place: &ServerPlace| {
-        let host = place.seen_at.and_then(|(host, _)| places.hosts.get(host));
-        let between = place.seen_at.and_then(|(host, _)| watched.get(host)?.as_ref());
+    let topology = &hosts.topology;
+    let section = |place: &ObservedServer| {
+        let host = place.observed_at.and_then(|(host, _)| topology.hosts.get(host));
+        let between = place.observed_at.and_then(|(host, _)| watched.get(host)?.as_ref());
         let mut checks = seen(place, host);
         if let Some((host, found)) = host.zip(place.found.as_ref().ok()) {
             checks.extend(of_server(place, host, found));
             checks.extend(below(settings, host, found, server));
-            let figures = place.seen_at.and_then(|(_, number)| between?.servers.get(number)?.as_ref());
+            let figures = place.observed_at.and_then(|(_, number)| between?.servers.get(number)?.as_ref());
             checks.extend(figures.and_then(|figures| figures.data.as_ref()).map(device_use));
         }
         // What this machine is like was told already.
@@ -41,10 +41,10 @@ pub(super) fn sections(
         }
         Section { heading: heading(place, host), checks }
     };
-    places.servers.iter().map(section).collect()
+    topology.servers.iter().map(section).collect()
 }
 
-fn heading(place: &ServerPlace, host: Option<&HostPlace>) -> String {
+fn heading(place: &ObservedServer, host: Option<&ObservedHost>) -> String {
     let whose = place
         .endpoint
         .as_ref()
@@ -60,7 +60,7 @@ fn heading(place: &ServerPlace, host: Option<&HostPlace>) -> String {
 }
 
 /// Whether the host can be looked at, and the server is found there.
-fn seen(place: &ServerPlace, host: Option<&HostPlace>) -> Vec<Check> {
+fn seen(place: &ObservedServer, host: Option<&ObservedHost>) -> Vec<Check> {
     if place.by == Observe::None.to_string() {
         return vec![Check::good(
             "Observer",
@@ -99,7 +99,7 @@ fn observer(ssh: &SshHost, hello: &Hello) -> Check {
 }
 
 /// What can be seen of it, and what it may use.
-fn of_server(place: &ServerPlace, host: &HostPlace, found: &Found) -> Vec<Check> {
+fn of_server(place: &ObservedServer, host: &ObservedHost, found: &Found) -> Vec<Check> {
     let lacking = found.lacking.iter().map(|lacking| Check::advice("Server", lacking.trim_end_matches('.')));
     let mut checks: Vec<Check> = lacking.collect();
     let Some(group) = &found.limits else { return checks };
@@ -118,7 +118,7 @@ fn of_server(place: &ServerPlace, host: &HostPlace, found: &Found) -> Vec<Check>
 }
 
 /// What lies below its data.
-fn below(settings: &Settings, host: &HostPlace, found: &Found, server: &Server) -> Vec<Check> {
+fn below(settings: &Settings, host: &ObservedHost, found: &Found, server: &Server) -> Vec<Check> {
     let mut checks = Vec::new();
     if let Some(data) = &found.data {
         checks.push(device("Device", data));
@@ -146,9 +146,9 @@ fn space(free_bytes: u64) -> Check {
 }
 
 /// Where the first server has its data, and what is free there in bytes.
-pub(super) fn room(places: &Places) -> Option<(String, u64)> {
-    let place = places.servers.first()?;
-    let (host, found) = (places.hosts.get(place.seen_at?.0)?, place.found.as_ref().ok()?);
+pub(super) fn room(topology: &Topology) -> Option<(String, u64)> {
+    let place = topology.servers.first()?;
+    let (host, found) = (topology.hosts.get(place.observed_at?.0)?, place.found.as_ref().ok()?);
     let path = found.path.as_ref()?.display();
     let on = host.ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
     Some((format!("{path}{on}"), found.free_bytes?))

@@ -1,37 +1,28 @@
 //! Sessions that fail or panic: nothing hangs, and what was measured is kept.
 
-use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{
-    Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, OpOutcome, OpenSpec, Outcome, Purpose,
-    SchemaState, Server, Session, SessionPlan, Slice, Snapshot, null,
-};
+use slob_engine::{Engine, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
 use slob_measure::OpKind;
-use slob_method::{Batch, RowView, SchemaNo, Table};
+use slob_method::Batch;
 use slob_record::{Record, Status};
-use slob_run::{RunContext, RunError, RunEvent, RunObserver, prepare};
-use slob_spec::{RunSpec, Settings, Table as Parameters};
+use slob_run::{RunError, RunEvent, RunObserver};
 
+use crate::support::{Changes, measure, spec};
+
+/// The fault of session 1.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     PanicsWhenOpened,
     PanicsAtWork,
     FailsAtWork,
     ConflictsNowAndThen,
-    /// The first connection only.
+    /// Only its first connection is lost.
     IsLost,
-    /// Its server, where the loop runs, becomes ten thousand times slower, and says what came of a batch at its end only.
+    /// Its server, where the loop runs, becomes ten thousand times slower and reports a batch only at its end.
     Stalls,
-}
-
-/// The null engine, but session 1 has a fault.
-struct Faulty {
-    inner: Box<dyn Engine>,
-    fault: Fault,
 }
 
 struct FaultySession {
@@ -104,48 +95,18 @@ impl FaultySession {
     }
 }
 
-impl Engine for Faulty {
-    fn server(&self) -> Result<Server, EngineError> {
-        self.inner.server()
-    }
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.inner.schemas()
-    }
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        self.inner.create_schema(load, schema)
-    }
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
-        self.inner.load_slice(load, slice, progress)
-    }
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        self.inner.finish_schema(load, schema)
-    }
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        self.inner.drop_schema(schema)
-    }
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
-        let inner = self.inner.session(plan)?;
-        if plan.number != 1 || (self.fault == Fault::IsLost && plan.attempt > 2) {
+impl Changes for Fault {
+    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        let inner = null.session(plan)?;
+        if plan.number != 1 || (*self == Fault::IsLost && plan.attempt > 2) {
             return Ok(inner);
         }
         if plan.attempt > 0 {
             return Err(EngineError::new(ErrorKind::Connection, "connecting", "nobody answers"));
         }
-        assert!(self.fault != Fault::PanicsWhenOpened, "as planned");
+        assert!(*self != Fault::PanicsWhenOpened, "as planned");
         let (batches, opened) = (AtomicU32::new(0), Instant::now());
-        Ok(Box::new(FaultySession { inner, fault: self.fault, batches, opened }))
-    }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        self.inner.snapshot()
-    }
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
-        self.inner.read_rows(schema, table, positions, visit)
+        Ok(Box::new(FaultySession { inner, fault: *self, batches, opened }))
     }
 }
 
@@ -162,7 +123,7 @@ fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
 fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().display().to_string();
-    let flags = [
+    let spec = spec(&[
         ("TARGET", "null:?latency_us=200"),
         ("RESULTS_DIR", &results),
         ("WARMUP", "0"),
@@ -170,23 +131,8 @@ fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Reco
         ("UPDATE_PCT", "0"),
         ("TOLERATE_SESSION_LOSS", loss),
         length,
-    ];
-    let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let settings = Settings::resolve(&Parameters::new("null:", &[]), None, &[], &flags).unwrap().settings;
-    let spec = RunSpec::from_settings(&settings).unwrap().spec;
-    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
-    let engine: Arc<dyn Engine> = Arc::new(Faulty { inner: (null::KIND.open)(&open).unwrap(), fault });
-    let prepared = prepare(engine.as_ref(), &spec)?;
-    let stop = AtomicBool::new(false);
-    let context = RunContext {
-        engine,
-        spec: &spec,
-        configuration: Vec::new(),
-        slob_version: "test",
-        stop: &stop,
-        journal: None,
-    };
-    Ok(slob_run::run(&context, &prepared, &mut Silent)?.record)
+    ]);
+    Ok(measure(&spec, fault, &mut Silent, &AtomicBool::new(false))?.record)
 }
 
 #[test]
@@ -216,7 +162,7 @@ fn conflicts_are_repeated_counted_and_lose_no_operation() {
     assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
 }
 
-/// A batch is as long as its operations were quick; when they are not any more, the slow ones must not get lost with it.
+/// A batch is sized for quick operations. If they become slow, they must not be lost with it.
 #[test]
 fn operations_that_become_slow_are_not_lost_with_their_batch() {
     let record = run(Fault::Stalls, ("RUN_TIME", "3")).unwrap();
@@ -253,7 +199,7 @@ fn a_session_that_is_dropped_ends_and_the_others_go_on() {
 
 #[test]
 fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
-    // With FailsAtWork every later connection is refused too.
+    // FailsAtWork refuses every later connection too.
     let begun = Instant::now();
     let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2")).unwrap();
     assert!(begun.elapsed().as_secs() < 30);

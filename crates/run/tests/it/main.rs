@@ -4,3 +4,4 @@
 mod failing_sessions;
 mod on_the_null_engine;
 mod server_report;
+mod support;

@@ -1,17 +1,16 @@
-//! Runs without a database: what the timeline, the tally and the record make of them.
+//! Runs without a database: the timeline, the tally and the record.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, OpenSpec, Purpose, null};
 use slob_measure::{Counter, OpKind};
 use slob_record::{Record, Status, read_record};
-use slob_run::{RunContext, RunError, RunErrorKind, RunEvent, RunObserver, prepare};
-use slob_spec::{RunSpec, Settings, Table};
-
+use slob_run::{RunError, RunErrorKind, RunEvent, RunObserver};
+use slob_spec::RunSpec;
 use slob_testing::tries::{ensure, shown_within};
+
+use crate::support::{self, Changes, measure};
 
 /// Remembers the names of the events, and can stop the run at one of them.
 #[derive(Default)]
@@ -47,26 +46,16 @@ impl RunObserver for Log<'_> {
 
 fn spec(results: &Path, parameters: &[(&str, &str)]) -> RunSpec {
     let results = results.display().to_string();
-    let fixed = [("TARGET", "null:?latency_us=100"), ("RESULTS_DIR", &results), ("WARMUP", "0")];
-    let given = |key: &str| parameters.iter().any(|(other, _)| *other == key);
-    let flags: Vec<_> = fixed
-        .iter()
-        .filter(|(key, _)| !given(key))
-        .chain(parameters)
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
-    let table = Table::new("null:", &[]);
-    let settings = Settings::resolve(&table, None, &[], &flags).unwrap().settings;
-    RunSpec::from_settings(&settings).unwrap().spec
+    let fixed = [("TARGET", "null:?latency_us=100"), ("RESULTS_DIR", results.as_str()), ("WARMUP", "0")];
+    support::spec(&[&fixed[..], parameters].concat())
 }
 
+struct Unchanged;
+
+impl Changes for Unchanged {}
+
 fn run_with(spec: &RunSpec, log: &mut Log<'_>, stop: &AtomicBool) -> Result<(Record, Record), RunError> {
-    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
-    let engine: Arc<dyn Engine> = Arc::from((null::KIND.open)(&open).unwrap());
-    let prepared = prepare(engine.as_ref(), spec)?;
-    let context =
-        RunContext { engine, spec, configuration: Vec::new(), slob_version: "test", stop, journal: None };
-    let measured = slob_run::run(&context, &prepared, log)?;
+    let measured = measure(spec, Unchanged, log, stop)?;
     let folder = measured.directory.publish(&measured.record).unwrap();
     Ok((measured.record, read_record(&folder).unwrap()))
 }
@@ -106,7 +95,7 @@ fn a_window_is_as_long_as_asked_for_and_the_warm_up_is_not_in_it() {
     let measured = record.operations[&OpKind::Select].operations;
     let whole: u64 = record.series.points().filter_map(|point| Some(point.value?.ops.total())).sum();
     assert!(measured < whole, "{measured} operations in the window, {whole} in all");
-    // What the operations say and what the engine counted are two ways to the same figure.
+    // The operations and the counters of the engine must agree.
     let rows = record.operations[&OpKind::Select].rows;
     let counted = record.counters.get(Counter::RowsRead).unwrap();
     assert!(rows.abs_diff(counted) * 20 <= rows, "{rows} rows seen, {counted} counted");
@@ -144,7 +133,7 @@ fn a_run_that_is_stopped_before_its_start_leaves_no_record() {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(true);
     let error = run_with(&spec(folder.path(), &[]), &mut Log::default(), &stop).unwrap_err();
-    assert_eq!(error.kind(), RunErrorKind::Interrupted);
+    assert_eq!(error.kind, RunErrorKind::Interrupted);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -209,9 +198,9 @@ fn open_loop(rate: &str, arrivals: &str) -> Record {
 #[test]
 fn an_open_loop_holds_its_rate() {
     for arrivals in ["steady", "poisson"] {
-        // Of Poisson arrivals the number itself varies: 1,500 of them by 2.6 %.
+        // The number of Poisson arrivals varies: 1,500 of them by 2.6 %.
         let tolerance = if arrivals == "steady" { 0.01 } else { 0.13 };
-        // A machine that stands still for 30 ms at an edge of the window is not the program's doing, unless it always is.
+        // A machine may stall for 30 ms at an edge of the window, but not each time.
         shown_within(5, || {
             let record = open_loop("500", arrivals);
             let select = &record.operations[&OpKind::Select];
@@ -228,7 +217,7 @@ fn an_open_loop_holds_its_rate() {
 #[test]
 fn an_open_loop_that_is_too_fast_ends_on_time_and_response_time_grows_with_the_backlog() {
     let mean = |histogram: &slob_stats::Histogram| histogram.mean().unwrap();
-    // A busy machine makes single operations slower too, or leaves a second without a sample, but not always.
+    // A busy machine may slow single operations down, or leave a second without a sample, but not each time.
     shown_within(3, || {
         let begun = Instant::now();
         // Two sessions of a millisecond each can do 2,000 at most.

@@ -1,30 +1,21 @@
-//! The server's own report beside a run: when its snapshots are taken, what becomes of its files, and that a run never
-//! fails of it.
+//! The server's own report of a run: its snapshots, its files, and failures, which never fail the run.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use slob_engine::{
-    Artefact, Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Purpose, SchemaState,
-    Server, ServerReport, ServersWords, Session, SessionPlan, Slice, Snapshot, null,
-};
-use slob_method::{RowView, SchemaNo, Table};
+use slob_engine::{Artefact, EngineError, ErrorKind, ServerReport, ServersWords};
 use slob_record::{Record, Status};
-use slob_run::{RunContext, RunEvent, RunObserver, prepare};
-use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
+use slob_run::{RunEvent, RunObserver};
+use slob_spec::StatisticsType;
+
+use crate::support::{Changes, measure, spec};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// The null engine, whose server makes a report, or fails to at that step.
+/// A server that makes a report, or fails at that step.
+#[derive(Clone)]
 struct Reporting {
-    inner: Box<dyn Engine>,
-    log: Log,
-    fails_at: &'static str,
-}
-
-struct Report {
     log: Log,
     fails_at: &'static str,
 }
@@ -37,7 +28,7 @@ fn step(log: &Log, fails_at: &str, name: &str) -> Result<(), EngineError> {
     Ok(())
 }
 
-impl ServerReport for Report {
+impl ServerReport for Reporting {
     fn close(&mut self) -> Result<(), EngineError> {
         step(&self.log, self.fails_at, "close")
     }
@@ -49,43 +40,10 @@ impl ServerReport for Report {
     }
 }
 
-impl Engine for Reporting {
-    fn server(&self) -> Result<Server, EngineError> {
-        self.inner.server()
-    }
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.inner.schemas()
-    }
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        self.inner.create_schema(load, schema)
-    }
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
-        self.inner.load_slice(load, slice, progress)
-    }
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        self.inner.finish_schema(load, schema)
-    }
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        self.inner.drop_schema(schema)
-    }
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
-        self.inner.session(plan)
-    }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        self.inner.snapshot()
-    }
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
-        self.inner.read_rows(schema, table, positions, visit)
-    }
+impl Changes for Reporting {
     fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
         step(&self.log, self.fails_at, &format!("open {}", kind.as_str()))?;
-        Ok(Some(Box::new(Report { log: self.log.clone(), fails_at: self.fails_at })))
+        Ok(Some(Box::new(self.clone())))
     }
 }
 
@@ -114,25 +72,10 @@ fn run(fails_at: &'static str, parameters: &[(&str, &str)]) -> Done {
     let results = tempfile::tempdir().unwrap();
     let path = results.path().display().to_string();
     let fixed = [("TARGET", "null:?latency_us=100"), ("RESULTS_DIR", &path), ("RUN_TIME", "1")];
-    let flags: Vec<(String, String)> =
-        fixed.iter().chain(parameters).map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    let settings = Settings::resolve(&Parameters::new("null:", &[]), None, &[], &flags).unwrap().settings;
-    let spec = RunSpec::from_settings(&settings).unwrap().spec;
-    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
+    let spec = spec(&[&fixed[..], parameters].concat());
     let log = Log::default();
-    let inner = (null::KIND.open)(&open).unwrap();
-    let engine: Arc<dyn Engine> = Arc::new(Reporting { inner, log: log.clone(), fails_at });
-    let prepared = prepare(engine.as_ref(), &spec).unwrap();
-    let stop = AtomicBool::new(false);
-    let context = RunContext {
-        engine,
-        spec: &spec,
-        configuration: Vec::new(),
-        slob_version: "test",
-        stop: &stop,
-        journal: None,
-    };
-    let measured = slob_run::run(&context, &prepared, &mut Watch(log.clone())).unwrap();
+    let changes = Reporting { log: log.clone(), fails_at };
+    let measured = measure(&spec, changes, &mut Watch(log.clone()), &AtomicBool::new(false)).unwrap();
     let folder = measured.directory.publish(&measured.record).unwrap();
     let log = log.lock().unwrap().clone();
     Done { record: measured.record, log, folder, _results: results }

@@ -1,6 +1,7 @@
-//! Memory of a page cache: page buffers in huge-page-advised mappings, and the slots that describe them.
+//! The memory of a page cache: page buffers in huge-page-advised mappings, and the slots that describe them.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -8,17 +9,15 @@ use rusqlite::ffi::sqlite3_pcache_page;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::populate;
-
-/// What SQLite asked for: bytes of a page, and bytes of its own bookkeeping beside each page.
+/// Bytes of a page, and of SQLite's own bookkeeping beside each page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) page_bytes: usize,
     pub(super) extra_bytes: usize,
 }
 
-/// A slot as SQLite sees it (`page` comes first, so a pointer to one is a pointer to the other), with the number
-/// by which the cache knows it. SQLite's extra bytes follow directly: one fetch touches neighbouring lines.
+/// A page as SQLite sees it, and its slot number. `page` comes first, so a pointer to one is a pointer to the other. SQLite's
+/// extra bytes follow directly: one fetch touches neighbouring lines.
 #[repr(C)]
 pub(super) struct Slot {
     page: sqlite3_pcache_page,
@@ -29,8 +28,8 @@ const HUGE: usize = 2 << 20;
 const SMALL_MAP_PAGES: usize = 16;
 /// Buffers start at multiples of this, so that direct I/O can read straight into any page of 4 KiB or more.
 const MAP_ALIGN: usize = 4096;
-/// SQLite compares integers in records eight bytes at a time, and so reads up to seven bytes past the end of a page
-/// (its own cache keeps the extra bytes there). Behind the last page of a mapping must be memory that can be read.
+/// Readable memory behind the last page of a mapping. SQLite compares integers in records eight bytes at a time and so reads
+/// up to seven bytes past the end of a page, where its own cache keeps the extra bytes.
 const SPILL: usize = 4096;
 const SLOTS_PER_BLOCK: usize = 256;
 const LINE: usize = 64;
@@ -42,8 +41,8 @@ struct Map {
 }
 
 impl Map {
-    /// Maps zeroed memory that costs nothing until it is touched; from 2 MiB on it starts at a huge-page boundary
-    /// and asks for huge pages, which spares page faults, TLB misses and most of direct I/O's page pinning.
+    /// Maps zeroed memory that costs nothing until it is touched. From 2 MiB on it starts at a huge-page boundary and asks
+    /// for huge pages, which saves page faults, TLB misses and most of direct I/O's page pinning.
     fn new(bytes: usize) -> Option<Self> {
         let slack = if bytes >= HUGE { HUGE } else { 0 };
         let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
@@ -64,7 +63,7 @@ impl Map {
         Some(Self { start, bytes })
     }
 
-    /// Has the kernel back the first `bytes` with memory. What it can't is backed when it is touched, as ever.
+    /// Asks the kernel to back the first `bytes` with memory. What it can't back now, it backs on first touch.
     fn populate(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes).next_multiple_of(MAP_ALIGN);
         // SAFETY: MAP_ALIGN divides self.bytes, so the range lies in our mapping; its content stays.
@@ -72,7 +71,7 @@ impl Map {
         // A kernel before 5.14.
         if result == Err(Errno::INVAL) {
             for at in (0..bytes).step_by(MAP_ALIGN) {
-                // SAFETY: inside the mapping, which nobody else uses yet; its bytes are zero.
+                // SAFETY: inside the mapping, which nothing else uses yet; its bytes are zero.
                 unsafe { self.start.add(at).write_volatile(0) };
             }
         }
@@ -107,15 +106,15 @@ impl Drop for SlotBlock {
     }
 }
 
-/// All memory of one cache. Slots are numbered from 0 and keep their buffer for good.
+/// All memory of one cache. Slots are numbered from 0 and keep their buffers.
 pub(super) struct Memory {
-    shape: Shape,
+    pub(super) shape: Shape,
     stride: usize,
     blocks: Vec<SlotBlock>,
     maps: Vec<Map>,
     /// Pages of the last mapping that have been given to slots.
     map_used: usize,
-    slots: u32,
+    pub(super) slots: u32,
 }
 
 impl Memory {
@@ -124,13 +123,7 @@ impl Memory {
         Self { shape, stride, blocks: Vec::new(), maps: Vec::new(), map_used: 0, slots: 0 }
     }
 
-    /// How many slots there are.
-    pub(super) fn slots(&self) -> u32 {
-        self.slots
-    }
-
-    /// Makes one more slot; `expected` is how many the cache will hold in the end, as far as it knows. `None`
-    /// when there is no memory.
+    /// Makes one more slot of the `expected` ones that the cache may hold; `None` if there is no memory.
     pub(super) fn add_slot(&mut self, expected: u32) -> Option<u32> {
         let number = self.slots;
         let buffer = self.next_buffer(expected)?;
@@ -156,11 +149,11 @@ impl Memory {
         let page_bytes = self.shape.page_bytes;
         if self.maps.last().is_none_or(|map| (self.map_used + 1) * page_bytes > map.bytes) {
             let missing = (expected.saturating_sub(self.slots) as usize).max(SMALL_MAP_PAGES) * page_bytes;
-            // Whole huge pages first; a last part that fills none gets small ones, so that no memory is wasted.
+            // Whole huge pages first; the rest gets small pages, so that no memory is wasted.
             let bytes =
                 if missing >= HUGE { missing - missing % HUGE } else { missing.next_multiple_of(MAP_ALIGN) };
             let map = Map::new(bytes)?;
-            match populate::pages() {
+            match POPULATED_PAGES.get() {
                 0 => {}
                 pages => map.populate(pages as usize * page_bytes),
             }
@@ -179,13 +172,13 @@ impl Memory {
         unsafe { self.blocks[block].start.add(place * self.stride).cast() }
     }
 
-    /// The slot in the form in which SQLite keeps it.
+    /// The slot as SQLite sees it.
     #[inline]
     pub(super) fn page(&self, number: u32) -> NonNull<sqlite3_pcache_page> {
         self.slot(number).cast()
     }
 
-    /// Clears the first word of SQLite's extra bytes, by which it tells a new page from one it knows.
+    /// Clears the first word of SQLite's extra bytes: that marks a new page.
     #[inline]
     pub(super) fn mark_new(&self, number: u32) {
         // SAFETY: pExtra points at extra_bytes >= 8 bytes behind the slot, aligned to 8, and the page is not in
@@ -193,8 +186,8 @@ impl Memory {
         unsafe { (*self.slot(number).as_ptr()).page.pExtra.cast::<*mut c_void>().write(std::ptr::null_mut()) }
     }
 
-    /// Gives the memory behind a slot's buffer back to the system; it reads as zeros afterwards. Pages smaller
-    /// than the system's stay.
+    /// Returns the memory of a slot's buffer to the system; it reads as zeros afterwards. Pages smaller than the system's keep
+    /// theirs.
     pub(super) fn release_buffer(&self, number: u32) {
         if self.shape.page_bytes.is_multiple_of(MAP_ALIGN) {
             // SAFETY: the buffer is page_bytes of a private mapping of ours, and the slot holds no page.
@@ -204,22 +197,9 @@ impl Memory {
             }
         }
     }
-
-    /// Frees everything. No slot may be in SQLite's hands.
-    pub(super) fn clear(&mut self) {
-        *self = Self::new(self.shape);
-    }
 }
 
-#[cfg(test)]
-impl Memory {
-    /// Bytes of all mappings.
-    pub(super) fn mapped(&self) -> usize {
-        self.maps.iter().map(|map| map.bytes).sum()
-    }
-}
-
-/// The number of the slot behind a page that SQLite hands back.
+/// The slot number of a page that SQLite returns.
 ///
 /// # Safety
 /// `page` must come from [`Memory::page`] of a memory that still holds that slot.
@@ -229,9 +209,39 @@ pub(super) unsafe fn slot_number(page: *const sqlite3_pcache_page) -> u32 {
     unsafe { (*page.cast::<Slot>()).number }
 }
 
+thread_local! {
+    /// Pages of each new mapping that are populated at once.
+    static POPULATED_PAGES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Restores the value of before, even if the work panics.
+struct Restore(u32);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        POPULATED_PAGES.set(self.0);
+    }
+}
+
+/// Does some work. Caches of this thread populate up to `pages` of each mapping that they make meanwhile.
+///
+/// The first touch of a memory page costs a fault, and the faults of many threads queue for one lock of the process. In the
+/// first seconds of a test this would count as time of the database. SQLite can pass only a size to a cache, so the request
+/// goes through the thread.
+pub(crate) fn populating<T>(pages: u32, work: impl FnOnce() -> T) -> T {
+    let _restore = Restore(POPULATED_PAGES.replace(pages));
+    work()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Memory {
+        pub(in super::super) fn mapped(&self) -> usize {
+            self.maps.iter().map(|map| map.bytes).sum()
+        }
+    }
 
     /// Resident bytes of the mappings, as the kernel counts them (proc(5), mincore(2)).
     fn resident(memory: &Memory) -> usize {
@@ -247,12 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn a_session_s_cache_is_populated_before_it_is_used() {
+    fn a_cache_is_populated_before_its_session_works() {
         let shape = Shape { page_bytes: 8192, extra_bytes: 64 };
         let (mut lazy, mut eager, mut bounded) = (Memory::new(shape), Memory::new(shape), Memory::new(shape));
         lazy.add_slot(100).unwrap();
-        populate::populating(1000, || eager.add_slot(100).unwrap());
-        populate::populating(30, || bounded.add_slot(100).unwrap());
+        populating(1000, || eager.add_slot(100).unwrap());
+        populating(30, || bounded.add_slot(100).unwrap());
         assert_eq!([&lazy, &eager, &bounded].map(resident), [0, 100 * 8192, 30 * 8192]);
         assert_eq!(eager.mapped(), 100 * 8192, "no more memory than its limit");
     }

@@ -1,48 +1,53 @@
 //! Our two kinds of files: the main database file, and the write-ahead log.
 //!
-//! Each is SQLite's own file object with a header of ours in front. Calls go to SQLite's object, except that pages
-//! of the main file take our descriptor, and that everything worth counting is counted.
+//! Each is SQLite's own file object with a header of ours in front. Calls go to SQLite's object, but pages of the main file
+//! use our descriptor, and all transfers are counted.
 //!
 //! # Coherence of direct and ordinary I/O
-//! A database page is only ever transferred through our descriptor, parts of page 1 through SQLite's. The kernel
-//! keeps the two views equal: a direct read first writes back what the page cache holds dirty of that range, and a
-//! direct write drops what the page cache holds of it, before and after. So a header read through the page cache
-//! after a checkpoint sees the checkpoint's data, here and in any other process. What direct I/O does not give is
-//! durability: the device's own cache is flushed by fsync only, which SQLite calls where it must (on its own
-//! descriptor; fsync works on the file).
+//! A database page is only ever transferred through our descriptor, parts of page 1 through SQLite's. The kernel keeps both
+//! views equal: a direct read first writes back the dirty pages of that range, and a direct write drops the cached pages of
+//! its range, before and after. So a header read through the page cache after a checkpoint sees the checkpoint's data, here
+//! and in any other process. Direct I/O does not give durability: only fsync flushes the device's cache. SQLite calls
+//! it where it must, on its own descriptor; fsync works on the file.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rusqlite::Connection;
 use rusqlite::ffi::{
-    SQLITE_FULL, SQLITE_IOERR, SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ, SQLITE_IOERR_WRITE, SQLITE_OK,
-    sqlite3_file, sqlite3_int64, sqlite3_io_methods,
+    self, SQLITE_CANTOPEN, SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_MMAP_SIZE,
+    SQLITE_FCNTL_SIZE_HINT, SQLITE_FULL, SQLITE_IOERR, SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ,
+    SQLITE_IOERR_WRITE, SQLITE_NOTFOUND, SQLITE_OK, sqlite3_file, sqlite3_int64, sqlite3_io_methods,
 };
+use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 
+use super::gather::Gather;
 use super::meter::{FileMeter, IoFault, Shared};
-use super::page_file::PageFile;
+use super::pages::PageFile;
 
-/// What our part of an open file holds.
+/// Our part of an open file.
 pub(super) struct OpenFile {
     pub(super) meter: Arc<FileMeter>,
     pub(super) shared: Shared,
     pub(super) path: String,
-    /// Our own descriptor; the write-ahead log has none.
+    /// `None` for the write-ahead log, which has no descriptor of ours.
     pub(super) pages: Option<PageFile>,
 }
 
-/// The file object in SQLite's memory: this header, then SQLite's own object. SQLite aligns that memory to 8
-/// bytes only, so whatever wants more lives behind the pointer.
+/// The file object in SQLite's memory: this header, then SQLite's own object. SQLite aligns that memory to 8 bytes only, so
+/// everything with a larger alignment is behind the pointer.
 #[repr(C)]
 pub(super) struct Header {
     pub(super) methods: *const sqlite3_io_methods,
     pub(super) open: *mut OpenFile,
 }
 
-/// Bytes that our header adds to SQLite's file object.
 pub(super) const HEADER_BYTES: usize = size_of::<Header>();
 const _: () = assert!(align_of::<Header>() <= 8 && HEADER_BYTES.is_multiple_of(8));
 
@@ -56,22 +61,20 @@ pub(super) unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     unsafe { file.byte_add(HEADER_BYTES) }
 }
 
-/// Our part of an open file.
-///
 /// # Safety
 /// `file` must have been opened by our VFS with a header, and not be in use by another call.
 #[inline]
-pub(super) unsafe fn open_file<'a>(file: *mut sqlite3_file) -> &'a mut OpenFile {
+unsafe fn open_file<'a>(file: *mut sqlite3_file) -> &'a mut OpenFile {
     // SAFETY: the header's pointer is set when the file is opened and freed when it is closed.
     unsafe { &mut *(*file.cast::<Header>()).open }
 }
 
-/// Calls a method of SQLite's own file object; a method it lacks is an I/O error.
+/// Calls a method of SQLite's own file object; a missing method is an I/O error.
 macro_rules! forward {
     ($file:expr, $method:ident $(, $arg:expr)*) => {{
         // SAFETY: the inner object was opened by the VFS that it belongs to and is passed to its own method.
         unsafe {
-            let inner = $crate::vfs::file::inner($file);
+            let inner = inner($file);
             match (*(*inner).pMethods).$method {
                 Some(method) => method(inner $(, $arg)*),
                 None => SQLITE_IOERR,
@@ -79,22 +82,33 @@ macro_rules! forward {
         }
     }};
 }
-pub(super) use forward;
+
+/// Forwards a call after the gathered writes are written.
+macro_rules! settle_and_forward {
+    ($file:expr, $method:ident $(, $arg:expr)*) => {{
+        // SAFETY: SQLite calls this method for files that we opened, one call at a time.
+        match unsafe { open_file($file) }.settle() {
+            SQLITE_OK => forward!($file, $method $(, $arg)*),
+            rc => rc,
+        }
+    }};
+}
 
 impl OpenFile {
-    /// Lets what follows count for nobody.
-    pub(super) fn stop_counting(&mut self) {
+    /// Ends the counting for the meter of the connection.
+    fn stop_counting(&mut self) {
         self.shared.close(&self.meter);
         self.shared = Shared::default();
-        self.meter = self.shared.open(FileMeter::new(self.meter.kind()));
+        self.meter = self.shared.open(FileMeter::new(self.meter.kind));
     }
 
     fn fault(&self, action: &'static str, offset: u64, errno: Errno) {
-        let direct = self.pages.as_ref().is_some_and(|pages| pages.file().access().direct);
+        let direct = self.pages.as_ref().is_some_and(|pages| pages.file.access.direct);
+        let path = self.path.clone();
         self.shared.set_fault(if direct && errno == Errno::INVAL {
-            IoFault::NoDirectIo { path: self.path.clone() }
+            IoFault::NoDirectIo { path }
         } else {
-            IoFault::Transfer { action, path: self.path.clone(), offset, errno }
+            IoFault::Transfer { action, path, offset, errno }
         });
     }
 
@@ -103,21 +117,48 @@ impl OpenFile {
         if errno == Errno::NOSPC { SQLITE_FULL } else { SQLITE_IOERR_WRITE }
     }
 
-    /// Writes what is gathered, before anything but a write of a page happens to the file. Returns SQLite's result
+    fn gather(&mut self) -> Option<&mut Gather> {
+        self.pages.as_mut()?.gather.as_mut()
+    }
+
+    /// Writes what is gathered. Required before every operation on the file but a write of a page. Returns SQLite's result
     /// code.
-    pub(super) fn settle(&mut self) -> c_int {
-        match self.pages.as_mut().map_or(Ok(()), PageFile::settle) {
+    fn settle(&mut self) -> c_int {
+        match self.gather().map_or(Ok(()), Gather::flush) {
             Ok(()) => SQLITE_OK,
             Err(errno) => self.write_fault(0, errno),
         }
     }
 }
 
-/// Reads from the main file.
-///
-/// # Safety
-/// As SQLite's xRead: `buffer` has room for `amount` bytes.
-pub(super) unsafe extern "C" fn read_main(
+/// Version 2 of the interface: with shared memory, which the WAL needs; without memory mapping, which would bypass counters
+/// and direct I/O.
+pub(super) static MAIN: sqlite3_io_methods = sqlite3_io_methods {
+    iVersion: 2,
+    xClose: Some(close),
+    xRead: Some(read_main),
+    xWrite: Some(write_main),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: Some(shm_map),
+    xShmLock: Some(shm_lock),
+    xShmBarrier: Some(shm_barrier),
+    xShmUnmap: Some(shm_unmap),
+    xFetch: None,
+    xUnfetch: None,
+};
+
+pub(super) static WAL: sqlite3_io_methods =
+    sqlite3_io_methods { xRead: Some(read_wal), xWrite: Some(write_wal), ..MAIN };
+
+unsafe extern "C" fn read_main(
     file: *mut sqlite3_file,
     buffer: *mut c_void,
     amount: c_int,
@@ -131,8 +172,8 @@ pub(super) unsafe extern "C" fn read_main(
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), len) };
     let pages = match &mut open.pages {
         Some(pages) if is_page && pages.reads(at, len) => pages,
-        pages => {
-            return match pages.as_mut().map_or(Ok(false), |pages| pages.read_gathered(buffer, at)) {
+        _ => {
+            return match open.gather().map_or(Ok(false), |gather| gather.read(buffer, at)) {
                 Ok(true) => SQLITE_OK,
                 Ok(false) => forward!(file, xRead, buffer.as_mut_ptr().cast(), amount, offset),
                 Err(errno) => open.write_fault(at, errno),
@@ -144,7 +185,7 @@ pub(super) unsafe extern "C" fn read_main(
     open.meter.reads.record(start, result.unwrap_or(0) as u64);
     match result {
         Ok(got) => {
-            // SQLite relies on it: what lies beyond the end of the file reads as zeros.
+            // SQLite relies on zeros beyond the end of the file.
             buffer[got..].fill(MaybeUninit::zeroed());
             if got == len { SQLITE_OK } else { SQLITE_IOERR_SHORT_READ }
         }
@@ -160,11 +201,7 @@ fn is_page(offset: u64, len: usize) -> bool {
     len >= 512 && offset.is_multiple_of(len as u64)
 }
 
-/// Writes to the main file.
-///
-/// # Safety
-/// As SQLite's xWrite: `data` holds `amount` bytes.
-pub(super) unsafe extern "C" fn write_main(
+unsafe extern "C" fn write_main(
     file: *mut sqlite3_file,
     data: *const c_void,
     amount: c_int,
@@ -193,11 +230,16 @@ pub(super) unsafe extern "C" fn write_main(
     rc
 }
 
-/// Writes to the write-ahead log.
-///
-/// # Safety
-/// As SQLite's xWrite.
-pub(super) unsafe extern "C" fn write_wal(
+unsafe extern "C" fn read_wal(
+    file: *mut sqlite3_file,
+    buffer: *mut c_void,
+    amount: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    forward!(file, xRead, buffer, amount, offset)
+}
+
+unsafe extern "C" fn write_wal(
     file: *mut sqlite3_file,
     data: *const c_void,
     amount: c_int,
@@ -212,36 +254,178 @@ pub(super) unsafe extern "C" fn write_wal(
     rc
 }
 
-/// fsync of either file.
-///
-/// # Safety
-/// As SQLite's xSync.
-pub(super) unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: SQLite calls this method for files that we opened, one call at a time.
-    let open = unsafe { open_file(file) };
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     let start = Instant::now();
-    let rc = match open.settle() {
-        SQLITE_OK => forward!(file, xSync, flags),
-        rc => rc,
-    };
-    open.meter.syncs.record(start, 0);
+    let rc = settle_and_forward!(file, xSync, flags);
+    // SAFETY: SQLite calls this method for files that we opened, one call at a time.
+    unsafe { open_file(file) }.meter.syncs.record(start, 0);
     rc
 }
 
-/// Closes either file: SQLite's object first, then, if this was the last connection, our descriptors.
-///
-/// # Safety
-/// As SQLite's xClose.
-pub(super) unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+/// Closes SQLite's object first, then, with the last connection, our descriptors.
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls this method for files that we opened, one call at a time.
     let settled = unsafe { open_file(file) }.settle();
-    let mut files = super::registry::lock();
+    let mut files = super::pages::lock();
     let closed = forward!(file, xClose);
     // SAFETY: the pointer came from Box::into_raw when the file was opened; SQLite closes a file once.
     let open = unsafe { Box::from_raw((*file.cast::<Header>()).open) };
     open.shared.close(&open.meter);
     if let Some(pages) = open.pages {
-        files.detach(pages.into_file());
+        pages.detach(&mut files);
     }
     if settled == SQLITE_OK { closed } else { settled }
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    settle_and_forward!(file, xTruncate, size)
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    settle_and_forward!(file, xFileSize, size)
+}
+
+unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    forward!(file, xLock, level)
+}
+
+unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    settle_and_forward!(file, xUnlock, level)
+}
+
+unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, held: *mut c_int) -> c_int {
+    forward!(file, xCheckReservedLock, held)
+}
+
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    forward!(file, xSectorSize)
+}
+
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    forward!(file, xDeviceCharacteristics)
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut sqlite3_file,
+    region: c_int,
+    bytes: c_int,
+    extend: c_int,
+    place: *mut *mut c_void,
+) -> c_int {
+    let rc = forward!(file, xShmMap, region, bytes, extend, place);
+    if matches!(rc & 0xff, SQLITE_CANTOPEN | SQLITE_IOERR) {
+        let errno = super::last_errno();
+        // SAFETY: SQLite calls this method for files that we opened, one call at a time.
+        let open = unsafe { open_file(file) };
+        open.shared.set_fault(IoFault::Open { path: format!("{}-shm", open.path), errno });
+    }
+    rc
+}
+
+unsafe extern "C" fn shm_lock(file: *mut sqlite3_file, offset: c_int, n: c_int, flags: c_int) -> c_int {
+    forward!(file, xShmLock, offset, n, flags)
+}
+
+unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
+    // SAFETY: the inner object was opened by the VFS that it belongs to and is passed to its own method.
+    unsafe {
+        let inner = inner(file);
+        if let Some(method) = (*(*inner).pMethods).xShmBarrier {
+            method(inner);
+        }
+    }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
+    forward!(file, xShmUnmap, delete)
+}
+
+/// Codes of our own file controls; those above 100 are the application's.
+const START_WRITE_BACK: c_int = 0x534C01;
+const DROP_PAGE_CACHE: c_int = 0x534C02;
+const STOP_COUNTING: c_int = 0x534C03;
+
+unsafe extern "C" fn file_control(file: *mut sqlite3_file, op: c_int, arg: *mut c_void) -> c_int {
+    match op {
+        SQLITE_FCNTL_MMAP_SIZE => return SQLITE_NOTFOUND,
+        // SQLite's own file ignores it without a chunk size, which is never set; a load sends one per two mebibytes.
+        SQLITE_FCNTL_SIZE_HINT => return SQLITE_OK,
+        START_WRITE_BACK | DROP_PAGE_CACHE | STOP_COUNTING => {}
+        // SQLITE_FCNTL_SYNC among them: SQLite sends it before each commit, even if it syncs nothing.
+        _ => return settle_and_forward!(file, xFileControl, op, arg),
+    }
+    // SAFETY: SQLite calls this method for files that we opened, one call at a time.
+    let open = unsafe { open_file(file) };
+    if op == STOP_COUNTING {
+        open.stop_counting();
+        return SQLITE_OK;
+    }
+    let Some(pages) = &open.pages else { return SQLITE_NOTFOUND };
+    let fd = &pages.file.fd;
+    let done = if op == DROP_PAGE_CACHE {
+        fadvise(fd, 0, None, Advice::DontNeed).is_ok()
+    } else {
+        // SAFETY: `start_write_back` passes two numbers with this code.
+        let [offset, len] = unsafe { *arg.cast::<[u64; 2]>() };
+        // SAFETY: a system call on an open descriptor with plain numbers.
+        let rc = unsafe {
+            libc::sync_file_range(fd.as_raw_fd(), offset as i64, len as i64, libc::SYNC_FILE_RANGE_WRITE)
+        };
+        rc == 0
+    };
+    if done { SQLITE_OK } else { SQLITE_IOERR }
+}
+
+// The functions below use the descriptors of the connection: opening the file beside SQLite and closing it again would drop
+// this process's locks on it (see `pages`). They fail if the connection's VFS is not ours, or the kernel refuses.
+
+/// Asks the kernel to start writing back the dirty page cache of `bytes` of the main file, without waiting.
+pub fn start_write_back(connection: &Connection, bytes: Range<u64>) -> rusqlite::Result<()> {
+    let mut range = [bytes.start, bytes.end - bytes.start];
+    control(connection, START_WRITE_BACK, range.as_mut_ptr().cast())
+}
+
+/// Asks the kernel to drop the clean page cache of the main file.
+pub fn drop_page_cache(connection: &Connection) -> rusqlite::Result<()> {
+    control(connection, DROP_PAGE_CACHE, null_mut())
+}
+
+/// Stops counting the connection's I/O, on its main file and its write-ahead log. The counts so far stay.
+pub fn stop_counting(connection: &Connection) -> rusqlite::Result<()> {
+    let mut log: *mut sqlite3_file = null_mut();
+    control(connection, SQLITE_FCNTL_JOURNAL_POINTER, (&raw mut log).cast())?;
+    // SAFETY: SQLite has just given us its journal or log, which may not be open; a log of ours has our methods.
+    unsafe {
+        if !log.is_null() && std::ptr::eq((*log).pMethods, &raw const WAL) {
+            open_file(log).stop_counting();
+        }
+    }
+    control(connection, STOP_COUNTING, null_mut())
+}
+
+/// Reads one page of the main file as it is on disk, past the page cache of SQLite, without open transactions or the
+/// write-ahead log.
+pub fn read_page(connection: &Connection, page: u32, page_bytes: usize) -> rusqlite::Result<Vec<u8>> {
+    let mut file: *mut sqlite3_file = null_mut();
+    control(connection, SQLITE_FCNTL_FILE_POINTER, (&raw mut file).cast())?;
+    let mut bytes = vec![0; page_bytes];
+    let (len, offset) = (page_bytes as c_int, i64::from(page.saturating_sub(1)) * page_bytes as i64);
+    // SAFETY: SQLite has just given us its open file, which lives as long as the connection; the buffer has room for what is
+    // asked.
+    let rc = unsafe {
+        match (*(*file).pMethods).xRead {
+            Some(read) => read(file, bytes.as_mut_ptr().cast(), len, offset),
+            None => SQLITE_IOERR,
+        }
+    };
+    checked(rc).map(|()| bytes)
+}
+
+fn control(connection: &Connection, op: c_int, arg: *mut c_void) -> rusqlite::Result<()> {
+    // SAFETY: the handle is live for as long as the borrow, and `arg` is what `file_control` takes for `op`.
+    checked(unsafe { ffi::sqlite3_file_control(connection.handle(), c"main".as_ptr(), op, arg) })
+}
+
+fn checked(rc: c_int) -> rusqlite::Result<()> {
+    if rc == SQLITE_OK { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(rc), None)) }
 }

@@ -1,9 +1,8 @@
-//! Gathering consecutive writes into large ones, and writing them behind the writer's back.
+//! Gathers consecutive writes into large ones and writes them in the background.
 //!
-//! SQLite writes page by page. Through the page cache of the operating system that costs more processor time than
-//! making the rows does; past it, one write for each page is a device round trip for 8 KiB. So while a schema is
-//! loaded its pages are collected here, and a second thread writes them, a mebibyte at a time, while the next ones
-//! are made.
+//! SQLite writes page by page. Through the page cache of the operating system that costs more CPU time than making the rows;
+//! with direct I/O, each write is a device round trip for 8 KiB. While a schema is loaded, its pages are collected here and a
+//! second thread writes a mebibyte at a time.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -15,21 +14,19 @@ use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
 
-use super::aligned::{AlignedBuffer, copy_in};
-use super::page_file::write_full;
+use super::pages::{AlignedBuffer, copy_in, write_full};
 
-/// Bytes of a write: from here on larger ones bring nothing on the devices tried.
+/// Bytes of a write; larger ones are no faster on the devices tried.
 const CAPACITY: usize = 1 << 20;
-/// Pieces being filled: the leaves that a load appends, and single pages in between. Each new interior page has its
-/// neighbours read and written again; held here, they cost neither a read nor a write until they are left alone.
+/// Pieces being filled: the leaves that a load appends, and single pages in between. SQLite rereads and rewrites the
+/// neighbours of each new interior page; gathered, they cost no I/O until they are left alone.
 const OPEN: usize = 8;
-/// Pieces on their way: enough that a small one does not make SQLite wait for the large one before it.
-const ON_THEIR_WAY: usize = 4;
+/// Pieces in flight: enough that a small one does not make SQLite wait for the large one before it.
+const IN_FLIGHT: usize = 4;
 
-/// Consecutive pages on their way to the file.
+/// Consecutive pages that the file does not hold yet.
 struct Piece {
     buffer: AlignedBuffer,
-    /// Where in the file they belong.
     offset: u64,
     len: usize,
 }
@@ -39,7 +36,7 @@ impl Piece {
         Self { buffer: AlignedBuffer::new(CAPACITY), offset: 0, len: 0 }
     }
 
-    /// Where in the piece `len` bytes at `offset` go: over what it holds of them, or behind it if they fit.
+    /// The place in the piece for `len` bytes at `offset`: over the same bytes, or at the end if they fit.
     fn place(&self, offset: u64, len: usize) -> Option<usize> {
         let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let end = at.checked_add(len)?;
@@ -60,11 +57,10 @@ impl Piece {
     }
 }
 
-/// What SQLite has written and the file may not have yet. All writes are of pages of one size: they are the same or do
-/// not touch each other. No page is in two pieces being filled, and pieces are written in the order in which they were
-/// given away: the last write of a page is what the file gets in the end.
+/// SQLite's writes that the file may not hold yet. All are pages of one size: two are equal or disjoint. No page is in two
+/// pieces being filled, and pieces are written in the order in which they were sent, so the last write of a page wins.
 pub(super) struct Gather {
-    /// The one that took the last write is last.
+    /// The piece with the last write comes last.
     filling: Vec<Piece>,
     writer: Option<Writer>,
 }
@@ -75,10 +71,7 @@ impl Gather {
         Self { filling: Vec::with_capacity(OPEN), writer: Writer::start(Arc::clone(fd)) }
     }
 
-    /// Takes a write.
-    ///
-    /// # Errors
-    /// What `pwrite` says, of this write or an earlier one.
+    /// Takes a write. Errors may be those of an earlier write.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Errno> {
         let bytes = offset..offset + data.len() as u64;
         let known = self
@@ -99,10 +92,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Fills `buffer` if what belongs there is still here. False if all of it is in the file.
-    ///
-    /// # Errors
-    /// What `pwrite` says, of a write that had to be waited for.
+    /// Fills `buffer` if its bytes are still gathered; false if they are in the file. Errors are those of pending writes.
     pub(super) fn read(&mut self, buffer: &mut [MaybeUninit<u8>], offset: u64) -> Result<bool, Errno> {
         let bytes = offset..offset + buffer.len() as u64;
         let touched = self.filling.iter_mut().find(|piece| piece.touches(&bytes));
@@ -114,26 +104,23 @@ impl Gather {
             }
             self.flush()?;
         } else if let Some(writer) = &mut self.writer
-            && writer.on_their_way.iter().any(|way| bytes.start < way.end && way.start < bytes.end)
+            && writer.in_flight.iter().any(|sent| bytes.start < sent.end && sent.start < bytes.end)
         {
             writer.wait(0)?;
         }
         Ok(false)
     }
 
-    /// Returns when everything is written.
-    ///
-    /// # Errors
-    /// What `pwrite` says; the data are then lost, as those of a failed write are.
+    /// Returns when everything is written. After an error the data are lost, as after a failed write.
     pub(super) fn flush(&mut self) -> Result<(), Errno> {
-        // Without a second thread nothing can be written: the system is out of them.
+        // Without its thread nothing can be written: the system has no thread left.
         let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
         let given = self.filling.drain(..).try_for_each(|piece| writer.write(piece));
         let written = writer.wait(0);
         given.and(written)
     }
 
-    /// An empty piece for what lies at `offset`; the one that has waited longest for more gives way to it.
+    /// An empty piece that begins at `offset`. It replaces the piece that has waited longest.
     fn begin(&mut self, offset: u64) -> Result<Piece, Errno> {
         let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
         if self.filling.len() == OPEN {
@@ -144,22 +131,22 @@ impl Gather {
     }
 }
 
-/// The thread that writes.
+/// The writing thread.
 struct Writer {
     /// `None` only while it is being stopped.
     pieces: Option<SyncSender<Piece>>,
     written: Receiver<(Piece, Result<(), Errno>)>,
-    /// The bytes of the file that were given to it and have not come back, in order.
-    on_their_way: VecDeque<Range<u64>>,
-    /// Pieces that have been written, for their memory.
+    /// The bytes of the file that the thread has not returned yet, in order.
+    in_flight: VecDeque<Range<u64>>,
+    /// Written pieces, whose memory is reused.
     idle: Vec<Piece>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     fn start(fd: Arc<OwnedFd>) -> Option<Self> {
-        let (pieces, taken) = sync_channel::<Piece>(ON_THEIR_WAY);
-        let (done, written) = sync_channel(ON_THEIR_WAY);
+        let (pieces, taken) = sync_channel::<Piece>(IN_FLIGHT);
+        let (done, written) = sync_channel(IN_FLIGHT);
         let write_all = move || {
             for mut piece in taken {
                 let bytes = &piece.buffer.bytes()[..piece.len];
@@ -172,25 +159,25 @@ impl Writer {
             }
         };
         let thread = thread::Builder::new().name("slob-load-write".into()).spawn(write_all).ok()?;
-        let on_their_way = VecDeque::with_capacity(ON_THEIR_WAY);
-        Some(Self { pieces: Some(pieces), written, on_their_way, idle: Vec::new(), thread: Some(thread) })
+        let in_flight = VecDeque::with_capacity(IN_FLIGHT);
+        Some(Self { pieces: Some(pieces), written, in_flight, idle: Vec::new(), thread: Some(thread) })
     }
 
-    /// Has a piece written, as soon as there is room for it.
+    /// Sends a piece as soon as there is room for it.
     fn write(&mut self, piece: Piece) -> Result<(), Errno> {
-        self.wait(ON_THEIR_WAY - 1)?;
+        self.wait(IN_FLIGHT - 1)?;
         let bytes = piece.offset..piece.end();
         self.pieces.as_ref().and_then(|pieces| pieces.send(piece).ok()).ok_or(Errno::IO)?;
-        self.on_their_way.push_back(bytes);
+        self.in_flight.push_back(bytes);
         Ok(())
     }
 
-    /// Waits until no more than `left` pieces are on their way. The first failure of those that arrived is told.
+    /// Waits until at most `left` pieces are in flight. Returns the first failure.
     fn wait(&mut self, left: usize) -> Result<(), Errno> {
         let mut first = Ok(());
-        while self.on_their_way.len() > left {
+        while self.in_flight.len() > left {
             let (piece, result) = self.written.recv().map_err(|_| Errno::IO)?;
-            self.on_their_way.pop_front();
+            self.in_flight.pop_front();
             self.idle.push(piece);
             first = first.and(result);
         }
@@ -200,7 +187,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Ends the thread's loop. It must be gone before the descriptor goes back to the registry.
+        // Ends the thread, which must be gone before the descriptor goes back to the registry.
         self.pieces = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -240,14 +227,14 @@ mod tests {
                 if gather.read(&mut page, probed).unwrap() {
                     // SAFETY: `read` has just filled it.
                     let page = page.map(|byte| unsafe { byte.assume_init() });
-                    prop_assert!(page == expected[probed as usize..][..PAGE], "what is held is the last that was written");
+                    prop_assert!(page == expected[probed as usize..][..PAGE], "gathered pages hold the last write");
                 } else {
                     let mut there = [0; PAGE];
                     let end = file.metadata().unwrap().len();
                     file.read_exact_at(&mut there[..end.saturating_sub(probed).min(PAGE as u64) as usize], probed).unwrap();
                     let mut wanted = expected.get(probed as usize..).unwrap_or_default().to_vec();
                     wanted.resize(PAGE.max(wanted.len()), 0);
-                    prop_assert!(there == wanted[..PAGE], "what is not held is in the file");
+                    prop_assert!(there == wanted[..PAGE], "other pages are in the file");
                 }
                 if flush {
                     gather.flush().unwrap();
@@ -262,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_is_told() {
+    fn a_failed_write_is_reported_once() {
         let fd = Arc::new(OwnedFd::from(std::fs::File::open("/proc/self/exe").unwrap()));
         let mut gather = Gather::new(&fd);
         gather.write(&[0; PAGE], 0).unwrap();
-        assert_eq!(gather.flush(), Err(Errno::BADF), "the file is open for reading only");
+        assert_eq!(gather.flush(), Err(Errno::BADF), "the file is read-only");
         assert_eq!(gather.flush(), Ok(()), "once");
     }
 }

@@ -9,18 +9,15 @@ use std::time::Instant;
 use rustix::io::Errno;
 use slob_stats::{Histogram, SharedHistogram};
 
-/// Transfers of one kind. Both figures only grow.
+/// Transfers of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransferTotals {
-    /// Bytes moved.
     pub bytes: u64,
-    /// Duration of each, in nanoseconds; its count is their number.
+    /// The duration of each transfer in nanoseconds.
     pub ns: Histogram,
 }
 
 impl TransferTotals {
-    /// How many there were.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.ns.count()
     }
@@ -33,12 +30,12 @@ impl TransferTotals {
     }
 }
 
-/// What has been read, written and synced so far.
+/// All I/O so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoTotals {
     /// Reads of pages of main database files.
     pub page_reads: TransferTotals,
-    /// Writes to main database files: by checkpoints, or by commits without a write-ahead log.
+    /// Writes to main database files, by checkpoints or by commits without a write-ahead log.
     pub page_writes: TransferTotals,
     /// fsyncs of main database files.
     pub file_syncs: TransferTotals,
@@ -60,15 +57,14 @@ impl IoTotals {
     }
 }
 
-/// Which file of a database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
     Main,
     Log,
 }
 
-/// Counts transfers of one kind of one file, written by one thread. A histogram takes 19 KB: it is made when the
-/// first transfer happens, because most sessions of most tests never write.
+/// Counts transfers of one kind of one file; only one thread writes. A histogram takes 19 KB and is made with the first
+/// transfer: most sessions of most tests never write.
 #[derive(Default)]
 pub(super) struct Transfers {
     bytes: AtomicU64,
@@ -76,19 +72,19 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// Counts one transfer that began at `start` and has just ended.
+    /// Counts a transfer from `start` until now.
     #[inline]
     pub(super) fn record(&self, start: Instant, bytes: u64) {
         let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.ns.get_or_init(SharedHistogram::new).record(ns);
-        // One writer: no locked instruction is needed.
+        // One writer needs no locked instruction.
         self.bytes.store(self.bytes.load(Relaxed) + bytes, Relaxed);
     }
 }
 
-/// The counters of one open file. One connection writes them, and SQLite lets one thread at a time use it.
+/// The counters of one open file. Only its connection writes them, and only one thread at a time uses that.
 pub(super) struct FileMeter {
-    kind: FileKind,
+    pub(super) kind: FileKind,
     pub(super) reads: Transfers,
     pub(super) writes: Transfers,
     pub(super) syncs: Transfers,
@@ -98,43 +94,19 @@ impl FileMeter {
     pub(super) fn new(kind: FileKind) -> Self {
         Self { kind, reads: Transfers::default(), writes: Transfers::default(), syncs: Transfers::default() }
     }
-
-    pub(super) fn kind(&self) -> FileKind {
-        self.kind
-    }
 }
 
-/// Why the VFS refused; SQLite itself only says 'unable to open' or 'disk I/O error'.
+/// Why the VFS failed a call. SQLite itself only reports 'unable to open' or 'disk I/O error'.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IoFault {
-    /// The file system or the device has no direct I/O for this file.
     #[error(
         "{path}: this file system does not support direct I/O (O_DIRECT); put the data on one that does (ext4, xfs), or use --buffered to measure through the page cache of the operating system"
     )]
-    NoDirectIo {
-        /// The database file.
-        path: String,
-    },
-    /// A file can't be opened.
+    NoDirectIo { path: String },
     #[error("opening {path} failed: {errno}")]
-    Open {
-        /// The database file, or one beside it.
-        path: String,
-        /// What the operating system said.
-        errno: Errno,
-    },
-    /// Any other error of the operating system.
+    Open { path: String, errno: Errno },
     #[error("{action} of {path} at byte {offset} failed: {errno}")]
-    Transfer {
-        /// What was tried.
-        action: &'static str,
-        /// The database file.
-        path: String,
-        /// Where in the file.
-        offset: u64,
-        /// What the operating system said.
-        errno: Errno,
-    },
+    Transfer { action: &'static str, path: String, offset: u64, errno: Errno },
 }
 
 #[derive(Default)]
@@ -144,14 +116,14 @@ struct State {
     faults: HashMap<ThreadId, IoFault>,
 }
 
-/// Adds up the I/O of all connections opened for one purpose (see [`super::Location`]), including those that are
-/// closed by now.
+/// Adds up the I/O of all connections opened for one purpose (see [`super::Location`]), with those that are closed.
 pub struct Meter {
-    id: i64,
+    /// The number that connections name in their URI.
+    pub(super) id: i64,
     state: Shared,
 }
 
-/// The part of a meter that open files hold on to.
+/// The part of a meter that open files keep.
 #[derive(Clone, Default)]
 pub(super) struct Shared(Arc<Mutex<State>>);
 
@@ -169,21 +141,12 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// A new meter at zero.
-    #[must_use]
     pub fn new() -> Self {
         let (id, state) = (NEXT_ID.fetch_add(1, Relaxed), Shared::default());
         meters().insert(id, state.clone());
         Self { id, state }
     }
 
-    /// What connections name in their URI.
-    pub(super) fn id(&self) -> i64 {
-        self.id
-    }
-
-    /// Everything counted so far.
-    #[must_use]
     pub fn totals(&self) -> IoTotals {
         let state = self.state.lock();
         let mut totals = state.closed.clone();
@@ -191,9 +154,7 @@ impl Meter {
         totals
     }
 
-    /// The last reason for which the VFS failed a call of this thread, if there is one that has not been asked for
-    /// yet.
-    #[must_use]
+    /// Takes the last fault of the VFS on this thread, if there is a new one.
     pub fn take_fault(&self) -> Option<IoFault> {
         self.state.lock().faults.remove(&thread::current().id())
     }
@@ -206,7 +167,7 @@ impl Drop for Meter {
 }
 
 impl Shared {
-    /// The meter of that number; files opened for none count for themselves.
+    /// The meter of that number; without one, a file counts for itself.
     pub(super) fn find(id: i64) -> Self {
         meters().get(&id).cloned().unwrap_or_default()
     }
@@ -221,7 +182,7 @@ impl Shared {
         file
     }
 
-    /// Keeps a file's counts after it has been closed.
+    /// Keeps the counts of a file that is closed.
     pub(super) fn close(&self, file: &Arc<FileMeter>) {
         let mut state = self.lock();
         if let Some(at) = state.open.iter().position(|open| Arc::ptr_eq(open, file)) {
@@ -240,7 +201,7 @@ mod tests {
     use super::*;
 
     fn open(meter: &Meter, kind: FileKind) -> Arc<FileMeter> {
-        Shared::find(meter.id()).open(FileMeter::new(kind))
+        Shared::find(meter.id).open(FileMeter::new(kind))
     }
 
     #[test]
@@ -251,14 +212,14 @@ mod tests {
         second.reads.record(Instant::now(), 8192);
         let totals = meter.totals();
         assert_eq!((totals.page_reads.count(), totals.page_reads.bytes), (2, 16_384));
-        Shared::find(meter.id()).close(&first);
+        Shared::find(meter.id).close(&first);
         assert_eq!(meter.totals(), totals);
-        Shared::find(meter.id()).close(&first);
+        Shared::find(meter.id).close(&first);
         assert_eq!(meter.totals(), totals, "a file is not counted twice");
     }
 
     #[test]
-    fn logs_and_main_files_are_told_apart() {
+    fn logs_and_main_files_are_counted_separately() {
         let meter = Meter::new();
         open(&meter, FileKind::Main).writes.record(Instant::now(), 1);
         open(&meter, FileKind::Log).writes.record(Instant::now(), 10);
@@ -269,10 +230,10 @@ mod tests {
     }
 
     #[test]
-    fn meters_do_not_mix_and_faults_are_told_once() {
+    fn meters_do_not_mix_and_faults_are_reported_once() {
         let (one, other) = (Meter::new(), Meter::new());
         open(&one, FileKind::Main).reads.record(Instant::now(), 1);
-        Shared::find(one.id()).set_fault(IoFault::NoDirectIo { path: "/x".into() });
+        Shared::find(one.id).set_fault(IoFault::NoDirectIo { path: "/x".into() });
         assert_eq!((one.totals().page_reads.count(), other.totals().page_reads.count()), (1, 0));
         assert!(other.take_fault().is_none() && one.take_fault().is_some() && one.take_fault().is_none());
     }

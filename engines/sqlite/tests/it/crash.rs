@@ -1,4 +1,4 @@
-//! Updates of several processes on one schema, some of which are killed: nothing may be torn or lost.
+//! Several processes update one schema, and some are killed: nothing may be torn or lost.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -18,7 +18,7 @@ fn workload() -> Workload {
     Workload { redo: RedoStress::Heavy, ..slob_testing::work::workload(LOAD.scale, 80, 16) }
 }
 
-/// Three sessions, each on a thread of its own, work for `time`. Returns what was executed, session by session.
+/// Three sessions, each on its own thread, work for `time`. Returns the executed batches of each session.
 fn work(engine: &dyn Engine, nonce: u64, time: Duration) -> Vec<Vec<Batch>> {
     let end = Instant::now() + time;
     let session = |number: u32| {
@@ -49,7 +49,7 @@ fn start_child(folder: &Path) -> Child {
 }
 
 #[test]
-fn updates_are_whole_whoever_is_killed() {
+fn updates_are_whole_after_kills() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for tests");
     let engine = engine(dir.path());
     engine.create_schema(&LOAD, SchemaNo::FIRST).expect("there is room");
@@ -66,7 +66,7 @@ fn updates_are_whole_whoever_is_killed() {
         }
         read_all(engine.as_ref());
     }
-    // Alone now: what is committed last must be what is found.
+    // Without other processes, the last commit must be found.
     let done = work(engine.as_ref(), 99, Duration::from_millis(300));
     let ours: Vec<Stamp> =
         done.iter().flatten().flat_map(|batch| batch.ops()).filter_map(|op| stamp(op.action)).collect();
@@ -112,7 +112,7 @@ fn read_all(engine: &dyn Engine) -> Vec<Stamp> {
 }
 
 #[test]
-#[ignore = "the process that updates_are_whole_whoever_is_killed kills"]
+#[ignore = "the process that updates_are_whole_after_kills kills"]
 fn child_works() {
     let folder = folder_of_the_parent();
     work(engine(&folder).as_ref(), u64::from(std::process::id()) + 1000, Duration::from_secs(60));

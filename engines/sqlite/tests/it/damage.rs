@@ -21,7 +21,7 @@ fn a_malformed_page_hides_its_own_rows_only() {
     let dir = folder();
     let engine = engine(dir.path());
     load(engine.as_ref(), 1);
-    // Pages of the middle of the main table: each holds one row.
+    // These pages in the middle of the main table hold one row each.
     overwrite(&dir.path().join("slob1.db"), 300 * PAGE, 3 * PAGE as usize);
     let filler = engine.schemas().expect("readable")[0].filler_bytes;
     let (verifier, mut seen) = (LOAD.verifier(Table::Main, schema(1), filler), Vec::new());
@@ -55,7 +55,7 @@ fn a_full_file_system_lets_schemas_be_listed_and_dropped() {
     assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 0);
 }
 
-/// A limit of 0 bytes for files: none can be made longer, as if there were no room.
+/// A file size limit of 0 bytes acts like a full file system.
 #[test]
 #[ignore = "the process of a_full_file_system_lets_schemas_be_listed_and_dropped"]
 fn child_without_room() {

@@ -1,11 +1,11 @@
-//! Loading: what lies on disk, what survives a kill, and what is never touched.
+//! Loading: the data on disk, kills at any moment, and files that are never touched.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use slob_engine::{Engine, ErrorKind, Load, LoadProgress, LoadState};
-use slob_engine_sqlite::library;
+use slob_engine_sqlite::initialise;
 use slob_engine_sqlite::vfs::{IoMode, Location, Meter};
 use slob_method::{RowState, SchemaNo, Table};
 
@@ -14,7 +14,7 @@ use crate::support::{child, engine, folder, folder_of_the_parent};
 const FIRST: SchemaNo = SchemaNo::FIRST;
 const LOAD: Load = Load { seed: 5, scale: 6000, scan_blocks: 300, obfuscated: true, slice_rows: 500 };
 
-/// Loads what is missing of schema 1, from nothing or from wherever an earlier load got to.
+/// Loads the missing slices of schema 1.
 fn load_rest(engine: &dyn Engine) {
     let done = match engine.schemas().expect("readable").pop().map(|state| state.state) {
         None => {
@@ -47,7 +47,7 @@ fn verify(engine: &dyn Engine) {
 }
 
 fn plain(path: &Path) -> Connection {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     Location { path, io: IoMode::Buffered, meter: &Meter::new() }.open(true).expect("it can be opened")
 }
 
@@ -71,7 +71,7 @@ fn sqlite_agrees_with_index_and_layout() {
     assert_eq!(ask::<i64>(&connection, leaves), layout.row_blocks as i64);
     assert_eq!(ask::<i64>(&connection, "PRAGMA page_count"), layout.all_blocks as i64);
     assert_eq!(ask::<i64>(&connection, "SELECT count(*) FROM dbstat WHERE pagetype='overflow'"), 0);
-    // What SQLite builds itself from the table is the same index, in no more pages.
+    // SQLite builds the same index from the table, in no more pages.
     let pages =
         |name: &str| ask::<i64>(&connection, &format!("SELECT count(*) FROM dbstat WHERE name='{name}'"));
     connection.execute_batch("CREATE UNIQUE INDEX i_own ON cf1(custid)").expect("keys are unique");
@@ -133,9 +133,9 @@ fn child_loads() {
     load_rest(engine(&folder).as_ref());
 }
 
-/// A slice is not synced: the kernel writes it when it likes, unless the machine loses its power before.
+/// A slice is not synced: a power failure may lose it.
 #[test]
-fn slices_count_until_the_machine_is_started_anew() {
+fn slices_count_until_the_machine_is_restarted() {
     let dir = folder();
     let engine = engine(dir.path());
     engine.create_schema(&LOAD, FIRST).expect("there is room");
@@ -150,13 +150,13 @@ fn slices_count_until_the_machine_is_started_anew() {
     assert_eq!(state(), LoadState::Unsynced(vec![slice]));
     engine.drop_schema(FIRST).expect("it is ours");
     load_rest(engine.as_ref());
-    // What is complete was synced.
+    // A complete schema is synced.
     plain(&dir.path().join("slob1.db")).execute_batch("PRAGMA user_version = 0").expect("writable");
     verify(engine.as_ref());
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_files_are_left_alone() {
     let dir = folder();
     let engine = engine(dir.path());
     let foreign = dir.path().join("slob1.db");

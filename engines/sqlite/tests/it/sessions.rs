@@ -18,16 +18,16 @@ fn execute(session: &mut dyn Session, batch: &Batch) -> Result<(), slob_engine::
     session.execute(batch, None, &mut Outcome::new())
 }
 
-/// Waits of one event, and their microseconds.
+/// The waits of one event, and their microseconds.
 fn event(snapshot: &Snapshot, name: &str) -> (u64, u64) {
     let total = snapshot.total();
     let event = total.events.iter().find(|event| event.name == name).expect("listed");
     (event.waits.expect("counted"), event.time_us)
 }
 
-/// Wherever the interrupt meets an update; the one inside a checkpoint, which is rare, has a test of its own.
+/// The interrupt meets an update anywhere; a unit test covers the rare interrupt inside a checkpoint.
 #[test]
-fn updates_that_are_cancelled_end_as_cancelled_and_in_nothing_else() {
+fn cancelled_updates_end_as_cancelled() {
     let dir = folder();
     let engine = engine(dir.path());
     load(engine.as_ref(), 1);
@@ -79,7 +79,7 @@ fn waiting_for_the_write_lock_is_an_event() {
 }
 
 #[test]
-fn the_checkpoint_of_a_session_that_ends_is_nobody_s_wait() {
+fn the_checkpoint_of_a_session_that_ends_counts_as_no_wait() {
     let dir = folder();
     let engine = engine(dir.path());
     load(engine.as_ref(), 1);
@@ -100,14 +100,14 @@ fn the_checkpoint_of_a_session_that_ends_is_nobody_s_wait() {
 }
 
 #[test]
-fn too_many_sessions_for_the_limit_of_open_files_are_told_so() {
+fn too_many_sessions_for_the_limit_of_open_files_are_refused() {
     let dir = folder();
     load(engine(dir.path()).as_ref(), 1);
     in_a_child("sessions::child_with_few_descriptors", dir.path());
 }
 
 #[test]
-#[ignore = "the process of too_many_sessions_for_the_limit_of_open_files_are_told_so"]
+#[ignore = "the process of too_many_sessions_for_the_limit_of_open_files_are_refused"]
 fn child_with_few_descriptors() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(40), maximum }).expect("lowering is allowed");

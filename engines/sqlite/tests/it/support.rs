@@ -1,4 +1,4 @@
-//! What tests of loaded schemas share.
+//! Helpers for tests of loaded schemas.
 
 use std::path::Path;
 use std::process::Command;

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use rusqlite::Connection;
-use slob_engine_sqlite::library;
+use slob_engine_sqlite::initialise;
 use slob_engine_sqlite::vfs::{IoFault, IoMode, Location, Meter, drop_page_cache};
 use tempfile::TempDir;
 
 use crate::support::{child, folder_of_the_parent};
 
 fn folder() -> TempDir {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for tests")
 }
 
@@ -45,7 +45,7 @@ fn assert_sound(connection: &Connection) {
     assert_eq!(verdict, "ok");
 }
 
-/// Bytes that this thread has had read from devices.
+/// Bytes that devices have read for this thread.
 fn device_reads() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/io").expect("Linux counts I/O of threads");
     let line =
@@ -90,8 +90,8 @@ fn the_three_modes_see_the_same_data() {
     }
 }
 
-/// Connections of all modes change one file in turn; checkpoints write it directly; each must see all changes, in
-/// WAL mode and with a rollback journal, where page 1 is read through the ordinary descriptor again and again.
+/// Connections of all modes change one file in turn, and checkpoints write it directly. Each must see all changes, in WAL mode
+/// and with a rollback journal, where SQLite rereads page 1 through the ordinary descriptor.
 #[test]
 fn direct_and_ordinary_io_stay_coherent() {
     let dir = folder();
@@ -126,7 +126,7 @@ fn direct_and_ordinary_io_stay_coherent() {
 }
 
 #[test]
-fn writes_of_commits_checkpoints_and_logs_are_told_apart() {
+fn writes_of_commits_checkpoints_and_logs_are_counted_separately() {
     let dir = folder();
     let path = dir.path().join("a.db");
     make(&path, 100, IoMode::Buffered);
@@ -194,13 +194,13 @@ fn another_process_can_write(path: &Path) -> bool {
 #[test]
 #[ignore = "the other process of locks_survive_other_connections_coming_and_going"]
 fn child_writes() {
-    library::initialise().expect("nothing used SQLite before");
+    initialise().expect("nothing used SQLite before");
     let path = folder_of_the_parent();
     let connection = open(&path, IoMode::Direct, &Meter::new());
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("the file is not locked");
 }
 
-/// Pages of every size that SQLite has, in a cache far smaller than the table.
+/// Uses all page sizes of SQLite, with a cache far smaller than the table.
 #[test]
 fn every_page_size_works() {
     let dir = folder();
@@ -241,14 +241,14 @@ fn memory_mapping_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_said() {
+fn a_file_that_cannot_be_opened_is_an_error() {
     let dir = folder();
     let meter = Meter::new();
     let path = dir.path().join("none").join("a.db");
     assert!(Location { path: &path, io: IoMode::Direct, meter: &meter }.open(false).is_err());
 }
 
-/// Files of procfs can be read, but not with direct I/O: like a database on a file system without it.
+/// procfs has no direct I/O, like some file systems of databases.
 #[test]
 fn a_file_system_without_direct_io_is_named_as_such() {
     let _dir = folder();

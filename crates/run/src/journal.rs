@@ -1,30 +1,124 @@
-//! Reading the journal: what must be there after a crash.
+//! The journal of a run's UPDATEs: which were sent to the database, and which it acknowledged as committed. After a crash
+//! it proves or disproves durability.
+//!
+//! Each line is one fact. Times are microseconds since the journal was created.
+//!
+//! ```text
+//! openslob-updates 1             the format
+//! load SEED                      the load of the data
+//! b SESSION TIME                 a batch is about to be sent
+//! u SCHEMA KEY BLOCKS STAMP      one of its UPDATEs
+//! e SESSION TIME COUNT           its answer: the first COUNT of its UPDATEs are committed
+//! ```
+//!
+//! An unanswered UPDATE may be there or not. Each write goes to the operating system at once, so the journal survives a kill
+//! of this program; it survives a power failure only on another machine's disk. An incomplete last line is ignored.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use slob_engine::SchemaState;
-use slob_method::{KeyRange, RowState, SchemaNo, Stamp};
+use slob_engine::{EngineError, ErrorKind, SchemaState};
+use slob_method::{Action, KeyRange, Op, RowState, SchemaNo, Stamp};
 
-use super::TITLE;
 use crate::RunError;
+use crate::prepare::Prepared;
 
-/// What a database said is committed.
+const TITLE: &str = "openslob-updates 1";
+
+fn refuse(path: &Path, why: impl std::fmt::Display) -> RunError {
+    RunError::usage(format!("the journal {}: {why}", path.display()))
+}
+
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    begun: Instant,
+    /// The file, and the buffer of the next lines.
+    writer: Mutex<(File, String)>,
+}
+
+impl Journal {
+    /// Creates the journal of a run. The file must not exist, and the run must make UPDATEs.
+    pub(crate) fn create(path: &Path, prepared: &Prepared) -> Result<Self, RunError> {
+        if prepared.workload.redo_of_updates().is_none() {
+            return Err(refuse(path, "UPDATE_PCT is 0, so there is nothing to note; set it above 0"));
+        }
+        let Some(schema) = prepared.schemas.first() else {
+            return Err(refuse(path, "this target keeps no data, so no update can be lost"));
+        };
+        let mut file = File::create_new(path)
+            .map_err(|error| refuse(path, format!("{error}; name a file that is not there yet")))?;
+        let head = format!("{TITLE}\nload {}\n", schema.load.seed);
+        if let Err(error) = file.write_all(head.as_bytes()) {
+            // A partial head would only block the next try.
+            let _ = std::fs::remove_file(path);
+            return Err(refuse(path, error));
+        }
+        let writer = Mutex::new((file, String::new()));
+        Ok(Self { path: path.to_path_buf(), begun: Instant::now(), writer })
+    }
+
+    /// Notes the UPDATEs of a batch that is about to be sent.
+    pub(crate) fn sending(&self, session: u32, ops: &[Op]) -> Result<(), EngineError> {
+        self.note(|text, time_us| {
+            let mut is_first = true;
+            for op in ops {
+                let Action::Update(range, stamp) = op.action else { continue };
+                if std::mem::take(&mut is_first) {
+                    writeln!(text, "b {session} {time_us}")?;
+                }
+                let number = stamp.number();
+                writeln!(text, "u {} {} {} {number:016x}", op.schema, range.first, range.blocks)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes that the first operations of the last batch are done.
+    pub(crate) fn answered(&self, session: u32, done: &[Op]) -> Result<(), EngineError> {
+        let count = done.iter().filter(|op| matches!(op.action, Action::Update(..))).count();
+        self.note(|text, time_us| match count {
+            0 => Ok(()),
+            _ => writeln!(text, "e {session} {time_us} {count}"),
+        })
+    }
+
+    /// Takes the time under the lock, so that lines are in order of their times.
+    fn note(&self, write: impl FnOnce(&mut String, u128) -> std::fmt::Result) -> Result<(), EngineError> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, text) = &mut *writer;
+        text.clear();
+        // Writing into memory does not fail.
+        let _ = write(text, self.begun.elapsed().as_micros());
+        file.write_all(text.as_bytes()).map_err(|error| {
+            EngineError::new(
+                ErrorKind::Fatal,
+                format!("writing the journal {}", self.path.display()),
+                error.to_string(),
+            )
+            .with_advice("make room for it, or run without --durability")
+        })
+    }
+}
+
+/// The updates that a database acknowledged, from a journal.
 #[derive(Debug)]
 pub struct Acknowledged {
     load_seed: u64,
-    updates: u64,
+    pub updates: u64,
     rows: HashMap<(SchemaNo, u64), Row>,
 }
 
-/// A row that was updated, or may have been.
 #[derive(Debug, Default)]
 struct Row {
-    /// Who heard last that an update of it is committed, and when, in microseconds.
-    heard: Option<(u32, u64)>,
-    /// What it may hold: of each session the last update, less those that another is known to have come after.
+    /// The last acknowledgement of an update of it: session and time in microseconds.
+    acknowledged: Option<(u32, u64)>,
+    /// The updates it may hold: the last one of each session, without those known to be overwritten.
     possible: Vec<Possible>,
 }
 
@@ -32,18 +126,17 @@ struct Row {
 struct Possible {
     stamp: Stamp,
     session: u32,
-    /// When its answer came; an update without one may happen at any time.
+    /// Time of its answer; an unanswered update may happen at any time.
     ended_us: Option<u64>,
 }
 
-/// The UPDATEs that a session is waiting for.
+/// A batch without an answer yet.
 #[derive(Debug, Default)]
 struct Sent {
     began_us: u64,
     updates: Vec<(SchemaNo, KeyRange, Stamp)>,
 }
 
-/// A line that says something.
 enum Line {
     Batch { session: u32, time_us: u64 },
     Update(SchemaNo, KeyRange, Stamp),
@@ -51,15 +144,11 @@ enum Line {
 }
 
 impl Acknowledged {
-    /// Reads a journal. Takes about 100 bytes of memory for each row that was updated.
-    ///
-    /// # Errors
-    /// If it can't be read, or is not a journal.
+    /// Reads a journal. Takes about 100 bytes of memory for each updated row.
     pub fn read(path: &Path) -> Result<Self, RunError> {
-        let refuse = |why: String| RunError::usage(format!("the journal {}: {why}", path.display()));
-        let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
+        let file = File::open(path).map_err(|error| refuse(path, error))?;
         let lines = whole_lines(BufReader::new(file)).map(|line| line.map_err(|error| error.to_string()));
-        Self::from_lines(lines).map_err(refuse)
+        Self::from_lines(lines).map_err(|why| refuse(path, why))
     }
 
     fn from_lines(mut lines: impl Iterator<Item = Result<String, String>>) -> Result<Self, String> {
@@ -80,7 +169,7 @@ impl Acknowledged {
             match parse(&line).ok_or_else(|| format!("line {number}, '{line}', says nothing"))? {
                 Line::Batch { session, time_us } => {
                     let before = sent.insert(session, Sent { began_us: time_us, updates: Vec::new() });
-                    found.leave(session, before.unwrap_or_default());
+                    found.add_unanswered(session, before.unwrap_or_default());
                     writing = Some(session);
                 }
                 Line::Update(schema, range, stamp) => {
@@ -91,34 +180,33 @@ impl Acknowledged {
                 Line::End { session, time_us, count } => {
                     let batch = sent.remove(&session).filter(|batch| count <= batch.updates.len());
                     let batch = batch.ok_or_else(|| format!("line {number} answers what was not sent"))?;
-                    found.take(session, batch, count, time_us);
+                    found.add_answered(session, batch, count, time_us);
                 }
             }
         }
-        sent.into_iter().for_each(|(session, batch)| found.leave(session, batch));
+        sent.into_iter().for_each(|(session, batch)| found.add_unanswered(session, batch));
         Ok(found)
     }
 
-    /// The first `count` updates of a batch are committed; of the others nothing is known.
-    fn take(&mut self, session: u32, mut batch: Sent, count: usize, ended_us: u64) {
+    /// Adds a batch whose first `count` updates are committed; nothing is known of the others.
+    fn add_answered(&mut self, session: u32, mut batch: Sent, count: usize, ended_us: u64) {
         let unknown = batch.updates.split_off(count);
         self.updates += count as u64;
         for (schema, range, stamp) in batch.updates {
             for key in range.first..range.end() {
                 let row = self.rows.entry((schema, key)).or_default();
-                row.heard = Some((session, ended_us));
-                // Those of its own session came before it, and so did those that had ended when it was sent.
+                row.acknowledged = Some((session, ended_us));
+                // It overwrites earlier updates of its session, and those that had ended when it was sent.
                 row.possible.retain(|other| {
                     other.ended_us.is_none_or(|ended| other.session != session && ended > batch.began_us)
                 });
                 row.possible.push(Possible { stamp, session, ended_us: Some(ended_us) });
             }
         }
-        self.leave(session, Sent { updates: unknown, began_us: batch.began_us });
+        self.add_unanswered(session, Sent { updates: unknown, began_us: batch.began_us });
     }
 
-    /// Nobody knows whether these happened.
-    fn leave(&mut self, session: u32, batch: Sent) {
+    fn add_unanswered(&mut self, session: u32, batch: Sent) {
         for (schema, range, stamp) in batch.updates {
             for key in range.first..range.end() {
                 let row = self.rows.entry((schema, key)).or_default();
@@ -127,22 +215,11 @@ impl Acknowledged {
         }
     }
 
-    /// Updates that are said to be committed.
-    #[must_use]
-    pub fn updates(&self) -> u64 {
-        self.updates
-    }
-
-    /// Rows that must hold one of these.
-    #[must_use]
     pub fn rows(&self) -> usize {
-        self.rows.values().filter(|row| row.heard.is_some()).count()
+        self.rows.values().filter(|row| row.acknowledged.is_some()).count()
     }
 
-    /// Whether the schemas on a target are those that were updated.
-    ///
-    /// # Errors
-    /// If one is missing, or was loaded anew.
+    /// Checks that a target holds all schemas of the journal, and none was loaded anew.
     pub(crate) fn check_schemas(&self, states: &[SchemaState]) -> Result<(), RunError> {
         let other = states.iter().find(|state| state.load.seed != self.load_seed);
         if let Some(state) = other {
@@ -160,10 +237,10 @@ impl Acknowledged {
         }
     }
 
-    /// What a sound row lacks; `None` if it holds what it must.
+    /// The acknowledged update that a sound row lacks, in words.
     pub(crate) fn missing(&self, schema: SchemaNo, key: u64, state: RowState) -> Option<String> {
         let row = self.rows.get(&(schema, key))?;
-        let (session, at_us) = row.heard?;
+        let (session, at_us) = row.acknowledged?;
         let holds = match state {
             RowState::Updated(stamp) if row.possible.iter().any(|possible| possible.stamp == stamp) => {
                 return None;
@@ -178,7 +255,7 @@ impl Acknowledged {
     }
 }
 
-/// Lines that end; the last one may not, where the program was killed while it wrote.
+/// All lines with an end; the last one may have none if the program was killed.
 fn whole_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result<String>> {
     std::iter::from_fn(move || {
         let mut line = String::new();
@@ -190,24 +267,20 @@ fn whole_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result
 }
 
 fn parse(line: &str) -> Option<Line> {
-    let mut words = line.split(' ');
-    let sort = words.next()?;
-    let mut number = || words.next()?.parse::<u64>().ok();
-    let parsed = match sort {
-        "b" => Line::Batch { session: u32::try_from(number()?).ok()?, time_us: number()? },
-        "e" => Line::End {
-            session: u32::try_from(number()?).ok()?,
-            time_us: number()?,
-            count: usize::try_from(number()?).ok()?,
+    Some(match line.split(' ').collect::<Vec<_>>()[..] {
+        ["b", session, time] => Line::Batch { session: session.parse().ok()?, time_us: time.parse().ok()? },
+        ["u", schema, first, blocks, stamp] => Line::Update(
+            SchemaNo::new(schema.parse().ok()?)?,
+            KeyRange { first: first.parse().ok()?, blocks: blocks.parse().ok()? },
+            Stamp::parse(stamp.as_bytes())?,
+        ),
+        ["e", session, time, count] => Line::End {
+            session: session.parse().ok()?,
+            time_us: time.parse().ok()?,
+            count: count.parse().ok()?,
         },
-        "u" => {
-            let schema = SchemaNo::new(u16::try_from(number()?).ok()?)?;
-            let range = KeyRange { first: number()?, blocks: u16::try_from(number()?).ok()? };
-            Line::Update(schema, range, Stamp::parse(words.next()?.as_bytes())?)
-        }
         _ => return None,
-    };
-    words.next().is_none().then_some(parsed)
+    })
 }
 
 #[cfg(test)]
@@ -227,41 +300,41 @@ mod tests {
         Acknowledged::from_lines(head.iter().chain(lines).map(|line| Ok((*line).to_owned())))
     }
 
-    /// Whether row `key` may hold the update of that number; 0 is what was loaded.
+    /// True if row `key` may hold that operation; 0 is the loaded row.
     fn may_hold(found: &Acknowledged, key: u64, operation: u64) -> bool {
         let state = if operation == 0 { RowState::Loaded } else { RowState::Updated(stamp(operation)) };
         found.missing(SchemaNo::FIRST, key, state).is_none()
     }
 
     #[test]
-    fn the_last_update_of_a_session_is_the_one() {
+    fn the_last_update_of_a_session_must_be_there() {
         let found = read(&["b 0 10", &update(5, 3, 1), &update(6, 1, 2), "e 0 20 2"]).unwrap();
-        assert_eq!((found.updates(), found.rows()), (2, 3));
+        assert_eq!((found.updates, found.rows()), (2, 3));
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 7, 1) && may_hold(&found, 6, 2));
         assert!(!may_hold(&found, 5, 0) && !may_hold(&found, 6, 1) && !may_hold(&found, 6, 0));
-        // A row that nobody updated may hold what it likes.
+        // A row without updates may hold anything.
         assert!(may_hold(&found, 8, 0) && may_hold(&found, 8, 9));
     }
 
     #[test]
-    fn what_was_not_answered_may_be_there_or_not() {
+    fn an_unanswered_update_may_be_there_or_not() {
         let found =
             read(&["b 0 10", &update(5, 1, 1), "e 0 20 1", "b 0 30", &update(5, 1, 2), &update(6, 1, 3)])
                 .unwrap();
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 5, 2) && !may_hold(&found, 5, 0));
         assert!(may_hold(&found, 6, 0) && may_hold(&found, 6, 3));
-        // Of a batch that failed half-way, the second half.
+        // The second half of a batch that failed half-way.
         let found = read(&["b 0 10", &update(5, 1, 1), &update(5, 1, 2), "e 0 20 1"]).unwrap();
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 5, 2));
-        assert_eq!(found.updates(), 1);
+        assert_eq!(found.updates, 1);
     }
 
     #[test]
-    fn of_two_sessions_at_the_same_time_either_may_be_the_last() {
+    fn of_two_concurrent_sessions_either_may_be_the_last() {
         let both = ["b 0 10", &update(5, 1, 1), "b 1 15", &update(5, 1, 2), "e 0 20 1", "e 1 25 1"];
         let found = read(&both).unwrap();
         assert!(may_hold(&found, 5, 1) && may_hold(&found, 5, 2) && !may_hold(&found, 5, 0));
-        // One that was sent after both were answered.
+        // An update that was sent after both were answered.
         let later = ["b 2 30", &update(5, 1, 3), "e 2 40 1"];
         let found = read(&[&both[..], &later].concat()).unwrap();
         assert!(may_hold(&found, 5, 3) && !may_hold(&found, 5, 1) && !may_hold(&found, 5, 2));
@@ -272,11 +345,11 @@ mod tests {
         let text = format!("{TITLE}\nload 7\nb 0 10\n{}\ne 0 20 1", update(5, 1, 1));
         let lines = || whole_lines(text.as_bytes()).map(|line| line.map_err(|error| error.to_string()));
         let found = Acknowledged::from_lines(lines()).unwrap();
-        assert_eq!((found.updates(), lines().count()), (0, 4));
+        assert_eq!((found.updates, lines().count()), (0, 4));
     }
 
     #[test]
-    fn what_is_no_journal_is_refused() {
+    fn a_file_that_is_no_journal_is_refused() {
         for lines in [&["x"][..], &["u 1 5 1 0"], &["e 0 20 1"], &["b 0 10", "e 0 20 1"], &["b 0 10 11"]] {
             assert!(read(lines).is_err(), "{lines:?}");
         }

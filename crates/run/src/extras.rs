@@ -1,0 +1,253 @@
+//! Companions of a run: the user's script, the server's own report, and the file of all operations. A failing report or file
+//! becomes a note and never fails the run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use slob_engine::{Engine, EngineError, ServerReport, Unanswered, within};
+use slob_record::{KeptOperation, OperationsWriter, RecordError, RunDirectory, ServerReportRecord};
+use slob_spec::StatisticsType;
+
+use crate::RunError;
+use crate::sessions::panicked;
+use crate::tally::{Drain, MOST_KEPT, Tally};
+
+/// The argument of the external script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScriptMoment {
+    /// All sessions are connected and rest.
+    Pre,
+    /// The sessions have stopped.
+    Post,
+    /// The record is written.
+    End,
+}
+
+impl fmt::Display for ScriptMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pre => "pre",
+            Self::Post => "post",
+            Self::End => "end",
+        })
+    }
+}
+
+/// EXTERNAL_SCRIPT: the user's own program. The run waits for it, and it must exit with 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalScript {
+    path: PathBuf,
+    results: PathBuf,
+}
+
+impl ExternalScript {
+    /// Checks before the run that the file is executable. No shell is involved. The script gets `results`, the folder of
+    /// the run's record, so that its `slob mark` finds the run.
+    pub(crate) fn new(path: &Path, results: &Path) -> Result<Self, RunError> {
+        use std::os::unix::fs::PermissionsExt;
+        let refuse = |why: &str| {
+            RunError::usage(format!(
+                "EXTERNAL_SCRIPT {}: {why}; give the path of an executable file, or leave it empty",
+                path.display()
+            ))
+        };
+        let metadata = path.metadata().map_err(|error| refuse(&error.to_string()))?;
+        if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+            return Err(refuse("not an executable file"));
+        }
+        // PATH would be searched for a relative path without a slash.
+        let absolute = |path| std::path::absolute(path).map_err(|error| refuse(&error.to_string()));
+        Ok(Self { path: absolute(path)?, results: absolute(results)? })
+    }
+
+    /// Calls the script and waits for it. Its output goes to stderr: stdout is for data.
+    pub fn call(&self, moment: ScriptMoment, run_id: &str) -> Result<(), RunError> {
+        let fail = |why: String| {
+            RunError::failed(format!("EXTERNAL_SCRIPT {} {moment}: {why}", self.path.display()))
+        };
+        let status = Command::new(&self.path)
+            .arg(moment.to_string())
+            .env("SLOB_RUN_ID", run_id)
+            .env("SLOB_RESULTS_DIR", &self.results)
+            .stdin(Stdio::null())
+            .stdout(std::io::stderr())
+            .status()
+            .map_err(|error| fail(error.to_string()))?;
+        if status.success() { Ok(()) } else { Err(fail(format!("ended with {status}; it must exit with 0"))) }
+    }
+}
+
+/// Most time for a snapshot or a report of the server before the run goes on without it.
+const REPORT_PATIENCE: Duration = Duration::from_secs(300);
+
+/// The server's own report, from its first snapshot to its files.
+#[derive(Default)]
+pub(crate) struct ReportOfServer {
+    /// `None` if the user did not ask for a report.
+    kind: Option<StatisticsType>,
+    /// `None` before the first snapshot, and after a failure.
+    report: Option<Box<dyn ServerReport>>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl ReportOfServer {
+    pub(crate) fn new(kind: Option<StatisticsType>) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    pub(crate) fn open(&mut self, engine: &Arc<dyn Engine>) {
+        let Some(kind) = self.kind else { return };
+        let engine = Arc::clone(engine);
+        let opened = within(REPORT_PATIENCE, move || engine.open_server_report(kind));
+        self.report = self.answer(opened).flatten();
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.ask(|report| report.close());
+    }
+
+    /// Asks the server something, if a report is open. Any failure ends the report.
+    fn ask<T: Send + 'static>(
+        &mut self,
+        question: impl FnOnce(&mut dyn ServerReport) -> Result<T, EngineError> + Send + 'static,
+    ) -> Option<T> {
+        let mut report = self.report.take()?;
+        let asked = within(REPORT_PATIENCE, move || question(report.as_mut()).map(|answer| (report, answer)));
+        let (report, answer) = self.answer(asked)?;
+        self.report = Some(report);
+        Some(answer)
+    }
+
+    fn answer<T>(&mut self, answer: Result<Result<T, EngineError>, Unanswered>) -> Option<T> {
+        let error = match answer {
+            Ok(Ok(answer)) => return Some(answer),
+            Ok(Err(error)) => error.to_string(),
+            Err(silence) => silence.to_string(),
+        };
+        self.notes.push(format!("The server's own report is missing: {error}."));
+        None
+    }
+
+    /// Fetches the report and puts its files into the folder of the run.
+    pub(crate) fn store(&mut self, directory: &RunDirectory) -> Option<ServerReportRecord> {
+        let kind = self.kind?.as_str().to_owned();
+        let fetched = self.ask(|report| report.fetch())?;
+        self.notes.extend(fetched.notes);
+        let mut files = Vec::new();
+        for file in fetched.files {
+            match directory.write(&file.name, &file.text) {
+                Ok(()) => files.push(file.name),
+                Err(error) => {
+                    self.notes.push(format!("A file of the server's own report is missing: {error}."));
+                }
+            }
+        }
+        let snapshots = fetched.snapshots;
+        Some(ServerReportRecord { kind, snapshots, files, seconds: None, pairs: Vec::new() })
+    }
+}
+
+/// The file of all operations, if the user wants one. Its own thread writes, so that a slow disk does not hold up the
+/// timeline. The file ends after [`MOST_KEPT`] operations.
+#[derive(Debug)]
+pub(crate) struct OperationsFile {
+    /// `None` if the user does not want the file; the error if it could not be opened.
+    writer: Option<Result<Writer, String>>,
+    directory: PathBuf,
+}
+
+type Writer = (Sender<Vec<KeptOperation>>, JoinHandle<Result<OperationsWriter, RecordError>>);
+
+impl OperationsFile {
+    pub(crate) fn begin(wanted: bool, directory: &Path) -> Self {
+        Self { writer: wanted.then(|| start_writer(directory)), directory: directory.to_path_buf() }
+    }
+
+    /// True if sessions must report each operation.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.writer, Some(Ok(_)))
+    }
+
+    /// Writes the operations reported since the last call, without waiting for busy sessions.
+    pub(crate) fn collect(&self, tally: &Tally) {
+        if let Some(Ok((sender, _))) = &self.writer {
+            // If the thread is gone, `finish` reports its failure.
+            let _ = sender.send(tally.drain_kept(Drain::Unlocked));
+        }
+    }
+
+    /// Ends the file. Returns a note if it is missing or not whole.
+    pub(crate) fn finish(&mut self, tally: &Tally) -> Option<String> {
+        let ended = self.writer.take()?.and_then(|(sender, thread)| {
+            let _ = sender.send(tally.drain_kept(Drain::All));
+            drop(sender);
+            let written = thread.join().map_err(|_| panicked("the writer of operations").to_string())?;
+            let finished = written.and_then(|writer| writer.finish(!tally.kept_too_few()));
+            finished.map_err(|error| error.to_string())
+        });
+        if let Err(error) = ended {
+            // The record needs the room.
+            OperationsWriter::remove(&self.directory);
+            return Some(format!("The operations were not kept: {error}."));
+        }
+        tally
+            .kept_too_few()
+            .then(|| format!("Not every operation was kept: the list ends with about the first {MOST_KEPT}."))
+    }
+}
+
+fn start_writer(directory: &Path) -> Result<Writer, String> {
+    let mut writer = OperationsWriter::create(directory).map_err(|error| error.to_string())?;
+    let (sender, batches) = mpsc::channel::<Vec<KeptOperation>>();
+    let write_all = move || {
+        for operations in batches {
+            writer.write(&operations)?;
+        }
+        Ok(writer)
+    };
+    let thread = thread::Builder::new().name("operations".into()).spawn(write_all);
+    Ok((sender, thread.map_err(|error| error.to_string())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn script(folder: &Path, text: &str, mode: u32) -> PathBuf {
+        let path = folder.join("script");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_exit_status_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(
+            folder.path(),
+            "#!/bin/sh\n[ \"$1 $SLOB_RUN_ID\" = \"pre x\" ] && [ -d \"$SLOB_RESULTS_DIR\" ]\n",
+            0o755,
+        );
+        let script = ExternalScript::new(&path, folder.path()).unwrap();
+        script.call(ScriptMoment::Pre, "x").unwrap();
+        let error = script.call(ScriptMoment::Post, "x").unwrap_err();
+        assert!(error.to_string().contains("post: ended with exit status: 1"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_not_executable_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(folder.path(), "#!/bin/sh\n", 0o644);
+        assert_eq!(ExternalScript::new(&path, folder.path()).unwrap_err().kind, crate::RunErrorKind::Usage);
+        assert_eq!(
+            ExternalScript::new(folder.path(), folder.path()).unwrap_err().kind,
+            crate::RunErrorKind::Usage
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! The timeline of a run.
+//!
+//! Connect every session; `pre`; start together; warm up; rest; snapshot A; measured window; rest; snapshot B; stop; `post`;
+//! read some rows back; assemble the record. Sessions know when a phase ends, and rest while a snapshot is taken: it covers
+//! exactly their operations of the window. The window begins with their release and ends with their last operation, so
+//! it holds no idle time. Whatever fails after the start, the measurements become a record.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use slob_engine::{Engine, Outcome, RunPlan, SessionPlan, within};
+use slob_method::{Batch, Planner, RowContent, SchemaNo};
+use slob_record::{ConfigEntry, Record, RunDirectory, SavedProbe, latest_probe};
+use slob_spec::{Length, RunSpec};
+
+use crate::assemble::assemble;
+use crate::events::{RunEvent, RunObserver};
+use crate::extras::{OperationsFile, ReportOfServer, ScriptMoment};
+use crate::journal::Journal;
+use crate::phases::{Measurements, Phases};
+use crate::prepare::Prepared;
+use crate::rendezvous::Rendezvous;
+use crate::sampler::Sampler;
+use crate::sampler::{Hosts, Topology};
+use crate::sessions::Sessions;
+use crate::sessions::{BatchSize, Message, SessionEnd, Shared, Worker};
+use crate::tally::{RunClock, Tally};
+use crate::workload::arrivals_of;
+use crate::{RunError, verify};
+
+/// Stack of a session's thread in bytes; only touched pages take memory.
+const SESSION_STACK: usize = 1 << 20;
+/// Most time for restoring the server's settings.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The parts of a run that its preparation does not need.
+pub struct RunContext<'a> {
+    pub engine: Arc<dyn Engine>,
+    pub spec: &'a RunSpec,
+    /// The effective configuration, for the record.
+    pub configuration: Vec<ConfigEntry>,
+    /// This program's version, for the record.
+    pub slob_version: &'a str,
+    pub stop: &'a AtomicBool,
+    /// The new file for the journal of updates, if the user wants one.
+    pub journal: Option<&'a Path>,
+}
+
+/// A run that was measured, perhaps not to its planned end.
+#[derive(Debug)]
+pub struct Measured {
+    pub record: Record,
+    /// Waits to be published with the record.
+    pub directory: RunDirectory,
+}
+
+/// Runs the sessions and measures them. Fails only before the sessions start; later failures are in the record's status.
+pub fn run(
+    context: &RunContext<'_>,
+    prepared: &Prepared,
+    observer: &mut dyn RunObserver,
+) -> Result<Measured, RunError> {
+    let spec = context.spec;
+    let schemas: Vec<SchemaNo> = prepared.schemas.iter().map(|state| state.schema).collect();
+    let plan = RunPlan {
+        schemas: &schemas,
+        sessions: prepared.homes.len() as u32,
+        redo: prepared.workload.redo_of_updates(),
+        scans: prepared.workload.scans(),
+        stop: Some(context.stop),
+    };
+    let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
+    let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
+    // Nothing was updated: the next try may use the name.
+    let remove_journal = || context.journal.map(std::fs::remove_file);
+    let directory = RunDirectory::create(&spec.results_dir, Timestamp::now(), spec.run_name.as_str())
+        .inspect_err(|_| drop(remove_journal()))
+        .map_err(|error| {
+            RunError::usage(error.to_string()).with_advice("name another folder with RESULTS_DIR")
+        })?;
+    let hosts =
+        spec.host_counters.then(|| Hosts::find(context.engine.as_ref(), &spec.observe, spec.observe_copy));
+    let embedded = prepared.server.capabilities.embedded;
+    let mut sampler = Sampler::new(Arc::clone(&context.engine), embedded, hosts);
+    let topology = Arc::clone(&sampler.hosts.topology);
+    let operations_file = OperationsFile::begin(spec.keep_operations, directory.path());
+    let mut timeline = Timeline {
+        context,
+        prepared,
+        observer,
+        run_id: directory.id().to_owned(),
+        tally: Arc::new(Tally::new(RunClock::new(Instant::now()), operations_file.is_open())),
+        operations_file,
+        server_report: ReportOfServer::new(spec.statistics_type),
+        probe: find_probe(&spec.results_dir, &topology, prepared.server.block_bytes),
+        topology,
+    };
+    match timeline.measure(&mut sampler, journal) {
+        Ok(mut measured) => {
+            let notes = notes.into_iter().chain(timeline.topology.notes()).chain(sampler.hosts.faults());
+            measured.notes.splice(0..0, notes);
+            timeline.after(&mut measured);
+            measured.server_report = timeline.server_report.store(&directory);
+            measured.notes.append(&mut timeline.server_report.notes);
+            measured.marks = directory.marks(measured.started);
+            let record = assemble(&timeline, measured);
+            Ok(Measured { record, directory })
+        }
+        Err(error) => {
+            directory.discard();
+            remove_journal();
+            Err(error)
+        }
+    }
+}
+
+/// The latest probe of the device behind the data of the first server, on its host.
+fn find_probe(results: &Path, topology: &Topology, block_bytes: u32) -> Option<SavedProbe> {
+    let server = topology.servers.iter().find(|server| server.found.is_ok())?;
+    let (host, _) = server.observed_at?;
+    let hostname = &topology.hosts.get(host)?.info()?.hostname;
+    latest_probe(results, hostname, topology.device()?, block_bytes)
+}
+
+/// Input and output of one run.
+pub(crate) struct Timeline<'a> {
+    pub(crate) context: &'a RunContext<'a>,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) observer: &'a mut dyn RunObserver,
+    pub(crate) run_id: String,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) operations_file: OperationsFile,
+    pub(crate) server_report: ReportOfServer,
+    /// The device without a database, if that was measured.
+    pub(crate) probe: Option<SavedProbe>,
+    pub(crate) topology: Arc<Topology>,
+}
+
+impl Timeline<'_> {
+    /// Connects the sessions, runs all phases, and ends the sessions.
+    fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
+        let (sender, messages) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            rendezvous: Rendezvous::default(),
+            tally: Arc::clone(&self.tally),
+            operations: AtomicU64::new(0),
+            journal,
+        });
+        let workers = self.workers(&shared, &sender);
+        drop(sender);
+        let mut sessions = Sessions::new(shared, messages, workers.len() as u32);
+        let result = self.spawn(workers).and_then(|()| self.connect(&mut sessions));
+        if result.is_err() {
+            sessions.shared.rendezvous.leave();
+        }
+        result.map(|()| Phases::new(self, sampler, sessions).carry_out())
+    }
+
+    /// Starts a thread for each session. The threads are not joined: one that hangs in its database must not hold up the
+    /// record.
+    fn spawn(&self, workers: Vec<Worker>) -> Result<(), RunError> {
+        let count = workers.len();
+        for worker in workers {
+            let engine = Arc::clone(&self.context.engine);
+            thread::Builder::new()
+                .name(format!("session {}", worker.plan.number))
+                .stack_size(SESSION_STACK)
+                .spawn(move || worker.work(engine.as_ref()))
+                .map_err(|error| {
+                    RunError::failed(format!(
+                        "starting a thread for each of {count} sessions: {error}; raise the limits of processes and memory \
+                         (ulimit -u, ulimit -v, or those of a container), or use fewer schemas or threads"
+                    ))
+                })?;
+        }
+        Ok(())
+    }
+
+    fn workers(&self, shared: &Arc<Shared>, messages: &mpsc::Sender<Message>) -> Vec<Worker> {
+        let prepared = self.prepared;
+        let workload = prepared.workload;
+        let load = prepared.schemas.first().map(|state| state.load);
+        let content = load.map_or_else(|| RowContent::new(0, false), |load| load.content());
+        let arrivals = arrivals_of(self.context.spec);
+        let update_text = Arc::new(content.update_text());
+        let worker = |(number, home): (u32, SchemaNo)| {
+            let planner = Planner::new(workload, prepared.seed, number, home);
+            Worker {
+                plan: SessionPlan {
+                    attempt: 0,
+                    number,
+                    home,
+                    hot_schema: workload.hot_schema_every.is_some(),
+                    scans: workload.scans(),
+                    redo: workload.redo_of_updates(),
+                    update_text: Arc::clone(&update_text),
+                },
+                planner: match arrivals {
+                    Some(arrivals) => planner.with_arrivals(arrivals, prepared.seed),
+                    None => planner,
+                },
+                operations: match self.context.spec.length {
+                    Length::Operations(count) => Some(count),
+                    Length::Time(_) => None,
+                },
+                size: BatchSize::new(number, prepared.homes.len() as u32),
+                on_loss: self.context.spec.session_loss,
+                shared: Arc::clone(shared),
+                messages: messages.clone(),
+                batch: Batch::default(),
+                outcome: Outcome::default(),
+                tries: 0,
+            }
+        };
+        (0..).zip(prepared.homes.iter().copied()).map(worker).collect()
+    }
+
+    /// Waits until every session is connected, then calls `pre`.
+    fn connect(&mut self, sessions: &mut Sessions) -> Result<(), RunError> {
+        let begun = Instant::now();
+        self.observer.on_run(&RunEvent::Connecting {
+            run_id: &self.run_id,
+            sessions: sessions.count,
+            block_bytes: self.prepared.server.block_bytes,
+        });
+        let mut ready = 0;
+        while ready < sessions.count {
+            match sessions.messages.recv_timeout(Duration::from_millis(100)) {
+                Ok(Message::Ready(number, canceller)) => {
+                    ready += 1;
+                    sessions.cancellers.extend(canceller.map(|canceller| (number, canceller)));
+                }
+                Ok(Message::Ended(end)) => return Err(connection_error(&end)),
+                // No session works yet.
+                Ok(Message::DoneAll(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RunError::failed("the sessions ended before they were connected"));
+                }
+            }
+            if self.context.stop.load(Ordering::Relaxed) {
+                return Err(RunError::interrupted("connecting the sessions"));
+            }
+        }
+        self.observer.on_run(&RunEvent::Connected { sessions: ready, took: begun.elapsed() });
+        self.call_script(ScriptMoment::Pre)
+    }
+
+    fn call_script(&mut self, moment: ScriptMoment) -> Result<(), RunError> {
+        if let Some(script) = &self.prepared.script {
+            self.observer.on_run(&RunEvent::Script(moment));
+            script.call(moment, &self.run_id)?;
+        }
+        Ok(())
+    }
+
+    /// Restores the server's settings, calls `post` and reads some rows back.
+    fn after(&mut self, measured: &mut Measurements) {
+        let engine = Arc::clone(&self.context.engine);
+        match within(RESTORE_PATIENCE, move || engine.after_run()) {
+            Ok(notes) => measured.notes.extend(notes),
+            Err(silence) => measured.notes.push(format!("restoring the server's settings: {silence}.")),
+        }
+        if let Err(error) = self.call_script(ScriptMoment::Post) {
+            measured.error.get_or_insert(error.to_string());
+        }
+        self.observer.on_run(&RunEvent::Verifying);
+        let has_failed = measured.unfinished > 0 || measured.error.is_some();
+        measured.verification = verify::sample(&self.context.engine, &self.prepared.schemas, has_failed);
+    }
+}
+
+fn connection_error(end: &SessionEnd) -> RunError {
+    let Some(error) = &end.error else {
+        return RunError::failed(format!("session {} ended before the start", end.session));
+    };
+    let error = RunError::while_preparing(error);
+    RunError::new(error.kind, format!("connecting session {}: {error}", end.session))
+}

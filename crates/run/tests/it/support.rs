@@ -1,0 +1,90 @@
+//! Runs on the null engine, or on one that differs from it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use slob_engine::{
+    Engine, EngineError, Layout, Load, LoadProgress, OpenSpec, Purpose, SchemaState, Server, ServerReport,
+    Session, SessionPlan, Slice, Snapshot, null,
+};
+use slob_method::{RowView, SchemaNo, Table};
+use slob_run::{Measured, RunContext, RunError, RunObserver, prepare};
+use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
+
+/// Differences of an engine from the null engine.
+pub(crate) trait Changes: Send + Sync {
+    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        null.session(plan)
+    }
+    fn open_server_report(&self, _: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        Ok(None)
+    }
+}
+
+struct Changed<C> {
+    null: Box<dyn Engine>,
+    changes: C,
+}
+
+impl<C: Changes> Engine for Changed<C> {
+    fn server(&self) -> Result<Server, EngineError> {
+        self.null.server()
+    }
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        self.null.schemas()
+    }
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        self.null.create_schema(load, schema)
+    }
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        self.null.load_slice(load, slice, progress)
+    }
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        self.null.finish_schema(load, schema)
+    }
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        self.null.drop_schema(schema)
+    }
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        self.changes.session(self.null.as_ref(), plan)
+    }
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        self.null.snapshot()
+    }
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        self.null.read_rows(schema, table, positions, visit)
+    }
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        self.changes.open_server_report(kind)
+    }
+}
+
+/// A specification with these parameters; of equal keys the last one counts.
+pub(crate) fn spec(parameters: &[(&str, &str)]) -> RunSpec {
+    let flag = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let flags: Vec<_> = parameters.iter().map(flag).collect();
+    let settings = Settings::resolve(&Parameters::new("null:", &[]), None, &[], &flags).unwrap().settings;
+    RunSpec::from_settings(&settings).unwrap().spec
+}
+
+/// Prepares and measures a run on the null engine with these changes.
+pub(crate) fn measure(
+    spec: &RunSpec,
+    changes: impl Changes + 'static,
+    observer: &mut dyn RunObserver,
+    stop: &AtomicBool,
+) -> Result<Measured, RunError> {
+    let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
+    let engine: Arc<dyn Engine> = Arc::new(Changed { null: (null::KIND.open)(&open).unwrap(), changes });
+    let prepared = prepare(engine.as_ref(), spec)?;
+    let context =
+        RunContext { engine, spec, configuration: Vec::new(), slob_version: "test", stop, journal: None };
+    slob_run::run(&context, &prepared, observer)
+}

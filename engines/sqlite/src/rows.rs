@@ -1,0 +1,117 @@
+//! Rows: how they are stored, and reading them back for verification.
+
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{ErrorCode, Row};
+use slob_engine::{EngineError, Load};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, SchemaNo, Table};
+
+use crate::schema_file::{SchemaFile, signed};
+use crate::statement::Value;
+
+/// Bytes of filler in each row.
+///
+/// A leaf of 8,192 bytes has 8 bytes of header and 2 per row, and a row has up to 12 bytes in front of its payload. Two rows
+/// with payloads above 4,081 bytes do not fit on a page; one row fits up to 8,157 bytes. With 2,432 bytes of columns, at
+/// least 45 of record header and keys, and this filler, a payload has about 4,180 bytes.
+pub(crate) const FILLER_BYTES: usize = 1700;
+
+/// Parameters of the INSERT: id, custid, c2 to c20, filler.
+const PARAMETERS: usize = COLUMNS + 3;
+
+/// Makes rows in reused memory.
+pub(crate) struct RowBuffer {
+    content: RowContent,
+    schema: SchemaNo,
+    columns: Box<[u8; ROW_BYTES]>,
+    filler: [u8; FILLER_BYTES],
+}
+
+impl RowBuffer {
+    pub(crate) fn new(load: &Load, schema: SchemaNo) -> Self {
+        let columns = Box::new([0; ROW_BYTES]);
+        Self { content: load.content(), schema, columns, filler: [0; FILLER_BYTES] }
+    }
+
+    /// The parameters that insert the row of `custid` at `position`.
+    pub(crate) fn fill(&mut self, table: Table, position: i64, custid: u64) -> [Value<'_>; PARAMETERS] {
+        self.content.fill_row(table, self.schema, custid, &mut self.columns);
+        self.content.fill_filler(table, self.schema, custid, &mut self.filler);
+        let (columns, _) = self.columns.as_chunks::<COLUMN_BYTES>();
+        std::array::from_fn(|i| match i {
+            0 => Value::Int(position),
+            1 => Value::Int(custid.cast_signed()),
+            i => columns.get(i - 2).map_or(Value::Blob(&self.filler), |column| Value::Text(column)),
+        })
+    }
+}
+
+/// Visits the rows at `positions` in order, but not those on damaged pages.
+pub(crate) fn read_rows(
+    file: &SchemaFile<'_>,
+    table: Table,
+    positions: Range<u64>,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> Result<(), EngineError> {
+    file.own_state()?;
+    let sql = match table {
+        Table::Main => include_str!("../sql/read_main.sql"),
+        Table::Scan => include_str!("../sql/read_scan.sql"),
+    };
+    let failed = |error: rusqlite::Error| file.failed("reading rows of", &error);
+    let mut statement = file.connection.prepare(sql).map_err(failed)?;
+    let mut next = positions.start;
+    while next < positions.end {
+        match read(&mut statement, &mut next, positions.end, visit) {
+            Ok(()) => return Ok(()),
+            // SQLite stops at a malformed page; rows may follow it.
+            Err(error) if is_damage(&error) => next += 1,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Visits the rows from position `next` on and advances it.
+fn read(
+    statement: &mut rusqlite::Statement<'_>,
+    next: &mut u64,
+    end: u64,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> rusqlite::Result<()> {
+    let mut rows = statement.query([signed(*next), signed(end)])?;
+    while let Some(row) = rows.next()? {
+        let row = view(row)?;
+        visit(&row);
+        *next = (*next).max(row.position + 1);
+    }
+    Ok(())
+}
+
+/// True if neither SQLite nor this program wrote what was read.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
+        // A key is not an integer.
+        None => matches!(error, rusqlite::Error::InvalidColumnType(..)),
+    }
+}
+
+fn view<'a>(row: &'a Row<'_>) -> rusqlite::Result<RowView<'a>> {
+    let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+    let mut columns = [&[][..]; COLUMNS];
+    for (i, column) in columns.iter_mut().enumerate() {
+        *column = bytes(row.get_ref(i + 2)?);
+    }
+    let filler = bytes(row.get_ref(COLUMNS + 2)?);
+    Ok(RowView { position: number(0)?, custid: number(1)?, columns, filler })
+}
+
+/// The bytes of a text or blob. Other values have none and fail the verification.
+fn bytes(value: ValueRef<'_>) -> &[u8] {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => &[],
+    }
+}
