@@ -1,164 +1,468 @@
 //! Several platforms compared by how many times a demand each carries, from repeated searches.
 //!
-//! They are compared as the variants of an analysis are: Welch's interval on logarithms, all statements together at the
-//! confidence asked for. A search knows its own result only as well as its steps are apart, so every interval is widened by that:
-//! repeats that end at the same step do not make it exact.
+//! The comparison is that of an analysis: Welch's interval on logarithms, all statements together at the requested
+//! confidence. The steps of a search limit how exact its result is, so every interval is widened by their distance: repeats
+//! that end at the same step are not exact.
 
-mod contender;
-mod page;
-mod pair;
-mod text;
+use serde::{Deserialize, Serialize};
+use slob_stats::{Comparison, summary};
 
-use serde::Serialize;
-use slob_stats::summary;
-
-pub use self::contender::{Contender, Multiple, MultipleStep};
-pub use self::page::headrooms_page;
-pub use self::pair::Couple;
-pub use self::text::headrooms_text;
-
+use super::headroom::{nearest_above, times};
+use crate::analysis::compared_places;
+use crate::diff::{range, shown_percent};
+use crate::format::{or_absent, plural};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table};
 use crate::{Confidence, csv_cell};
 
-/// What the searches of a campaign say of its variants.
+/// The result of a search, from its JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The folder of its runs and its page, within the campaign's.
+    #[serde(default)]
+    pub folder: String,
+    /// Multiple of the demand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carries: Option<f64>,
+    /// Carried in every run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Carried in no run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub less_than: Option<f64>,
+    #[serde(default, skip_serializing)]
+    steps: Vec<SearchStep>,
+}
+
+/// What a step proves.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct SearchStep {
+    factor: f64,
+    /// The limit that broke, in words.
+    broke: Option<String>,
+    /// Why the step is discarded.
+    not_counted: Option<String>,
+}
+
+impl SearchResult {
+    /// Why the result can't be compared.
+    fn unknown(&self) -> Option<String> {
+        if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
+            return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
+        }
+        match (self.carries, self.at_least, self.less_than) {
+            (None, ..) => Some("not even the least part of the demand that was tried was carried".into()),
+            (Some(carries), _, None) => {
+                Some(format!("nothing broke up to {} times: allow more with `most`", times(carries)))
+            }
+            (Some(_), None, _) => Some("its runs differ too much to settle: make them longer".into()),
+            (Some(_), Some(_), Some(_)) => None,
+        }
+    }
+
+    /// The limit that broke nearest above what is carried.
+    fn limit(&self) -> Option<&str> {
+        let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
+        nearest_above(self.carries, counted.filter_map(|step| Some((step.factor, step.broke.as_deref()?))))
+    }
+
+    /// How far the true value may lie below and above the result, as ratios of 1 or more.
+    fn error(&self) -> Option<[f64; 2]> {
+        let carries = self.carries?;
+        Some([(carries / self.at_least?).max(1.0), (self.less_than? / carries).max(1.0)])
+    }
+}
+
+/// A platform with its searches.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    pub name: String,
+    /// The identical platform, in an A/A pair.
+    pub twin_of: Option<String>,
+    /// In the order of the repeats.
+    pub searches: Vec<SearchResult>,
+}
+
+impl Platform {
+    fn values(&self) -> Vec<f64> {
+        self.searches.iter().filter_map(|search| search.carries).collect()
+    }
+
+    /// True if every search has a number: the median of some of them would be misleading.
+    fn is_known(&self) -> bool {
+        !self.searches.is_empty() && self.searches.iter().all(|search| search.unknown().is_none())
+    }
+
+    fn known(&self, of: fn(&[f64]) -> Option<f64>) -> Option<f64> {
+        self.is_known().then(|| of(&self.values())).flatten()
+    }
+
+    /// The largest error of any search.
+    fn error(&self) -> [f64; 2] {
+        let errors = self.searches.iter().filter_map(SearchResult::error);
+        errors.fold([1.0, 1.0], |[down, up], error| [f64::max(down, error[0]), f64::max(up, error[1])])
+    }
+
+    /// The interval of its multiple; `None` with fewer than two searches, or if one has no number.
+    fn interval(&self, confidence: Confidence) -> Option<[f64; 2]> {
+        let logarithms: Vec<f64> = self.values().into_iter().map(f64::ln).collect();
+        let (low, high) =
+            self.is_known().then(|| summary::mean_interval(&logarithms, confidence.ratio())).flatten()?;
+        let [down, up] = self.error();
+        Some([low.exp() / down, high.exp() * up])
+    }
+
+    /// `2.4 times (2.1 to 2.6)`.
+    fn words(&self, confidence: Confidence) -> Option<String> {
+        let median = times(summary::median(&self.values())?);
+        let interval = self.interval(confidence);
+        let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
+        Some(format!("{median} times{}", within.unwrap_or_default()))
+    }
+}
+
+/// The searches of a campaign compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
-    /// What is carried so many times, in words.
-    pub demand: String,
-    /// How sure statements are: of all pairs together.
-    pub confidence: Confidence,
+    /// The demand in words.
+    demand: String,
+    /// Holds for all pairs together.
+    confidence: Confidence,
     /// Searches that are done.
     pub done: usize,
-    /// Searches that the campaign has.
-    pub of: usize,
-    /// A row for each platform.
-    pub variants: Vec<Row>,
-    /// Every pair.
-    pub pairs: Vec<Couple>,
+    /// Searches of the campaign.
+    of: usize,
+    variants: Vec<Row>,
+    pairs: Vec<Pair>,
 }
 
-/// A platform in numbers. Those of all searches are absent if one of them is no number.
+/// A platform in numbers, which are absent if a search has none.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// What it is called.
-    pub name: String,
-    /// The one that it is the same as, in an A/A pair.
+struct Row {
+    name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub twin_of: Option<String>,
-    /// The median of its searches, in times the demand.
+    twin_of: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub median: Option<f64>,
-    /// The lower end of its interval; absent with fewer than two searches.
+    median: Option<f64>,
+    /// Ends of the interval; absent with fewer than two searches.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// The upper end.
+    low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// What the least of them found.
+    high: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub smallest: Option<f64>,
-    /// What the best of them found.
+    smallest: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub largest: Option<f64>,
-    /// Each search.
-    pub searches: Vec<Search>,
+    largest: Option<f64>,
+    searches: Vec<Search>,
 }
 
-/// What a search found, with what is said of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Search {
-    /// Its numbers.
+struct Search {
     #[serde(flatten)]
-    pub found: Multiple,
-    /// What broke nearest above what is carried.
+    found: SearchResult,
+    /// The limit that broke nearest above what is carried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<String>,
-    /// Why it is no number to compare, if so.
+    limit: Option<String>,
+    /// Why the result can't be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unknown: Option<String>,
+    unknown: Option<String>,
+}
+
+/// Two platforms compared.
+#[derive(Clone, Debug, Serialize)]
+struct Pair {
+    first: String,
+    second: String,
+    /// How much more the second carries; absent if a platform has no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percent: Option<f64>,
+    /// Ends of the interval; absent without repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_than_noise: Option<bool>,
+    sentence: String,
 }
 
 impl Headrooms {
-    /// Compares platforms, the one to compare with first. `of` is how many searches there are to be.
+    /// Compares platforms, the baseline first. `of` is the number of searches of the campaign.
     #[must_use]
-    pub fn of(demand: String, contenders: &[Contender], of: usize, confidence: Confidence) -> Self {
+    pub fn of(demand: String, platforms: &[Platform], of: usize, confidence: Confidence) -> Self {
         Self {
             demand,
             confidence,
-            done: contenders.iter().map(|contender| contender.searches.len()).sum(),
+            done: platforms.iter().map(|platform| platform.searches.len()).sum(),
             of,
-            variants: contenders.iter().map(|contender| row(contender, confidence)).collect(),
-            pairs: pair::couples(contenders, confidence),
+            variants: platforms.iter().map(|platform| Row::of(platform, confidence)).collect(),
+            pairs: pairs(platforms, confidence),
         }
     }
 
-    /// Comma-separated values (RFC 4180): a line for each search, and one for all of a variant: their median, and its interval.
-    /// `low` and `high` are between which ends the value lies. What is not known is empty.
+    /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
+    /// Unknown values are empty.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut lines = vec!["variant,search,carries,low,high,limit,unknown,folder".to_owned()];
+        let mut lines = "variant,search,carries,low,high,limit,unknown,folder\n".to_owned();
+        let mut line =
+            |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
+                let numbers =
+                    numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
+                let words = words.map(|word| csv_cell(word.unwrap_or_default()));
+                lines += &([&[csv_cell(variant), search][..], &numbers, &words].concat().join(",") + "\n");
+            };
         for row in &self.variants {
             for (search, number) in row.searches.iter().zip(1..) {
-                let Multiple { carries, at_least, less_than, folder, .. } = &search.found;
+                let SearchResult { carries, at_least, less_than, folder, .. } = &search.found;
                 let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
-                lines.push(line(&row.name, &number.to_string(), [*carries, *at_least, *less_than], words));
+                line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
             }
-            lines.push(line(&row.name, "all", [row.median, row.low, row.high], [None; 3]));
+            line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
         }
-        lines.join("\n") + "\n"
+        lines
+    }
+
+    fn lead(&self) -> String {
+        format!("How many times this demand is carried: {}.", self.demand)
+    }
+
+    /// Searches without a number, a sentence for each pair, how to read them, and the searches left to do.
+    fn write_statements(&self, page: &mut Page) {
+        for row in &self.variants {
+            for (search, number) in row.searches.iter().zip(1..) {
+                if let Some(why) = &search.unknown {
+                    page.paragraph(&format!("{}, search {number}: {why}.", row.name));
+                }
+            }
+        }
+        self.pairs.iter().for_each(|pair| page.paragraph(&pair.sentence));
+        page.paragraph(
+            "Median of the searches; intervals hold how much repeats differ and how far the steps of a search are apart.",
+        );
+        if let Some(left) = self.of.checked_sub(self.done).filter(|left| *left > 0) {
+            let verb = if left == 1 { "is" } else { "are" };
+            page.paragraph(&format!("{left} of {} searches {verb} not done yet.", self.of));
+        }
+    }
+
+    fn platforms_table(&self) -> Table {
+        let interval = format!("{} interval", self.confidence);
+        let heads = ["Searches", "Median", &interval, "Smallest", "Largest"];
+        let mut table = super::numbers_table("Variant", &heads);
+        for row in &self.variants {
+            table.row([
+                row.name.clone(),
+                row.searches.len().to_string(),
+                or_absent(row.median, times),
+                or_absent(row.low.zip(row.high), |(low, high)| format!("{} to {}", times(low), times(high))),
+                or_absent(row.smallest, times),
+                or_absent(row.largest, times),
+            ]);
+        }
+        table
+    }
+
+    fn searches_table(&self) -> Table {
+        let heads = ["Carries", "At least", "Less than"].map(Column::right);
+        let limit = [Column::left("Beyond that").at_most(48)];
+        let mut table = Table::new([&[Column::left("Folder")][..], &heads, &limit].concat());
+        for search in self.variants.iter().flat_map(|row| &row.searches) {
+            let SearchResult { carries, at_least, less_than, folder, .. } = &search.found;
+            let numbers = [carries, at_least, less_than].map(|number| or_absent(*number, times));
+            let limit = or_absent(search.limit.clone(), |limit| limit);
+            table.row([&[folder.clone()][..], &numbers, &[limit]].concat());
+        }
+        table
     }
 }
 
-fn line(variant: &str, search: &str, numbers: [Option<f64>; 3], words: [Option<&str>; 3]) -> String {
-    let numbers = numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
-    let words = words.map(|word| csv_cell(word.unwrap_or_default()));
-    [&[csv_cell(variant), search.to_owned()][..], &numbers, &words].concat().join(",")
+impl Row {
+    fn of(platform: &Platform, confidence: Confidence) -> Self {
+        let interval = platform.interval(confidence);
+        let search = |found: &SearchResult| Search {
+            found: found.clone(),
+            limit: found.limit().map(str::to_owned),
+            unknown: found.unknown(),
+        };
+        Self {
+            name: platform.name.clone(),
+            twin_of: platform.twin_of.clone(),
+            median: platform.known(summary::median),
+            low: interval.map(|[low, _]| low),
+            high: interval.map(|[_, high]| high),
+            smallest: platform.known(summary::minimum),
+            largest: platform.known(summary::maximum),
+            searches: platform.searches.iter().map(search).collect(),
+        }
+    }
 }
 
-fn row(contender: &Contender, confidence: Confidence) -> Row {
-    let interval = contender.interval(confidence);
-    let search = |found: &Multiple| Search {
-        found: found.clone(),
-        limit: found.limit().map(str::to_owned),
-        unknown: found.unknown(),
+/// Every pair, the earlier platform first. The confidence is that of all statements together.
+fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<Pair> {
+    let places = compared_places(platforms, |platform| (&platform.name, platform.twin_of.as_deref()));
+    let each = confidence.of_each(places.len());
+    let pair = |(first, second): (usize, usize)| Pair::of(&platforms[first], &platforms[second], each);
+    places.into_iter().map(pair).collect()
+}
+
+impl Pair {
+    fn of(first: &Platform, second: &Platform, confidence: Confidence) -> Self {
+        let sentence = |sentence: String| Self {
+            first: first.name.clone(),
+            second: second.name.clone(),
+            percent: None,
+            low_percent: None,
+            high_percent: None,
+            more_than_noise: None,
+            sentence,
+        };
+        let names = format!("{} and {}", first.name, second.name);
+        let unknown = [first, second].into_iter().filter(|platform| !platform.is_known());
+        let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
+        if !unknown.is_empty() {
+            let unknown = unknown.join(" and for ");
+            return sentence(format!("{names} can't be compared: there is no number for {unknown}."));
+        }
+        let (Some(comparison), Some(of_first), Some(of_second)) = (
+            Comparison::of(&first.values(), &second.values(), confidence.ratio()),
+            first.words(confidence),
+            second.words(confidence),
+        ) else {
+            return sentence(format!("{names} can't be compared."));
+        };
+        let percent = Some(comparison.percent);
+        let figures = format!("{} carries {of_second} this demand, {} {of_first}", second.name, first.name);
+        let Some(interval) = comparison.interval else {
+            let least = plural(comparison.first_n.min(comparison.second_n) as u64, "search");
+            let noise = format!("with {least} on a side it can't be said whether that is noise");
+            return Self { percent, ..sentence(format!("{figures}: {noise}.")) };
+        };
+        let ([first_down, first_up], [second_down, second_up]) = (first.error(), second.error());
+        let error = f64::max(first_down * second_up, first_up * second_down);
+        let interval = interval.widened(100.0 * (error - 1.0));
+        let words = match (interval.excludes_zero(), second.twin_of.is_some()) {
+            (true, true) => format!(
+                "A/A: {figures}, though they are the same ({}): something else changed between the searches. Do not trust \
+                 differences of that size.",
+                range(&interval)
+            ),
+            (true, false) => {
+                let word = if interval.low > 0.0 { "more" } else { "less" };
+                format!("{figures}: a difference that is more than noise ({} {word}).", range(&interval))
+            }
+            (false, is_twin) => {
+                let prefix = if is_twin { "A/A: " } else { "" };
+                let noise = shown_percent(interval.noise_percent());
+                format!("{prefix}{figures}: a difference that noise could make (the noise is {noise} %).")
+            }
+        };
+        Self {
+            percent,
+            low_percent: Some(interval.low),
+            high_percent: Some(interval.high),
+            more_than_noise: Some(interval.excludes_zero()),
+            ..sentence(words)
+        }
+    }
+}
+
+#[must_use]
+pub fn headrooms_text(headrooms: &Headrooms) -> String {
+    let mut page = Page::new();
+    page.section("Headroom compared");
+    page.paragraph(&headrooms.lead());
+    page.line("");
+    page.table(&headrooms.platforms_table());
+    page.line("");
+    headrooms.write_statements(&mut page);
+    page.section("Searches");
+    page.table(&headrooms.searches_table());
+    page.into_text()
+}
+
+/// The comparison as one HTML file that needs no network.
+#[must_use]
+pub fn headrooms_page(headrooms: &Headrooms) -> String {
+    let names: Vec<&str> = headrooms.variants.iter().map(|row| row.name.as_str()).collect();
+    let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));
+    let compared = Section::new("compared", "Compared")
+        .part("What differs", |page| headrooms.write_statements(page))
+        .charts(vec![chart(headrooms)])
+        .part("How many times each carries", |page| page.table(&headrooms.platforms_table()));
+    let searches = Section::new("searches", "Searches")
+        .part("Each search", |page| page.table(&headrooms.searches_table()));
+    View {
+        title: "Headroom compared".into(),
+        heading: "Headroom compared".into(),
+        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headrooms.lead()), escape::text(&counted)),
+        has_links: true,
+        sections: vec![compared, searches],
+        source: "From what each search of the campaign found; its own page is in its folder.".into(),
+    }
+    .html()
+}
+
+fn chart(headrooms: &Headrooms) -> Chart {
+    let bar = |(at, row): (usize, &Row)| {
+        let length = row.median?;
+        let interval = row.low.zip(row.high);
+        let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
+        let (within, searches) = (within.unwrap_or_default(), plural(row.searches.len() as u64, "search"));
+        let hover = format!("{}: {} times{within}; {searches}", row.name, times(length));
+        let bar = Bar { at: at as f64, width: 0.6, length, interval, hover };
+        Some(Trace::Bars(Bars::new(&row.name, Colour::Variant(at), vec![bar])))
     };
-    Row {
-        name: contender.name.clone(),
-        twin_of: contender.twin_of.clone(),
-        median: contender.known(summary::median),
-        low: interval.map(|[low, _]| low),
-        high: interval.map(|[_, high]| high),
-        smallest: contender.known(summary::minimum),
-        largest: contender.known(summary::maximum),
-        searches: contender.searches.iter().map(search).collect(),
+    let traces: Vec<Trace> = headrooms.variants.iter().enumerate().filter_map(bar).collect();
+    let names = headrooms.variants.iter().enumerate().map(|(at, row)| (at as f64, row.name.clone()));
+    let x = Axis::linear("variant", Unit::Plain).ranging(-0.5, headrooms.variants.len() as f64 - 0.5);
+    let y = Axis::linear("times the demand", Unit::Plain);
+    Chart {
+        id: "multiples".into(),
+        title: "Times the demand".into(),
+        about: "The median of the searches of each variant; the line at its end is its interval, which a single search does \
+                not have."
+            .into(),
+        source: "the searches of the campaign".into(),
+        body: match traces.is_empty() {
+            true => Err("no variant has a number".into()),
+            false => Ok(Drawing::new(x.named(names), y, traces)),
+        },
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    /// A platform whose searches found these.
-    pub(crate) fn contender(name: &str, values: &[f64]) -> Contender {
-        let search = |(carries, nth): (&f64, i32)| Multiple {
+    fn platform(name: &str, values: &[f64]) -> Platform {
+        let search = |(carries, nth): (&f64, i32)| SearchResult {
             folder: format!("{name}-headroom-r{nth}"),
             carries: Some(*carries),
             at_least: Some(*carries),
             less_than: Some(carries * 1.08),
             steps: Vec::new(),
         };
-        Contender { name: name.into(), twin_of: None, searches: values.iter().zip(1..).map(search).collect() }
+        Platform { name: name.into(), twin_of: None, searches: values.iter().zip(1..).map(search).collect() }
+    }
+
+    /// A platform whose second search has no upper end.
+    fn open_platform(name: &str) -> Platform {
+        let mut open = platform(name, &[64.0, 64.0]);
+        open.searches[1].less_than = None;
+        open
+    }
+
+    fn pair(first: &Platform, second: &Platform) -> Pair {
+        Pair::of(first, second, Confidence::default())
     }
 
     #[test]
-    fn every_form_says_the_same_and_leaves_out_what_is_not_known() {
-        let mut open = contender("b", &[64.0, 64.0]);
-        open.searches[1].less_than = None;
-        let headrooms = Headrooms::of(
-            "PROD; peak".into(),
-            &[contender("a, b", &[2.0, 2.2]), open],
-            5,
-            Confidence::default(),
-        );
+    fn every_form_says_the_same_and_leaves_out_unknown_values() {
+        let platforms = [platform("a, b", &[2.0, 2.2]), open_platform("b")];
+        let headrooms = Headrooms::of("PROD; peak".into(), &platforms, 5, Confidence::default());
         let csv = headrooms.csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[1], "\"a, b\",1,2,2,2.16,,,\"a, b-headroom-r1\"");
@@ -177,5 +481,68 @@ pub(crate) mod tests {
         assert!(text.contains("1 of 5 searches is not done yet."), "{text}");
         let page = headrooms_page(&headrooms);
         assert!(page.contains("data-chart=\"multiples\"") && page.contains("no number for b"), "{page}");
+    }
+
+    #[test]
+    fn equal_repeats_are_as_exact_as_the_steps_are_apart() {
+        let interval = platform("a", &[2.0; 3]).interval(Confidence::default());
+        assert_eq!(interval.map(|[low, high]| [times(low), times(high)]), Some(["2".into(), "2.16".into()]));
+    }
+
+    #[test]
+    fn the_limit_is_what_broke_nearest_above() {
+        let step =
+            |factor, broke: &str| SearchStep { factor, broke: Some(broke.to_owned()), not_counted: None };
+        let mut search = platform("a", &[2.0]).searches.remove(0);
+        search.steps = vec![step(4.0, "far"), step(2.2, "near"), step(2.0, "once")];
+        assert_eq!(search.limit(), Some("near"));
+        search.carries = None;
+        assert_eq!(search.limit(), Some("once"));
+    }
+
+    #[test]
+    fn a_large_difference_is_more_than_noise_and_a_small_one_may_be_noise() {
+        let first = platform("array-a", &[1.8, 1.83, 1.78]);
+        let second = platform("array-b", &[2.8, 2.83, 2.75]);
+        let large = pair(&first, &second);
+        let text = &large.sentence;
+        assert!(
+            text.starts_with("array-b carries 2.8 times (2.") && text.contains("array-a 1.8 times ("),
+            "{text}"
+        );
+        assert!(text.contains("more than noise") && text.ends_with("more)."), "{text}");
+        assert!(large.more_than_noise == Some(true) && large.low_percent.unwrap() > 0.0, "{large:?}");
+        assert!(pair(&second, &first).sentence.ends_with("less)."));
+        let small = pair(&first, &platform("array-c", &[1.7, 2.0, 1.85]));
+        assert!(small.sentence.contains("noise could make") && small.more_than_noise == Some(false));
+    }
+
+    #[test]
+    fn a_difference_within_a_step_may_be_noise_though_repeats_agree() {
+        let [first, near, far] =
+            [("a", 2.0), ("b", 2.1), ("c", 2.3)].map(|(name, value)| platform(name, &[value; 3]));
+        assert!(pair(&first, &near).sentence.contains("noise could make"));
+        assert!(pair(&first, &far).sentence.contains("more than noise"));
+    }
+
+    #[test]
+    fn a_platform_without_a_number_is_not_compared_and_a_single_search_shows_no_noise() {
+        let first = platform("a", &[2.0, 2.1]);
+        let unknown = pair(&first, &open_platform("b"));
+        assert_eq!(unknown.sentence, "a and b can't be compared: there is no number for b.");
+        assert!(unknown.percent.is_none() && unknown.more_than_noise.is_none());
+        let single = pair(&first, &platform("c", &[9.0]));
+        assert!(single.sentence.contains("with 1 search on a side"), "{single:?}");
+        assert!(single.percent.is_some() && single.more_than_noise.is_none());
+    }
+
+    #[test]
+    fn a_twin_is_compared_with_its_original_alone() {
+        let twin = Platform { twin_of: Some("a".into()), ..platform("a.again", &[2.0, 2.1]) };
+        let all = [platform("a", &[2.0, 2.1]), platform("b", &[3.0, 3.1]), twin];
+        let pairs = pairs(&all, Confidence::default()).into_iter();
+        let names: Vec<_> = pairs.map(|pair| (pair.first, pair.second)).collect();
+        let wanted = [("a", "b"), ("a", "a.again")].map(|(one, other)| (one.to_owned(), other.to_owned()));
+        assert_eq!(names, wanted);
     }
 }
