@@ -218,7 +218,7 @@ fn write_by_time(
             let scale = if own.figure.unit() == "bytes/s" { 1e-6 } else { 1.0 };
             or_absent(value, |value| fixed(value * scale, 1))
         });
-        table.row([name.clone()].into_iter().chain(cells).collect::<Vec<_>>());
+        table.row([name.clone()].into_iter().chain(cells));
         rows += 1;
     }
     if rows > 1 {

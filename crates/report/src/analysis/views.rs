@@ -107,7 +107,7 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     let mut grid = Grid::new(columns_by_sessions("Sessions", table));
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
-        grid.row([row.variant.clone()].into_iter().chain(cells).collect::<Vec<_>>());
+        grid.row([row.variant.clone()].into_iter().chain(cells));
     }
     grid
 }
@@ -141,7 +141,7 @@ fn decimals_in_r(value: f64) -> usize {
 fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
     let numbers = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"].map(Column::right);
-    let mut grid = Grid::new([Column::left("Variant")].into_iter().chain(numbers).collect::<Vec<_>>());
+    let mut grid = Grid::new([Column::left("Variant")].into_iter().chain(numbers));
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
             grid.row([
@@ -175,7 +175,7 @@ fn differences(page: &mut Page, table: &Table) {
     for pair in &table.pairs {
         let name = format!("{} / {}", pair.second, pair.first);
         let cells = pair.by_sessions.iter().chain([&pair.overall]).map(|one| or_absent(*one, difference));
-        grid.row([name].into_iter().chain(cells).collect::<Vec<_>>());
+        grid.row([name].into_iter().chain(cells));
     }
     page.table(&grid);
 }

@@ -101,8 +101,8 @@ fn sections(page: &SeriesPage, group: &SeriesGroup, nth: u32) -> [Section; 2] {
     });
     let first = group.heads.iter().take(1).map(|head| Column::left(head));
     let figures = group.heads.iter().skip(1).map(|head| Column::right(head));
-    let mut table = Table::new(first.chain(figures).collect::<Vec<_>>());
-    group.rows.iter().for_each(|row| table.row(row.as_slice()));
+    let mut table = Table::new(first.chain(figures));
+    group.rows.iter().for_each(|row| table.row(row.iter().cloned()));
     [
         Section::new(format!("charts{suffix}"), &group.title).charts(lines.chain(heats).collect()),
         Section::new(format!("table{suffix}"), format!("All figures: {}", group.title))

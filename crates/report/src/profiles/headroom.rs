@@ -254,10 +254,10 @@ impl Headroom {
         let titles = self.steps.first().into_iter().flat_map(|step| &step.verdicts);
         let titles = titles.map(|[question, ..]| Column::left(question));
         let columns = [Column::right("Times"), Column::left("Run")].into_iter().chain(titles);
-        let mut table = Table::new(columns.collect::<Vec<_>>());
+        let mut table = Table::new(columns);
         for step in &self.steps {
             let answers = step.verdicts.iter().map(|[_, answer, _]| answer.clone());
-            table.row([times(step.factor), step.run.clone()].into_iter().chain(answers).collect::<Vec<_>>());
+            table.row([times(step.factor), step.run.clone()].into_iter().chain(answers));
         }
         table
     }
