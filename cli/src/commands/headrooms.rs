@@ -122,11 +122,11 @@ pub(super) fn compared(
         let folders = steps.into_iter().filter_map(|step| state.completed_run(step));
         let searches = folders.map(|folder| found(directory, folder));
         let searches = searches.collect::<Result<Vec<_>, Failure>>()?;
-        platforms.push(Platform { name: variant.name, twin_of: variant.twin_of, searches });
+        platforms.push(Platform::new(variant.name, variant.twin_of, searches, confidence));
     }
     let said = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
     let demand = format!("{}; {}", said("database"), said("point"));
-    let compared = Headrooms::of(demand, &platforms, schedule.steps.len(), confidence);
+    let compared = Headrooms::of(demand, platforms, schedule.steps.len(), confidence);
     if compared.done == 0 {
         return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
     }
@@ -138,7 +138,5 @@ fn found(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {
     let path = directory.join(folder).join(FOUND);
     let failed = |error: String| Failure::failed(format!("reading {}: {error}", path.display()));
     let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    let mut found: SearchResult = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    folder.clone_into(&mut found.folder);
-    Ok(found)
+    SearchResult::read(folder, &text).map_err(|error| failed(error.to_string()))
 }

@@ -110,21 +110,15 @@ impl Diff {
                 return Err(DiffError::Empty(side));
             }
         }
-        let [a, b] = [first, second].map(|records| records.iter().map(Figures::of).collect::<Vec<_>>());
-        let metrics = metrics(&a, &b, confidence);
-        let changes = changes(first, second);
-        let mut statements = statements(&metrics, [first.len(), second.len()], confidence);
+        let figures = [first, second].map(|records| records.iter().map(Figures::of).collect::<Vec<_>>());
+        let sides = [figures[0].as_slice(), &figures[1]];
+        let metrics = metrics(sides, confidence);
+        let changes = changes([first, second]);
+        let mut statements = statements(&metrics, sides.map(<[_]>::len), confidence);
         statements.extend(changes.iter().find_map(Change::warning));
-        let events = event_pairs(&a, &b);
-        Ok(Self {
-            first: Side::of(first),
-            second: Side::of(second),
-            confidence,
-            statements,
-            changes,
-            metrics,
-            events,
-        })
+        let events = event_pairs(sides);
+        let [first, second] = [first, second].map(Side::of);
+        Ok(Self { first, second, confidence, statements, changes, metrics, events })
     }
 
     /// The comparison as text, at most 100 columns wide.
@@ -189,13 +183,9 @@ impl Diff {
             Column::left("Second").at_most(28),
         ]);
         for change in &self.changes {
-            let value = |value: &Option<String>| or_absent(value.as_ref(), Clone::clone);
-            table.row([
-                change.of.to_owned(),
-                change.name.clone(),
-                value(&change.first),
-                value(&change.second),
-            ]);
+            let [first, second] =
+                [&change.first, &change.second].map(|value| or_absent(value.clone(), |value| value));
+            table.row([change.of.to_owned(), change.name.clone(), first, second]);
         }
         table
     }
@@ -297,32 +287,32 @@ impl Change {
 type Settings = Vec<(String, String)>;
 
 /// Settings that differ, parameters first; of each kind by name.
-fn changes(first: &[Record], second: &[Record]) -> Vec<Change> {
+fn changes(sides: [&[Record]; 2]) -> Vec<Change> {
     let kinds: [(&str, fn(&Record) -> Settings); 3] =
         [("parameter", parameters), ("server", server_settings), ("platform", platform)];
-    let of_kind = |(of, settings): (&'static str, fn(&Record) -> Settings)| {
-        let [a, b] = [first, second].map(|records| records.iter().map(settings).collect::<Vec<_>>());
-        let names: BTreeSet<&String> = a.iter().chain(&b).flatten().map(|(name, _)| name).collect();
-        let change = |name: &String| {
-            let (first, second) = (values(&a, name), values(&b, name));
-            (first != second).then(|| Change { of, name: name.clone(), first, second })
-        };
-        names.into_iter().filter_map(change).collect::<Vec<_>>()
-    };
-    kinds.into_iter().flat_map(of_kind).collect()
-}
-
-/// The distinct values that a setting has in some runs.
-fn values(runs: &[Settings], name: &str) -> Option<String> {
-    let of_run = |run: &Settings| run.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone());
-    let distinct: BTreeSet<String> = runs.iter().filter_map(of_run).collect();
-    (!distinct.is_empty()).then(|| distinct.into_iter().collect::<Vec<_>>().join(" / "))
+    let mut changes = Vec::new();
+    for (of, settings) in kinds {
+        // The distinct values of each setting in the runs of both sides.
+        let mut values: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
+        for (side, records) in sides.into_iter().enumerate() {
+            for (name, value) in records.iter().flat_map(settings) {
+                values.entry(name).or_default()[side].insert(value);
+            }
+        }
+        for (name, sides) in values.into_iter().filter(|(_, [first, second])| first != second) {
+            let words = |values: BTreeSet<String>| Vec::from_iter(values).join(" / ");
+            let [first, second] =
+                sides.map(|values| Some(values).filter(|values| !values.is_empty()).map(words));
+            changes.push(Change { of, name, first, second });
+        }
+    }
+    changes
 }
 
 fn parameters(record: &Record) -> Settings {
     // These name a run and its folder, and make no difference.
-    let entries =
-        record.configuration.iter().filter(|entry| !["RUN_NAME", "RESULTS_DIR"].contains(&&*entry.key));
+    let names = ["RUN_NAME", "RESULTS_DIR"];
+    let entries = record.configuration.iter().filter(|entry| !names.contains(&entry.key.as_str()));
     entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
 }
 
@@ -434,11 +424,11 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
     ),
 ];
 
-fn metrics(first: &[Figures<'_>], second: &[Figures<'_>], confidence: Confidence) -> Vec<Metric> {
+fn metrics(sides: [&[Figures<'_>]; 2], confidence: Confidence) -> Vec<Metric> {
     let all = SECTIONS
         .into_iter()
         .flat_map(|(section, figures)| figures.iter().map(move |figure| (section, figure)));
-    all.filter_map(|(section, figure)| Metric::of(section, figure, [first, second], confidence)).collect()
+    all.filter_map(|(section, figure)| Metric::of(section, figure, sides, confidence)).collect()
 }
 
 impl Metric {
@@ -478,12 +468,11 @@ fn compared(figure: &Figure, first: &[f64], second: &[f64], confidence: Confiden
     /// bucket would otherwise seem to have no noise at all.
     const PERCENTILE_PERCENT: f64 = 1.6;
     let comparison = Comparison::of(first, second, confidence.ratio())?;
-    let error = if figure.is_percentile() { PERCENTILE_PERCENT } else { 0.0 };
-    let interval = comparison.interval.map(|interval| match error {
-        0.0 => interval,
-        error => interval.widened(error),
-    });
-    Some(Comparison { interval, ..comparison })
+    let widened = |interval: PercentInterval| match figure.is_percentile() {
+        true => interval.widened(PERCENTILE_PERCENT),
+        false => interval,
+    };
+    Some(Comparison { interval: comparison.interval.map(widened), ..comparison })
 }
 
 /// The figures of the statements, their names there, and the words for more and for less of them.
@@ -553,60 +542,39 @@ pub(crate) fn shown_percent(percent: f64) -> String {
     fixed(percent, if percent < 0.995 { 2 } else { 1 })
 }
 
-/// An event summed over runs.
-struct EventSum {
-    class: String,
-    time_s: f64,
-    /// `None` if a run did not count them.
-    waits: Option<u64>,
-}
-
-/// The events of a side, and its windows and DB time.
-struct EventSums {
-    events: BTreeMap<String, EventSum>,
-    window_s: f64,
-    db_time_s: Option<f64>,
-}
-
-impl EventSums {
-    fn of(runs: &[Figures<'_>]) -> Self {
-        let mut events = BTreeMap::new();
-        for event in runs.iter().flat_map(timed_events) {
-            let none = EventSum { class: event.class, time_s: 0.0, waits: Some(0) };
-            let sum = events.entry(event.name).or_insert(none);
-            sum.time_s += event.time_s;
-            sum.waits = sum.waits.zip(event.waits).map(|(sum, waits)| sum.saturating_add(waits));
-        }
-        let measured = || runs.iter().filter(|run| run.is_measured());
-        Self {
-            events,
-            window_s: measured().filter_map(|run| figure::WINDOW_S.of(run)).sum(),
-            db_time_s: measured().map(|run| figure::DB_TIME_S.of(run)).sum(),
-        }
-    }
-
-    fn share(&self, name: &str) -> Option<EventShare> {
-        let sum = self.events.get(name)?;
-        Some(EventShare {
-            s_per_s: ratio(sum.time_s, self.window_s)?,
-            percent_of_db_time: self.db_time_s.and_then(|db_time_s| ratio(100.0 * sum.time_s, db_time_s)),
-            mean_us: sum.waits.and_then(|waits| ratio(sum.time_s * 1e6, waits as f64)),
-        })
-    }
-}
-
-/// The events that took most time on either side.
-fn event_pairs(first: &[Figures<'_>], second: &[Figures<'_>]) -> Vec<EventPair> {
+/// The events that took most time on either side, summed over its runs.
+fn event_pairs(sides: [&[Figures<'_>]; 2]) -> Vec<EventPair> {
     const MOST: usize = 10;
-    let (a, b) = (EventSums::of(first), EventSums::of(second));
-    // The class of the first side wins.
-    let classes: BTreeMap<&String, &String> =
-        b.events.iter().chain(&a.events).map(|(name, sum)| (name, &sum.class)).collect();
-    let pair = |(name, class): (&String, &String)| {
-        let (first, second) = (a.share(name), b.share(name));
-        EventPair { name: name.clone(), class: class.clone(), first, second }
+    // Class of each event, and seconds and waits on both sides.
+    type Sum = Option<(f64, Option<u64>)>;
+    let mut sums: BTreeMap<String, (String, [Sum; 2])> = BTreeMap::new();
+    for (side, runs) in sides.into_iter().enumerate() {
+        for event in runs.iter().flat_map(timed_events) {
+            let (_, of_event) = sums.entry(event.name).or_insert((event.class, [None; 2]));
+            let (time_s, waits) = of_event[side].get_or_insert((0.0, Some(0)));
+            *time_s += event.time_s;
+            // Unknown if a run did not count them.
+            *waits = waits.zip(event.waits).map(|(sum, waits)| sum.saturating_add(waits));
+        }
+    }
+    let windows = sides.map(|runs| {
+        let measured = || runs.iter().filter(|run| run.is_measured());
+        let window_s: f64 = measured().filter_map(|run| figure::WINDOW_S.of(run)).sum();
+        (window_s, measured().map(|run| figure::DB_TIME_S.of(run)).sum::<Option<f64>>())
+    });
+    let share = |sum: Sum, (window_s, db_time_s): (f64, Option<f64>)| {
+        let (time_s, waits) = sum?;
+        Some(EventShare {
+            s_per_s: ratio(time_s, window_s)?,
+            percent_of_db_time: db_time_s.and_then(|db_time_s| ratio(100.0 * time_s, db_time_s)),
+            mean_us: waits.and_then(|waits| ratio(time_s * 1e6, waits as f64)),
+        })
     };
-    let mut pairs: Vec<EventPair> = classes.into_iter().map(pair).collect();
+    let pair = |(name, (class, sums)): (String, (String, [Sum; 2]))| {
+        let [first, second] = [0, 1].map(|side| share(sums[side], windows[side]));
+        EventPair { name, class, first, second }
+    };
+    let mut pairs: Vec<EventPair> = sums.into_iter().map(pair).collect();
     let most = |pair: &EventPair| {
         [pair.first, pair.second].into_iter().flatten().map(|share| share.s_per_s).fold(0.0, f64::max)
     };

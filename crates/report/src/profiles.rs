@@ -347,7 +347,7 @@ fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) 
     let labelled = profile.intervals.iter().step_by(profile.intervals.len().div_ceil(LABELS).max(1));
     let labels = labelled
         .map(|interval| (hours(interval.begin), interval.begin.strftime("%a %m-%d\n%H:%M").to_string()));
-    let line = Line::new(figure.title(), colour, y_axis.unit, x, y);
+    let line = Line::new(figure.title(), colour, x, y);
     let x_axis = Axis::linear("begin", Unit::Plain).named(labels);
     let drawing = Drawing::new(x_axis, y_axis, vec![Trace::Line(line)]);
     Chart {

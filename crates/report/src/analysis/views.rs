@@ -314,13 +314,12 @@ fn sweep(table: &Table, place: u32) -> Chart {
     let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
     let (mut traces, mut latencies) = (Vec::new(), Vec::new());
     for (at, row) in table.rows.iter().enumerate() {
-        let line = |name: &str, unit, of: fn(&Cell) -> Option<f64>| {
+        let line = |name: &str, of: fn(&Cell) -> Option<f64>| {
             let y = row.cells.iter().map(of).collect();
-            Line { has_markers: true, ..Line::new(name, Colour::Variant(at), unit, x.clone(), y) }
+            Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
         };
-        traces.push(Trace::Line(line(&row.variant, Unit::Count, |cell| cell.mean)));
-        let latency =
-            line(&format!("{}: latency", row.variant), Unit::Seconds, |cell| Some(cell.latency_us? / 1e6));
+        traces.push(Trace::Line(line(&row.variant, |cell| cell.mean)));
+        let latency = line(&format!("{}: latency", row.variant), |cell| Some(cell.latency_us? / 1e6));
         if latency.is_known() {
             latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
         }

@@ -71,10 +71,18 @@ impl Drawing {
     }
 
     fn to_json(&self) -> Value {
-        let shade = |(from, to): &(f64, f64)| json!([number(*from), number(*to)]);
+        let trace = |trace: &Trace| match trace {
+            Trace::Line(line) => {
+                let axis = self.right.as_ref().filter(|_| line.on_right).unwrap_or(&self.y);
+                line.to_json(axis.unit)
+            }
+            Trace::Bars(bars) => bars.to_json(),
+            Trace::Heat(heat) => heat.to_json(),
+        };
+        let shade = |(from, to): &(f64, f64)| numbers([*from, *to]);
         let mark = |(at, text): &(f64, String)| json!([number(*at), escape::label(text)]);
         json!({
-            "traces": self.traces.iter().map(Trace::to_json).collect::<Value>(),
+            "traces": self.traces.iter().map(trace).collect::<Value>(),
             "x": self.x.to_json(),
             "y": self.y.to_json(),
             "right": self.right.as_ref().map(Axis::to_json),
@@ -85,19 +93,16 @@ impl Drawing {
     }
 }
 
-/// A number to five significant digits, as exact as an eye can see; null if it is not finite.
-fn number(value: f64) -> Value {
+/// A number to five significant digits, as exact as an eye can see; null if it is absent or not finite.
+fn number(value: impl Into<Option<f64>>) -> Value {
+    let value = value.into().unwrap_or(f64::NAN);
     let rounded = format!("{value:.4e}").parse().unwrap_or(f64::NAN);
     let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
     if is_whole { Value::from(rounded as i64) } else { Value::from(rounded) }
 }
 
-fn numbers<'a>(values: impl IntoIterator<Item = &'a f64>) -> Value {
-    values.into_iter().copied().map(number).collect()
-}
-
-fn number_or_null(value: Option<f64>) -> Value {
-    value.map_or(Value::Null, number)
+fn numbers(values: impl IntoIterator<Item = impl Into<Option<f64>>>) -> Value {
+    values.into_iter().map(number).collect()
 }
 
 /// The unit of an axis decides how its ticks are written.
@@ -113,23 +118,13 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// The format of a tick, in d3's language, and its suffix.
-    fn ticks(self) -> (&'static str, &'static str) {
+    /// In d3's language: the format of a tick, its suffix, and the format of a value of `y` under the pointer.
+    fn formats(self) -> [&'static str; 3] {
         match self {
-            Self::Seconds => ("~s", "s"),
-            Self::Count => (",~r", ""),
-            Self::Percent => ("~g", " %"),
-            Self::Plain => ("", ""),
-        }
-    }
-
-    /// The format of a value of `y` under the pointer.
-    fn hover(self) -> &'static str {
-        match self {
-            Self::Seconds => "%{y:.3s}s",
-            Self::Count => "%{y:,.0f}",
-            Self::Percent => "%{y:.1f} %",
-            Self::Plain => "%{y:.4~g}",
+            Self::Seconds => ["~s", "s", "%{y:.3s}s"],
+            Self::Count => [",~r", "", "%{y:,.0f}"],
+            Self::Percent => ["~g", " %", "%{y:.1f} %"],
+            Self::Plain => ["", "", "%{y:.4~g}"],
         }
     }
 }
@@ -164,7 +159,7 @@ impl Axis {
     }
 
     fn to_json(&self) -> Value {
-        let (format, suffix) = self.unit.ticks();
+        let [format, suffix, _] = self.unit.formats();
         let mut axis = json!({
             "title": { "text": escape::label(&self.title) },
             "type": if self.is_log { "log" } else { "linear" },
@@ -172,12 +167,12 @@ impl Axis {
             "ticksuffix": suffix,
         });
         if let Some((low, high)) = self.range {
-            let end = |value: f64| number(if self.is_log { value.log10() } else { value });
-            axis["range"] = json!([end(low), end(high)]);
+            let end = |value: f64| if self.is_log { value.log10() } else { value };
+            axis["range"] = numbers([end(low), end(high)]);
         }
         if !self.names.is_empty() {
             let text = |(_, name): &(f64, String)| Value::from(escape::label(name).replace('\n', "<br>"));
-            axis["tickvals"] = numbers(self.names.iter().map(|(at, _)| at));
+            axis["tickvals"] = numbers(self.names.iter().map(|(at, _)| *at));
             axis["ticktext"] = self.names.iter().map(text).collect();
         }
         axis
@@ -238,16 +233,6 @@ pub(crate) enum Trace {
     Heat(Heat),
 }
 
-impl Trace {
-    fn to_json(&self) -> Value {
-        match self {
-            Self::Line(line) => line.to_json(),
-            Self::Bars(bars) => bars.to_json(),
-            Self::Heat(heat) => heat.to_json(),
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     Nothing,
@@ -273,8 +258,6 @@ pub(crate) enum Stroke {
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) colour: Colour,
-    /// The unit of `y`.
-    pub(crate) unit: Unit,
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<Option<f64>>,
     pub(crate) fill: Fill,
@@ -288,36 +271,31 @@ pub(crate) struct Line {
 
 impl Line {
     /// A plain line on the left axis.
-    pub(crate) fn new(
-        name: impl Into<String>,
-        colour: Colour,
-        unit: Unit,
-        x: Vec<f64>,
-        y: Vec<Option<f64>>,
-    ) -> Self {
+    pub(crate) fn new(name: impl Into<String>, colour: Colour, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
         let (name, fill, stroke) = (name.into(), Fill::Nothing, Stroke::Solid);
         let (on_right, has_markers, is_hidden) = (false, false, false);
-        Self { name, colour, unit, x, y, fill, on_right, stroke, has_markers, is_hidden }
+        Self { name, colour, x, y, fill, on_right, stroke, has_markers, is_hidden }
     }
 
     pub(crate) fn is_known(&self) -> bool {
         self.y.iter().any(Option::is_some)
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, unit: Unit) -> Value {
         let colour = self.colour.token();
         // The library takes absent values of a stack for zero: leave them out.
         let is_shown = |y: &Option<f64>| y.is_some() || self.fill != Fill::Stacked;
         let points = || self.x.iter().zip(&self.y).filter(|(_, y)| is_shown(y));
+        let [_, _, hover] = unit.formats();
         let is_point = self.y.iter().flatten().count() == 1;
         let mut line = json!({
             "type": "scatter",
             "mode": if self.has_markers || is_point { "lines+markers" } else { "lines" },
             "name": escape::label(&self.name),
-            "x": numbers(points().map(|(x, _)| x)),
-            "y": points().map(|(_, y)| number_or_null(*y)).collect::<Value>(),
+            "x": numbers(points().map(|(x, _)| *x)),
+            "y": numbers(points().map(|(_, y)| *y)),
             "line": { "color": colour, "width": 1.8, "dash": self.stroke.as_ref() },
-            "hovertemplate": self.unit.hover(),
+            "hovertemplate": hover,
         });
         match self.fill {
             Fill::Nothing => {}
@@ -367,6 +345,13 @@ pub(crate) struct Bar {
     pub(crate) hover: String,
 }
 
+impl Bar {
+    /// A bar of a histogram.
+    pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
+        Self { at: f64::midpoint(low, high), width: high - low, length, interval: None, hover }
+    }
+}
+
 impl Bars {
     /// Bars that stand alone.
     pub(crate) fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
@@ -374,8 +359,8 @@ impl Bars {
     }
 
     fn to_json(&self) -> Value {
-        let each = |of: &dyn Fn(&Bar) -> Value| self.bars.iter().map(of).collect::<Value>();
-        let (places, lengths) = (each(&|bar| number(bar.at)), each(&|bar| number(bar.length)));
+        let (places, lengths) =
+            (numbers(self.bars.iter().map(|bar| bar.at)), numbers(self.bars.iter().map(|bar| bar.length)));
         let (x, y) = if self.is_horizontal { (lengths, places) } else { (places, lengths) };
         let mut trace = json!({
             "type": "bar",
@@ -383,8 +368,8 @@ impl Bars {
             "name": escape::label(&self.name),
             "x": x,
             "y": y,
-            "width": each(&|bar| number(bar.width)),
-            "hovertext": each(&|bar| escape::label(&bar.hover).into()),
+            "width": numbers(self.bars.iter().map(|bar| bar.width)),
+            "hovertext": self.bars.iter().map(|bar| escape::label(&bar.hover)).collect::<Value>(),
             "hovertemplate": "%{hovertext}<extra></extra>",
             "marker": { "color": format!("{}/{}", self.colour.token(), self.opacity), "line": { "width": 0 } },
         });
@@ -393,7 +378,8 @@ impl Bars {
         }
         if self.bars.iter().any(|bar| bar.interval.is_some()) {
             let end = |pick: fn((f64, f64)) -> f64| {
-                each(&|bar| number_or_null(bar.interval.map(|ends| (pick(ends) - bar.length).abs())))
+                let length = |bar: &Bar| Some((pick(bar.interval?) - bar.length).abs());
+                numbers(self.bars.iter().map(length))
             };
             trace["error_y"] = json!({
                 "type": "data",
@@ -427,8 +413,8 @@ impl Heat {
     fn to_json(&self) -> Value {
         json!({
             "type": "heatmap",
-            "x": numbers(&self.x_edges),
-            "y": numbers(&self.y_edges),
+            "x": numbers(self.x_edges.iter().copied()),
+            "y": numbers(self.y_edges.iter().copied()),
             "counts": self.counts,
             "of": self.of,
         })
@@ -563,7 +549,7 @@ mod tests {
     }
 
     fn line(name: &str, fill: Fill) -> Trace {
-        let line = Line::new(name, Colour::Reads, Unit::Count, vec![1.0], vec![Some(2.0)]);
+        let line = Line::new(name, Colour::Reads, vec![1.0], vec![Some(2.0)]);
         Trace::Line(Line { fill, ..line })
     }
 
@@ -588,7 +574,7 @@ mod tests {
         assert_eq!((shown(0.000_123_456_789), shown(29_706.44)), ("0.00012346".into(), "29706".into()));
         assert_eq!((shown(0.0), shown(1.0), shown(-2.5)), ("0".into(), "1".into(), "-2.5".into()));
         assert_eq!(
-            [number(f64::NAN), number(f64::INFINITY), number_or_null(None)],
+            [number(f64::NAN), number(f64::INFINITY), number(None)],
             [Value::Null, Value::Null, Value::Null]
         );
     }
@@ -596,9 +582,9 @@ mod tests {
     #[test]
     fn absent_values_are_gaps_in_a_line_and_left_out_of_a_stack() {
         let (x, y) = (vec![0.0, 1.0, 2.0], vec![Some(5.0), None, Some(6.0)]);
-        let line = Line::new("a", Colour::Reads, Unit::Count, x, y);
-        assert_eq!(line.to_json()["y"], json!([5, null, 6]));
-        let stacked = Line { fill: Fill::Stacked, ..line }.to_json();
+        let line = Line::new("a", Colour::Reads, x, y);
+        assert_eq!(line.to_json(Unit::Count)["y"], json!([5, null, 6]));
+        let stacked = Line { fill: Fill::Stacked, ..line }.to_json(Unit::Count);
         assert_eq!((&stacked["x"], &stacked["y"]), (&json!([0, 2]), &json!([5, 6])));
     }
 

@@ -74,9 +74,9 @@ impl<'a> Timeline<'a> {
     }
 
     /// A line through the middles of the intervals.
-    fn line(&self, name: &str, colour: Colour, unit: Unit, y: Vec<Option<f64>>) -> Line {
+    fn line(&self, name: &str, colour: Colour, y: Vec<Option<f64>>) -> Line {
         let middle = |point: Point<'_, Interval>| (point.start_s as f64 + self.width_s / 2.0) / self.unit_s;
-        Line::new(name, colour, unit, self.record.series.points().map(middle).collect(), y)
+        Line::new(name, colour, self.record.series.points().map(middle).collect(), y)
     }
 
     /// A percentile of each interval, in seconds.
@@ -176,11 +176,10 @@ fn reads(record: &Record) -> Chart {
         let physical = time.sampled(|interval, seconds| Some(interval.physical_reads? as f64 / seconds));
         let logical = time.sampled(|interval, seconds| Some(interval.logical_reads? as f64 / seconds));
         let device = time.observed(|interval, seconds| Some(interval.device?.reads as f64 / seconds));
-        let line = |name, colour, y| time.line(name, colour, Unit::Count, y);
         vec![
-            line("physical reads", Colour::Reads, physical),
-            Line { stroke: Stroke::Dot, ..line("device reads", Colour::Device, device) },
-            Line { is_hidden: true, ..line("logical reads", Colour::Logical, logical) },
+            time.line("physical reads", Colour::Reads, physical),
+            Line { stroke: Stroke::Dot, ..time.line("device reads", Colour::Device, device) },
+            Line { is_hidden: true, ..time.line("logical reads", Colour::Logical, logical) },
         ]
     });
     Chart {
@@ -201,7 +200,7 @@ fn operations(record: &Record) -> Chart {
     let y = Axis::linear("operations per second", Unit::Count);
     let body = lines(record, y, NO_OPERATION, |time| {
         let kind = |name, colour, of: fn(&OpCounts) -> u64| {
-            stacked(time.line(name, colour, Unit::Count, time.per_second(|interval| of(&interval.ops))))
+            stacked(time.line(name, colour, time.per_second(|interval| of(&interval.ops))))
         };
         let kinds = [
             kind("SELECT", Colour::Reads, |ops| ops.selects),
@@ -209,7 +208,7 @@ fn operations(record: &Record) -> Chart {
             kind("SCAN", Colour::Scans, |ops| ops.scans),
         ];
         let redo = time.sampled(|interval, seconds| Some(interval.redo_bytes? as f64 / 1e6 / seconds));
-        let redo = Line { on_right: true, ..time.line("redo", Colour::Redo, Unit::Plain, redo) };
+        let redo = Line { on_right: true, ..time.line("redo", Colour::Redo, redo) };
         kinds.into_iter().filter(rises).chain([redo]).collect()
     });
     let has_redo = |trace: &Trace| matches!(trace, Trace::Line(line) if line.on_right);
@@ -237,7 +236,7 @@ fn latency_bands(record: &Record) -> Chart {
         let band = |(step, (percent, name)): (u8, &(f64, &str))| {
             let y = time.percentile(|interval| &interval.latency, *percent);
             let fill = if step == 0 { Fill::Nothing } else { Fill::ToPrevious };
-            Line { fill, ..time.line(name, Colour::Latency(step), Unit::Seconds, y) }
+            Line { fill, ..time.line(name, Colour::Latency(step), y) }
         };
         (0..).zip(&BANDS).map(band).collect()
     });
@@ -305,7 +304,7 @@ fn response(record: &Record) -> Option<Chart> {
     let body = lines(record, Axis::log("time", Unit::Seconds), NO_OPERATION, |time| {
         let line = |name: &str, colour, stroke, of, percent| {
             let y = time.percentile(of, percent);
-            Line { stroke, ..time.line(name, colour, Unit::Seconds, y) }
+            Line { stroke, ..time.line(name, colour, y) }
         };
         vec![
             line("response p50", Colour::Updates, Stroke::Solid, |interval| &interval.response, 50.0),
@@ -363,7 +362,7 @@ fn percentile_curves(record: &Record) -> Result<Drawing, String> {
     for (name, colour, stroke, histogram) in histograms {
         let Some(histogram) = histogram.filter(|histogram| !histogram.is_empty()) else { continue };
         let (x, y) = percentile_curve(histogram);
-        traces.push(Trace::Line(Line { stroke, ..Line::new(name, colour, Unit::Seconds, x, y) }));
+        traces.push(Trace::Line(Line { stroke, ..Line::new(name, colour, x, y) }));
         most = most.max(histogram.count());
     }
     if traces.is_empty() {
@@ -424,13 +423,12 @@ fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
         let (low, high) = (low_edge_ns(row), low_edge_ns(row + 1));
         let [from, to] = [low, high].map(|ns| duration_us(ns / 1e3));
         let share = percent(100.0 * n as f64 / histogram.count() as f64);
-        Bar {
-            at: f64::midpoint(low, high) / 1e9,
-            width: (high - low) / 1e9,
-            length: n as f64,
-            interval: None,
-            hover: format!("{from} to {to}: {} reads, {share} %", count(n)),
-        }
+        Bar::between(
+            low / 1e9,
+            high / 1e9,
+            n as f64,
+            format!("{from} to {to}: {} reads, {share} %", count(n)),
+        )
     };
     counts.into_iter().map(bar).collect()
 }
@@ -453,7 +451,7 @@ fn host_cpu(record: &Record) -> Chart {
                 let cpu = interval.host_cpu?;
                 ratio(100.0 * of(&cpu), cpu.total_s())
             });
-            stacked(time.line(name, *colour, Unit::Percent, share))
+            stacked(time.line(name, *colour, share))
         };
         MODES.iter().map(mode).filter(rises).collect()
     });
@@ -473,8 +471,8 @@ fn database_cpu(record: &Record, figures: &Figures<'_>) -> Chart {
         let user = time.observed(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
         let system = time.observed(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
         vec![
-            stacked(time.line("user", Colour::Database, Unit::Plain, user)),
-            stacked(time.line("system", Colour::System, Unit::Plain, system)),
+            stacked(time.line("user", Colour::Database, user)),
+            stacked(time.line("system", Colour::System, system)),
         ]
     });
     let cpus = figure::HOST_CPUS.of(figures).map(|cpus| format!(" of {cpus}")).unwrap_or_default();
@@ -500,60 +498,50 @@ fn device(record: &Record) -> [Chart; 3] {
         Some(None) => "no block device behind the data was sampled",
         None => "host counters were switched off, or the run ended before they were read",
     };
-    let chart = |id: &str, title: &str, about: &str, body| Chart {
-        id: id.into(),
-        title: title.into(),
-        about: about.into(),
-        source: source.clone(),
-        body: with_height(240, body),
+    type Of = fn(&DeviceUse, f64) -> Option<f64>;
+    let chart = |id: &str, title: &str, about: &str, y: Axis, values: &[(&str, Colour, Of)]| {
+        let body = lines(record, y, reason, |time| {
+            let line = |(name, colour, of): &(&str, Colour, Of)| {
+                let value = |interval: &Interval, seconds| of(interval.device.as_ref()?, seconds);
+                time.line(name, *colour, time.observed(value))
+            };
+            values.iter().map(line).collect()
+        });
+        Chart {
+            id: id.into(),
+            title: title.into(),
+            about: about.into(),
+            source: source.clone(),
+            body: with_height(240, body),
+        }
     };
-    let one = |name: &str, y: Axis, of: fn(&DeviceUse, f64) -> Option<f64>| {
-        let unit = y.unit;
-        lines(record, y, reason, |time| {
-            let values = time.observed(|interval, seconds| of(interval.device.as_ref()?, seconds));
-            vec![time.line(name, Colour::Device, unit, values)]
-        })
-    };
-    let awaits = lines(record, Axis::linear("mean time", Unit::Seconds), reason, |time| {
-        let mean = |name, colour, of: fn(&DeviceUse) -> (u64, u64)| {
-            let seconds = time.observed(|interval, _| {
-                let (ms, requests) = of(interval.device.as_ref()?);
-                ratio(ms as f64 / 1e3, requests as f64)
-            });
-            time.line(name, colour, Unit::Seconds, seconds)
-        };
-        vec![
-            mean("read", Colour::Device, |device| (device.read_time_ms, device.reads)),
-            mean("write", Colour::Updates, |device| (device.write_time_ms, device.writes)),
-        ]
-    });
     [
         chart(
             "device-await",
             "Time of a request",
             "Mean time of a read and of a write, queueing included (iostat's r_await and w_await).",
-            awaits,
+            Axis::linear("mean time", Unit::Seconds),
+            &[
+                ("read", Colour::Device, |of, _| ratio(of.read_time_ms as f64 / 1e3, of.reads as f64)),
+                ("write", Colour::Updates, |of, _| ratio(of.write_time_ms as f64 / 1e3, of.writes as f64)),
+            ],
         ),
         chart(
             "device-queue",
             "Requests in flight",
             "Mean length of the queue (iostat's aqu-sz).",
-            one("requests", Axis::linear("requests", Unit::Plain), |device, seconds| {
-                ratio(device.weighted_ms as f64, seconds * 1e3)
-            }),
+            Axis::linear("requests", Unit::Plain),
+            &[("requests", Colour::Device, |of, seconds| ratio(of.weighted_ms as f64, seconds * 1e3))],
         ),
         chart(
             "device-utilisation",
             "Utilisation",
             "Share of the time with at least one request in flight. A device that serves many at once is not full at \
              100 %.",
-            one(
-                "utilisation",
-                Axis::linear("utilisation", Unit::Percent).ranging(0.0, 105.0),
-                |device, seconds| {
-                    ratio(device.busy_ms as f64 / 10.0, seconds).map(|percent| percent.min(100.0))
-                },
-            ),
+            Axis::linear("utilisation", Unit::Percent).ranging(0.0, 105.0),
+            &[("utilisation", Colour::Device, |of, seconds| {
+                ratio(of.busy_ms as f64 / 10.0, seconds).map(|percent| percent.min(100.0))
+            })],
         ),
     ]
 }
@@ -676,7 +664,7 @@ fn distribution(values: impl Iterator<Item = f64> + Clone, shown: impl Fn(f64) -
     let bar = |(bin, n): (u32, &u64)| {
         let low = least + f64::from(bin) * width;
         let hover = format!("{} to {}: {}", shown(low), shown(low + width), plural(*n, "session"));
-        Bar { at: low + width / 2.0, width, length: *n as f64, interval: None, hover }
+        Bar::between(low, low + width, *n as f64, hover)
     };
     (0..).zip(&counts).filter(|(_, n)| **n > 0).map(bar).collect()
 }

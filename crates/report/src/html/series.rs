@@ -162,7 +162,7 @@ fn line_drawing(group: &SeriesGroup, chart: &LineChart) -> Result<Drawing, Strin
     let line = |(at, (name, values)): (usize, &(String, Vec<Option<f64>>))| {
         let is_stacked = at < chart.stacked;
         let (x, y) = if is_stacked { level(group, values) } else { points(group, values) };
-        let line = Line::new(name, Colour::Variant(at), unit, x, y);
+        let line = Line::new(name, Colour::Variant(at), x, y);
         let is_limit = chart.stacked > 0 && !is_stacked;
         match (is_stacked, is_limit) {
             (true, _) => Line { fill: Fill::Stacked, ..line },

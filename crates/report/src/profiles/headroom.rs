@@ -341,13 +341,8 @@ fn waits_chart(name: &'static str, title: &str, headroom: &Headroom) -> Chart {
             // A logarithmic axis has no zero.
             let from_us = if from_us > 0.0 { from_us } else { to_us / 2.0 };
             let [from, to] = [from_us, to_us].map(duration_us);
-            Bar {
-                at: f64::midpoint(from_us, to_us) / 1e6,
-                width: (to_us - from_us) / 1e6,
-                length: share,
-                interval: None,
-                hover: format!("{name}, {from} to {to}: {} %", percent(share)),
-            }
+            let hover = format!("{name}, {from} to {to}: {} %", percent(share));
+            Bar::between(from_us / 1e6, to_us / 1e6, share, hover)
         });
         Trace::Bars(Bars { opacity: 0.55, ..Bars::new(name, colour, bars.collect()) })
     };
@@ -381,24 +376,17 @@ fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
 }
 
 /// A line through the steps that count, by their factor.
-fn line(
-    headroom: &Headroom,
-    name: &str,
-    colour: Colour,
-    unit: Unit,
-    of: impl Fn(&HeadroomStep) -> Option<f64>,
-) -> Line {
+fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomStep) -> Option<f64>) -> Line {
     let mut steps: Vec<_> = headroom.counted().collect();
     steps.sort_by(|one, other| one.factor.total_cmp(&other.factor));
     let (x, y) = steps.into_iter().map(|step| (step.factor, of(step))).unzip();
-    Line { has_markers: true, ..Line::new(name, colour, unit, x, y) }
+    Line { has_markers: true, ..Line::new(name, colour, x, y) }
 }
 
 fn rate_chart(headroom: &Headroom) -> Chart {
-    let asked = line(headroom, "asked for", Colour::Logical, Unit::Count, |step| Some(f64::from(step.rate)));
-    let done = line(headroom, "done", Colour::Reads, Unit::Count, |step| {
-        Some(f64::from(step.rate) * step.kept_percent / 100.0)
-    });
+    let asked = line(headroom, "asked for", Colour::Logical, |step| Some(f64::from(step.rate)));
+    let done =
+        line(headroom, "done", Colour::Reads, |step| Some(f64::from(step.rate) * step.kept_percent / 100.0));
     let is_known = asked.is_known();
     let drawing = Drawing::new(
         Axis::linear("times the demand", Unit::Plain),
@@ -417,11 +405,11 @@ fn rate_chart(headroom: &Headroom) -> Chart {
 
 fn latency_chart(headroom: &Headroom) -> Chart {
     let here = |name: &str, colour, figure| {
-        line(headroom, name, colour, Unit::Seconds, |step| Some(step.figures.get(figure)? / 1e6))
+        line(headroom, name, colour, |step| Some(step.figures.get(figure)? / 1e6))
     };
     let production = |name: &str, colour, figure| {
         let level = headroom.plan.demand.figures.get(figure).map(|us| us / 1e6);
-        let line = line(headroom, name, colour, Unit::Seconds, |_| level);
+        let line = line(headroom, name, colour, |_| level);
         Line { stroke: Stroke::Dot, has_markers: false, ..line }
     };
     let lines = [

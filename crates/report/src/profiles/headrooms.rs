@@ -21,19 +21,25 @@ use crate::{Confidence, csv_cell};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchResult {
     /// The folder of its runs and its page, within the campaign's.
-    #[serde(default)]
-    pub folder: String,
+    #[serde(skip_deserializing)]
+    folder: String,
     /// Multiple of the demand.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub carries: Option<f64>,
+    carries: Option<f64>,
     /// Carried in every run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at_least: Option<f64>,
+    at_least: Option<f64>,
     /// Carried in no run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub less_than: Option<f64>,
+    less_than: Option<f64>,
     #[serde(default, skip_serializing)]
     steps: Vec<SearchStep>,
+    /// The limit that broke nearest above what is carried.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    /// Why the result can't be compared.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    unknown: Option<String>,
 }
 
 /// What a step proves.
@@ -47,8 +53,23 @@ struct SearchStep {
 }
 
 impl SearchResult {
-    /// Why the result can't be compared.
-    fn unknown(&self) -> Option<String> {
+    /// Reads the JSON of the search in a folder.
+    ///
+    /// # Errors
+    /// If it is not the JSON of a search.
+    pub fn read(folder: &str, json: &[u8]) -> Result<Self, serde_json::Error> {
+        let found: Self = serde_json::from_slice(json)?;
+        Ok(Self { folder: folder.to_owned(), ..found }.judged())
+    }
+
+    fn judged(self) -> Self {
+        let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
+        let broken = counted.filter_map(|step| Some((step.factor, step.broke.clone()?)));
+        let (limit, unknown) = (nearest_above(self.carries, broken), self.why_unknown());
+        Self { limit, unknown, ..self }
+    }
+
+    fn why_unknown(&self) -> Option<String> {
         if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
         }
@@ -62,12 +83,6 @@ impl SearchResult {
         }
     }
 
-    /// The limit that broke nearest above what is carried.
-    fn limit(&self) -> Option<&str> {
-        let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
-        nearest_above(self.carries, counted.filter_map(|step| Some((step.factor, step.broke.as_deref()?))))
-    }
-
     /// How far the true value may lie below and above the result, as ratios of 1 or more.
     fn error(&self) -> Option<[f64; 2]> {
         let carries = self.carries?;
@@ -75,28 +90,55 @@ impl SearchResult {
     }
 }
 
-/// A platform with its searches.
-#[derive(Clone, Debug)]
+/// A platform with its searches. Its numbers are absent if a search has none: those of some searches would mislead.
+#[derive(Clone, Debug, Serialize)]
 pub struct Platform {
-    pub name: String,
+    name: String,
     /// The identical platform, in an A/A pair.
-    pub twin_of: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twin_of: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    median: Option<f64>,
+    /// Ends of the interval; absent with fewer than two searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smallest: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest: Option<f64>,
     /// In the order of the repeats.
-    pub searches: Vec<SearchResult>,
+    searches: Vec<SearchResult>,
 }
 
 impl Platform {
+    #[must_use]
+    pub fn new(
+        name: String,
+        twin_of: Option<String>,
+        searches: Vec<SearchResult>,
+        confidence: Confidence,
+    ) -> Self {
+        let is_known = searches.iter().all(|search| search.unknown.is_none());
+        let (median, low, high, smallest, largest) = (None, None, None, None, None);
+        let unknown = Self { name, twin_of, median, low, high, smallest, largest, searches };
+        if !is_known {
+            return unknown;
+        }
+        let (values, interval) = (unknown.values(), unknown.interval(confidence));
+        Self {
+            median: summary::median(&values),
+            low: interval.map(|[low, _]| low),
+            high: interval.map(|[_, high]| high),
+            smallest: summary::minimum(&values),
+            largest: summary::maximum(&values),
+            ..unknown
+        }
+    }
+
     fn values(&self) -> Vec<f64> {
         self.searches.iter().filter_map(|search| search.carries).collect()
-    }
-
-    /// True if every search has a number: the median of some of them would be misleading.
-    fn is_known(&self) -> bool {
-        !self.searches.is_empty() && self.searches.iter().all(|search| search.unknown().is_none())
-    }
-
-    fn known(&self, of: fn(&[f64]) -> Option<f64>) -> Option<f64> {
-        self.is_known().then(|| of(&self.values())).flatten()
     }
 
     /// The largest error of any search.
@@ -105,21 +147,19 @@ impl Platform {
         errors.fold([1.0, 1.0], |[down, up], error| [f64::max(down, error[0]), f64::max(up, error[1])])
     }
 
-    /// The interval of its multiple; `None` with fewer than two searches, or if one has no number.
+    /// The interval of its multiple; `None` with fewer than two searches.
     fn interval(&self, confidence: Confidence) -> Option<[f64; 2]> {
         let logarithms: Vec<f64> = self.values().into_iter().map(f64::ln).collect();
-        let (low, high) =
-            self.is_known().then(|| summary::mean_interval(&logarithms, confidence.ratio())).flatten()?;
+        let (low, high) = summary::mean_interval(&logarithms, confidence.ratio())?;
         let [down, up] = self.error();
         Some([low.exp() / down, high.exp() * up])
     }
 
     /// `2.4 times (2.1 to 2.6)`.
     fn words(&self, confidence: Confidence) -> Option<String> {
-        let median = times(summary::median(&self.values())?);
         let interval = self.interval(confidence);
         let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
-        Some(format!("{median} times{}", within.unwrap_or_default()))
+        Some(format!("{} times{}", times(self.median?), within.unwrap_or_default()))
     }
 }
 
@@ -134,40 +174,8 @@ pub struct Headrooms {
     pub done: usize,
     /// Searches of the campaign.
     of: usize,
-    variants: Vec<Row>,
+    variants: Vec<Platform>,
     pairs: Vec<Pair>,
-}
-
-/// A platform in numbers, which are absent if a search has none.
-#[derive(Clone, Debug, Serialize)]
-struct Row {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    twin_of: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    median: Option<f64>,
-    /// Ends of the interval; absent with fewer than two searches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    low: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    high: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    smallest: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    largest: Option<f64>,
-    searches: Vec<Search>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Search {
-    #[serde(flatten)]
-    found: SearchResult,
-    /// The limit that broke nearest above what is carried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<String>,
-    /// Why the result can't be compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unknown: Option<String>,
 }
 
 /// Two platforms compared.
@@ -191,15 +199,10 @@ struct Pair {
 impl Headrooms {
     /// Compares platforms, the baseline first. `of` is the number of searches of the campaign.
     #[must_use]
-    pub fn of(demand: String, platforms: &[Platform], of: usize, confidence: Confidence) -> Self {
-        Self {
-            demand,
-            confidence,
-            done: platforms.iter().map(|platform| platform.searches.len()).sum(),
-            of,
-            variants: platforms.iter().map(|platform| Row::of(platform, confidence)).collect(),
-            pairs: pairs(platforms, confidence),
-        }
+    pub fn of(demand: String, variants: Vec<Platform>, of: usize, confidence: Confidence) -> Self {
+        let done = variants.iter().map(|platform| platform.searches.len()).sum();
+        let pairs = pairs(&variants, confidence);
+        Self { demand, confidence, done, of, variants, pairs }
     }
 
     /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
@@ -216,7 +219,7 @@ impl Headrooms {
             };
         for row in &self.variants {
             for (search, number) in row.searches.iter().zip(1..) {
-                let SearchResult { carries, at_least, less_than, folder, .. } = &search.found;
+                let SearchResult { carries, at_least, less_than, folder, .. } = search;
                 let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
                 line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
             }
@@ -270,33 +273,12 @@ impl Headrooms {
         let limit = [Column::left("Beyond that").at_most(48)];
         let mut table = Table::new([&[Column::left("Folder")][..], &heads, &limit].concat());
         for search in self.variants.iter().flat_map(|row| &row.searches) {
-            let SearchResult { carries, at_least, less_than, folder, .. } = &search.found;
+            let SearchResult { carries, at_least, less_than, folder, .. } = search;
             let numbers = [carries, at_least, less_than].map(|number| or_absent(*number, times));
             let limit = or_absent(search.limit.clone(), |limit| limit);
             table.row([&[folder.clone()][..], &numbers, &[limit]].concat());
         }
         table
-    }
-}
-
-impl Row {
-    fn of(platform: &Platform, confidence: Confidence) -> Self {
-        let interval = platform.interval(confidence);
-        let search = |found: &SearchResult| Search {
-            found: found.clone(),
-            limit: found.limit().map(str::to_owned),
-            unknown: found.unknown(),
-        };
-        Self {
-            name: platform.name.clone(),
-            twin_of: platform.twin_of.clone(),
-            median: platform.known(summary::median),
-            low: interval.map(|[low, _]| low),
-            high: interval.map(|[_, high]| high),
-            smallest: platform.known(summary::minimum),
-            largest: platform.known(summary::maximum),
-            searches: platform.searches.iter().map(search).collect(),
-        }
     }
 }
 
@@ -320,7 +302,7 @@ impl Pair {
             sentence,
         };
         let names = format!("{} and {}", first.name, second.name);
-        let unknown = [first, second].into_iter().filter(|platform| !platform.is_known());
+        let unknown = [first, second].into_iter().filter(|platform| platform.median.is_none());
         let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
         if !unknown.is_empty() {
             let unknown = unknown.join(" and for ");
@@ -406,7 +388,7 @@ pub fn headrooms_page(headrooms: &Headrooms) -> String {
 }
 
 fn chart(headrooms: &Headrooms) -> Chart {
-    let bar = |(at, row): (usize, &Row)| {
+    let bar = |(at, row): (usize, &Platform)| {
         let length = row.median?;
         let interval = row.low.zip(row.high);
         let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
@@ -443,16 +425,20 @@ mod tests {
             carries: Some(*carries),
             at_least: Some(*carries),
             less_than: Some(carries * 1.08),
-            steps: Vec::new(),
+            ..SearchResult::default()
         };
-        Platform { name: name.into(), twin_of: None, searches: values.iter().zip(1..).map(search).collect() }
+        new(name, values.iter().zip(1..).map(search).collect())
+    }
+
+    fn new(name: &str, searches: Vec<SearchResult>) -> Platform {
+        Platform::new(name.into(), None, searches, Confidence::default())
     }
 
     /// A platform whose second search has no upper end.
     fn open_platform(name: &str) -> Platform {
-        let mut open = platform(name, &[64.0, 64.0]);
-        open.searches[1].less_than = None;
-        open
+        let mut searches = platform(name, &[64.0, 64.0]).searches;
+        searches[1].less_than = None;
+        new(name, searches.into_iter().map(SearchResult::judged).collect())
     }
 
     fn pair(first: &Platform, second: &Platform) -> Pair {
@@ -461,8 +447,8 @@ mod tests {
 
     #[test]
     fn every_form_says_the_same_and_leaves_out_unknown_values() {
-        let platforms = [platform("a, b", &[2.0, 2.2]), open_platform("b")];
-        let headrooms = Headrooms::of("PROD; peak".into(), &platforms, 5, Confidence::default());
+        let platforms = vec![platform("a, b", &[2.0, 2.2]), open_platform("b")];
+        let headrooms = Headrooms::of("PROD; peak".into(), platforms, 5, Confidence::default());
         let csv = headrooms.csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[1], "\"a, b\",1,2,2,2.16,,,\"a, b-headroom-r1\"");
@@ -485,8 +471,8 @@ mod tests {
 
     #[test]
     fn equal_repeats_are_as_exact_as_the_steps_are_apart() {
-        let interval = platform("a", &[2.0; 3]).interval(Confidence::default());
-        assert_eq!(interval.map(|[low, high]| [times(low), times(high)]), Some(["2".into(), "2.16".into()]));
+        let Platform { low, high, .. } = platform("a", &[2.0; 3]);
+        assert_eq!([low, high].map(|end| times(end.unwrap())), ["2", "2.16"]);
     }
 
     #[test]
@@ -495,9 +481,10 @@ mod tests {
             |factor, broke: &str| SearchStep { factor, broke: Some(broke.to_owned()), not_counted: None };
         let mut search = platform("a", &[2.0]).searches.remove(0);
         search.steps = vec![step(4.0, "far"), step(2.2, "near"), step(2.0, "once")];
-        assert_eq!(search.limit(), Some("near"));
+        let mut search = search.judged();
+        assert_eq!(search.limit.as_deref(), Some("near"));
         search.carries = None;
-        assert_eq!(search.limit(), Some("once"));
+        assert_eq!(search.judged().limit.as_deref(), Some("once"));
     }
 
     #[test]
