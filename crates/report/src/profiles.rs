@@ -368,7 +368,7 @@ fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
             at: f64::from(hour) + 0.5,
             width: 0.9,
             length: value * scale,
-            interval: None,
+            error: None,
             hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, shown(figure, value)),
         })
     };

@@ -238,7 +238,7 @@ fn bars(
             let (name, within) = (&row.variant, within.unwrap_or_default());
             let hover = format!("{name} at {sessions} sessions: {}{within}{more}", show(length));
             let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
-            Some(Bar { at, width: 0.92 * room, length, interval, hover })
+            Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
         };
         let bars = table.sessions.iter().enumerate().filter_map(bar).collect();
         Trace::Bars(Bars::new(&row.variant, Colour::Variant(place), bars))
@@ -416,7 +416,7 @@ mod tests {
         let xfs = bars_of(&chart, 2);
         assert_eq!((xfs.name.as_str(), xfs.bars[1].length), ("xfs", 8001.0));
         let cell = &table.rows[2].cells[1];
-        assert_eq!(xfs.bars[1].interval, Some((cell.low.unwrap(), cell.high.unwrap())));
+        assert_eq!(xfs.bars[1].error, Some((8001.0 - cell.low.unwrap(), cell.high.unwrap() - 8001.0)));
         // Groups lie around 0 and 1, and no bar lies over another.
         let mut all: Vec<_> = (0..3).flat_map(|trace| bars_of(&chart, trace).bars.clone()).collect();
         all.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -429,14 +429,14 @@ mod tests {
         let value = |scale: Option<&str>, trace: usize| {
             let analysis = analysis(scale);
             let chart = ratios(&analysis, &analysis.tables[0], 1);
-            bars_of(&chart, trace).bars.first().map(|bar| (bar.length, bar.interval))
+            bars_of(&chart, trace).bars.first().map(|bar| (bar.length, bar.error))
         };
-        let (xfs, interval) = value(None, 2).unwrap();
-        let (low, high) = interval.unwrap();
-        assert!((xfs - 2.0).abs() < 0.01 && low < xfs && xfs < high, "{xfs} {low} {high}");
+        let (xfs, error) = value(None, 2).unwrap();
+        let (below, above) = error.unwrap();
+        assert!((xfs - 2.0).abs() < 0.01 && below > 0.0 && above > 0.0, "{xfs} {below} {above}");
         assert_eq!(value(None, 0), Some((1.0, None)));
-        let (raw, interval) = value(Some("xfs"), 0).unwrap();
-        assert!((raw * xfs - 1.0).abs() < 1e-9 && interval.unwrap().0 < raw, "{raw}");
+        let (raw, error) = value(Some("xfs"), 0).unwrap();
+        assert!((raw * xfs - 1.0).abs() < 1e-9 && error.unwrap().0 > 0.0, "{raw}");
         assert_eq!(inverse((2.0, Some((1.0, 4.0)))), (0.5, Some((0.25, 1.0))));
         // A twin is compared with its original alone.
         assert_eq!(value(Some("xfs"), 1), None);

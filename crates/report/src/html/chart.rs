@@ -1,8 +1,9 @@
 //! A chart as data: what is drawn, on which axes, and where its figures come from.
 //!
-//! Nothing here knows a record, so one chart can hold the lines of several runs. The page's own script hands the JSON to the
-//! chart library, and turns names of colours into colours of the light or the dark theme.
+//! Nothing here knows a record, so one chart can hold the lines of several runs. Nothing here knows the chart library either:
+//! the page's own script gets the data as JSON and draws them, with the colours of the light or the dark theme.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::escape;
@@ -42,12 +43,26 @@ impl Chart {
 
 /// The drawings of all charts by id, for the page's script.
 pub(crate) fn data(charts: &[&Chart]) -> Value {
-    let drawn =
-        charts.iter().filter_map(|chart| Some((chart.id.clone(), chart.body.as_ref().ok()?.to_json())));
-    Value::Object(drawn.collect())
+    let drawn = charts.iter().filter_map(|chart| Some((chart.id.clone(), chart.body.as_ref().ok()?)));
+    Value::Object(drawn.map(|(id, drawing)| (id, drawing.to_json())).collect())
 }
 
-#[derive(Clone, Debug)]
+/// Numbers to five significant digits, as exact as an eye can see, and texts without tags: the chart library knows some.
+fn for_script(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let rounded = format!("{:.4e}", number.as_f64().unwrap_or(f64::NAN)).parse().unwrap_or(f64::NAN);
+            let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
+            if is_whole { Value::from(rounded as i64) } else { Value::from(rounded) }
+        }
+        Value::String(text) => escape::label(&text).into(),
+        Value::Array(values) => values.into_iter().map(for_script).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, for_script(value))).collect(),
+        other => other,
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Drawing {
     /// From back to front.
     pub(crate) traces: Vec<Trace>,
@@ -61,6 +76,7 @@ pub(crate) struct Drawing {
     pub(crate) shades: Vec<(f64, f64)>,
     /// Vertical lines at values of `x`, with their texts.
     pub(crate) marks: Vec<(f64, String)>,
+    #[serde(skip)]
     pub(crate) height_px: u32,
 }
 
@@ -71,42 +87,23 @@ impl Drawing {
     }
 
     fn to_json(&self) -> Value {
-        let trace = |trace: &Trace| match trace {
-            Trace::Line(line) => {
-                let axis = self.right.as_ref().filter(|_| line.on_right).unwrap_or(&self.y);
-                line.to_json(axis.unit)
+        let mut drawing = self.clone();
+        for trace in &mut drawing.traces {
+            // The library takes absent values of a stack for zero: leave them out.
+            if let Trace::Line(line) = trace
+                && line.fill == Fill::Stacked
+            {
+                let points = line.x.iter().zip(&line.y).filter(|(_, y)| y.is_some());
+                (line.x, line.y) = points.unzip();
             }
-            Trace::Bars(bars) => bars.to_json(),
-            Trace::Heat(heat) => heat.to_json(),
-        };
-        let shade = |(from, to): &(f64, f64)| numbers([*from, *to]);
-        let mark = |(at, text): &(f64, String)| json!([number(*at), escape::label(text)]);
-        json!({
-            "traces": self.traces.iter().map(trace).collect::<Value>(),
-            "x": self.x.to_json(),
-            "y": self.y.to_json(),
-            "right": self.right.as_ref().map(Axis::to_json),
-            "timeline": self.is_timeline,
-            "shades": self.shades.iter().map(shade).collect::<Value>(),
-            "marks": self.marks.iter().map(mark).collect::<Value>(),
-        })
+        }
+        for_script(json!(drawing))
     }
 }
 
-/// A number to five significant digits, as exact as an eye can see; null if it is absent or not finite.
-fn number(value: impl Into<Option<f64>>) -> Value {
-    let value = value.into().unwrap_or(f64::NAN);
-    let rounded = format!("{value:.4e}").parse().unwrap_or(f64::NAN);
-    let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
-    if is_whole { Value::from(rounded as i64) } else { Value::from(rounded) }
-}
-
-fn numbers(values: impl IntoIterator<Item = impl Into<Option<f64>>>) -> Value {
-    values.into_iter().map(number).collect()
-}
-
 /// The unit of an axis decides how its ticks are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     /// Written with the prefix that fits: 150 µs, 2 ms.
     Seconds,
@@ -117,19 +114,7 @@ pub(crate) enum Unit {
     Plain,
 }
 
-impl Unit {
-    /// In d3's language: the format of a tick, its suffix, and the format of a value of `y` under the pointer.
-    fn formats(self) -> [&'static str; 3] {
-        match self {
-            Self::Seconds => ["~s", "s", "%{y:.3s}s"],
-            Self::Count => [",~r", "", "%{y:,.0f}"],
-            Self::Percent => ["~g", " %", "%{y:.1f} %"],
-            Self::Plain => ["", "", "%{y:.4~g}"],
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Axis {
     pub(crate) title: String,
     pub(crate) unit: Unit,
@@ -157,26 +142,6 @@ impl Axis {
     pub(crate) fn named(self, names: impl IntoIterator<Item = (f64, String)>) -> Self {
         Self { names: names.into_iter().collect(), ..self }
     }
-
-    fn to_json(&self) -> Value {
-        let [format, suffix, _] = self.unit.formats();
-        let mut axis = json!({
-            "title": { "text": escape::label(&self.title) },
-            "type": if self.is_log { "log" } else { "linear" },
-            "tickformat": format,
-            "ticksuffix": suffix,
-        });
-        if let Some((low, high)) = self.range {
-            let end = |value: f64| if self.is_log { value.log10() } else { value };
-            axis["range"] = numbers([end(low), end(high)]);
-        }
-        if !self.names.is_empty() {
-            let text = |(_, name): &(f64, String)| Value::from(escape::label(name).replace('\n', "<br>"));
-            axis["tickvals"] = numbers(self.names.iter().map(|(at, _)| *at));
-            axis["ticktext"] = self.names.iter().map(text).collect();
-        }
-        axis
-    }
 }
 
 /// A colour by its meaning, the same in every chart. The style sheet holds the colours themselves, as `--c-<name>`.
@@ -203,37 +168,31 @@ pub(crate) enum Colour {
     Second,
     /// Latencies, darker with the percentile: 0 to 4.
     Latency(u8),
-    /// One of several variants, by its place; colours repeat after eight.
+    /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
     Variant(usize),
 }
 
-impl Colour {
-    const VARIANTS: usize = 8;
-
-    /// True if an earlier variant has the same colour, so that a pattern or marker must tell them apart.
-    fn is_repeated(self) -> bool {
-        matches!(self, Self::Variant(place) if place >= Self::VARIANTS)
-    }
-
-    /// The name that the page's script looks up.
-    fn token(self) -> String {
+impl Serialize for Colour {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let name = self.as_ref();
         match self {
-            Self::Latency(step) => format!("${name}{}", step.min(4)),
-            Self::Variant(place) => format!("${name}{}", place % Self::VARIANTS),
-            _ => format!("${name}"),
+            Self::Latency(step) => to.collect_str(&format_args!("{name}{step}")),
+            Self::Variant(place) => to.collect_str(&format_args!("{name}{place}")),
+            _ => to.serialize_str(name),
         }
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Trace {
     Line(Line),
     Bars(Bars),
     Heat(Heat),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Fill {
     Nothing,
     /// Down to the trace before it.
@@ -243,8 +202,8 @@ pub(crate) enum Fill {
 }
 
 /// The names are those of the chart library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::AsRefStr)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Stroke {
     Solid,
     Dot,
@@ -254,7 +213,7 @@ pub(crate) enum Stroke {
 }
 
 /// A line through points; it breaks where a value is absent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) colour: Colour,
@@ -281,49 +240,13 @@ impl Line {
         self.y.iter().any(Option::is_some)
     }
 
-    fn to_json(&self, unit: Unit) -> Value {
-        let colour = self.colour.token();
-        // The library takes absent values of a stack for zero: leave them out.
-        let is_shown = |y: &Option<f64>| y.is_some() || self.fill != Fill::Stacked;
-        let points = || self.x.iter().zip(&self.y).filter(|(_, y)| is_shown(y));
-        let [_, _, hover] = unit.formats();
-        let is_point = self.y.iter().flatten().count() == 1;
-        let mut line = json!({
-            "type": "scatter",
-            "mode": if self.has_markers || is_point { "lines+markers" } else { "lines" },
-            "name": escape::label(&self.name),
-            "x": numbers(points().map(|(x, _)| *x)),
-            "y": numbers(points().map(|(_, y)| *y)),
-            "line": { "color": colour, "width": 1.8, "dash": self.stroke.as_ref() },
-            "hovertemplate": hover,
-        });
-        match self.fill {
-            Fill::Nothing => {}
-            Fill::ToPrevious => {
-                line["fill"] = "tonexty".into();
-                line["fillcolor"] = format!("{colour}/0.16").into();
-            }
-            Fill::Stacked => {
-                line["stackgroup"] = "all".into();
-                line["fillcolor"] = format!("{colour}/0.55").into();
-                line["line"]["width"] = 0.8.into();
-            }
-        }
-        if self.has_markers && self.colour.is_repeated() {
-            line["marker"] = json!({ "symbol": "diamond-open", "size": 9 });
-        }
-        if self.on_right {
-            line["yaxis"] = "y2".into();
-        }
-        if self.is_hidden {
-            line["visible"] = "legendonly".into();
-        }
-        line
+    pub(crate) fn stacked(self) -> Self {
+        Self { fill: Fill::Stacked, ..self }
     }
 }
 
 /// Bars from zero.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Bars {
     pub(crate) name: String,
     pub(crate) colour: Colour,
@@ -333,14 +256,14 @@ pub(crate) struct Bars {
     pub(crate) is_horizontal: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bar {
     /// The middle of its foot.
     pub(crate) at: f64,
     pub(crate) width: f64,
     pub(crate) length: f64,
-    /// Confidence interval of the length.
-    pub(crate) interval: Option<(f64, f64)>,
+    /// Distances of the ends of the confidence interval, below and above.
+    pub(crate) error: Option<(f64, f64)>,
     /// The text under the pointer.
     pub(crate) hover: String,
 }
@@ -348,7 +271,12 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar of a histogram.
     pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
-        Self { at: f64::midpoint(low, high), width: high - low, length, interval: None, hover }
+        Self { at: f64::midpoint(low, high), width: high - low, length, error: None, hover }
+    }
+
+    pub(crate) fn with_interval(self, interval: Option<(f64, f64)>) -> Self {
+        let error = interval.map(|(low, high)| (self.length - low, high - self.length));
+        Self { error, ..self }
     }
 }
 
@@ -357,46 +285,10 @@ impl Bars {
     pub(crate) fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
         Self { name: name.into(), colour, opacity: 0.85, bars, is_horizontal: false }
     }
-
-    fn to_json(&self) -> Value {
-        let (places, lengths) =
-            (numbers(self.bars.iter().map(|bar| bar.at)), numbers(self.bars.iter().map(|bar| bar.length)));
-        let (x, y) = if self.is_horizontal { (lengths, places) } else { (places, lengths) };
-        let mut trace = json!({
-            "type": "bar",
-            "orientation": if self.is_horizontal { "h" } else { "v" },
-            "name": escape::label(&self.name),
-            "x": x,
-            "y": y,
-            "width": numbers(self.bars.iter().map(|bar| bar.width)),
-            "hovertext": self.bars.iter().map(|bar| escape::label(&bar.hover)).collect::<Value>(),
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "marker": { "color": format!("{}/{}", self.colour.token(), self.opacity), "line": { "width": 0 } },
-        });
-        if self.colour.is_repeated() {
-            trace["marker"]["pattern"] = json!({ "shape": "/", "size": 7, "solidity": 0.5 });
-        }
-        if self.bars.iter().any(|bar| bar.interval.is_some()) {
-            let end = |pick: fn((f64, f64)) -> f64| {
-                let length = |bar: &Bar| Some((pick(bar.interval?) - bar.length).abs());
-                numbers(self.bars.iter().map(length))
-            };
-            trace["error_y"] = json!({
-                "type": "data",
-                "symmetric": false,
-                "array": end(|(_, high)| high),
-                "arrayminus": end(|(low, _)| low),
-                "color": "$text",
-                "thickness": 1.4,
-                "width": 4,
-            });
-        }
-        trace
-    }
 }
 
 /// Counts in a grid, as colours on a logarithmic scale.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Heat {
     /// Edges of the columns, one more than there are columns.
     pub(crate) x_edges: Vec<f64>,
@@ -406,19 +298,6 @@ pub(crate) struct Heat {
     pub(crate) counts: Vec<Vec<u64>>,
     /// What the counts count.
     pub(crate) of: &'static str,
-}
-
-impl Heat {
-    /// The script takes the logarithms, so that each count is written once.
-    fn to_json(&self) -> Value {
-        json!({
-            "type": "heatmap",
-            "x": numbers(self.x_edges.iter().copied()),
-            "y": numbers(self.y_edges.iter().copied()),
-            "counts": self.counts,
-            "of": self.of,
-        })
-    }
 }
 
 /// Lines of a run keep these strokes in an overlay, in the order of their names.
@@ -570,35 +449,29 @@ mod tests {
 
     #[test]
     fn numbers_have_five_digits() {
-        let shown = |value| number(value).to_string();
+        let shown = |value: f64| for_script(json!(value)).to_string();
         assert_eq!((shown(0.000_123_456_789), shown(29_706.44)), ("0.00012346".into(), "29706".into()));
         assert_eq!((shown(0.0), shown(1.0), shown(-2.5)), ("0".into(), "1".into(), "-2.5".into()));
-        assert_eq!(
-            [number(f64::NAN), number(f64::INFINITY), number(None)],
-            [Value::Null, Value::Null, Value::Null]
-        );
+        assert_eq!((shown(f64::NAN), shown(f64::INFINITY)), ("null".into(), "null".into()));
     }
 
     #[test]
     fn absent_values_are_gaps_in_a_line_and_left_out_of_a_stack() {
         let (x, y) = (vec![0.0, 1.0, 2.0], vec![Some(5.0), None, Some(6.0)]);
         let line = Line::new("a", Colour::Reads, x, y);
-        assert_eq!(line.to_json(Unit::Count)["y"], json!([5, null, 6]));
-        let stacked = Line { fill: Fill::Stacked, ..line }.to_json(Unit::Count);
+        let [gap, stacked] = [line.clone(), line.stacked()]
+            .map(|line| drawing(1.0, vec![Trace::Line(line)]).to_json()["traces"][0].clone());
+        assert_eq!(gap["y"], json!([5, null, 6]));
         assert_eq!((&stacked["x"], &stacked["y"]), (&json!([0, 2]), &json!([5, 6])));
     }
 
     #[test]
     fn error_bars_are_distances_from_the_end_of_the_bar() {
-        let bar = |interval| Bar { at: 1.0, width: 0.4, length: 10.0, interval, hover: String::new() };
+        let bar = |interval| Bar::between(0.8, 1.2, 10.0, String::new()).with_interval(interval);
         let bars = Bars::new("a", Colour::Variant(9), vec![bar(Some((9.0, 12.5))), bar(None)]);
-        let json = bars.to_json();
-        assert_eq!(json["error_y"]["array"], json!([2.5, null]));
-        assert_eq!(json["error_y"]["arrayminus"], json!([1, null]));
-        assert_eq!(json["marker"]["color"], "$variant1/0.85");
-        assert!(json["marker"]["pattern"].is_object(), "the second variant has this colour already");
-        let second = Bars { colour: Colour::Variant(1), ..bars };
-        assert!(second.to_json()["marker"]["pattern"].is_null());
+        let json = for_script(json!(bars));
+        assert_eq!((&json["bars"][0]["error"], &json["bars"][1]["error"]), (&json!([1, 2.5]), &json!(null)));
+        assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!("variant9"), &json!(1)));
     }
 
     #[test]
@@ -620,9 +493,9 @@ mod tests {
             Colour::First,
             Colour::Second,
         ];
-        let numbered = (0..5).map(Colour::Latency).chain((0..9).map(Colour::Variant));
+        let numbered = (0..5).map(Colour::Latency).chain((0..8).map(Colour::Variant));
         for colour in named.into_iter().chain(numbered) {
-            let property = colour.token().replace('$', "--c-") + ":";
+            let property = format!("--c-{}:", json!(colour).as_str().unwrap());
             assert_eq!(style.matches(&property).count(), 2, "{property}");
         }
     }

@@ -157,10 +157,6 @@ fn with_height(height_px: u32, body: Result<Drawing, String>) -> Result<Drawing,
     body.map(|drawing| Drawing { height_px, ..drawing })
 }
 
-fn stacked(line: Line) -> Line {
-    Line { fill: Fill::Stacked, ..line }
-}
-
 /// False for lines that stay at zero, which only crowd a legend.
 fn rises(line: &Line) -> bool {
     line.y.iter().flatten().any(|value| *value > 0.0)
@@ -200,7 +196,7 @@ fn operations(record: &Record) -> Chart {
     let y = Axis::linear("operations per second", Unit::Count);
     let body = lines(record, y, NO_OPERATION, |time| {
         let kind = |name, colour, of: fn(&OpCounts) -> u64| {
-            stacked(time.line(name, colour, time.per_second(|interval| of(&interval.ops))))
+            time.line(name, colour, time.per_second(|interval| of(&interval.ops))).stacked()
         };
         let kinds = [
             kind("SELECT", Colour::Reads, |ops| ops.selects),
@@ -451,7 +447,7 @@ fn host_cpu(record: &Record) -> Chart {
                 let cpu = interval.host_cpu?;
                 ratio(100.0 * of(&cpu), cpu.total_s())
             });
-            stacked(time.line(name, *colour, share))
+            time.line(name, *colour, share).stacked()
         };
         MODES.iter().map(mode).filter(rises).collect()
     });
@@ -471,8 +467,8 @@ fn database_cpu(record: &Record, figures: &Figures<'_>) -> Chart {
         let user = time.observed(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
         let system = time.observed(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
         vec![
-            stacked(time.line("user", Colour::Database, user)),
-            stacked(time.line("system", Colour::System, system)),
+            time.line("user", Colour::Database, user).stacked(),
+            time.line("system", Colour::System, system).stacked(),
         ]
     });
     let cpus = figure::HOST_CPUS.of(figures).map(|cpus| format!(" of {cpus}")).unwrap_or_default();
@@ -554,7 +550,7 @@ fn top_events(figures: &Figures<'_>) -> Chart {
         at: -f64::from(place),
         width: 0.7,
         length: event.time_s,
-        interval: None,
+        error: None,
         hover: event_words(event, figure::DB_TIME_S.of(figures)),
     };
     let bars = Bars::new("time", Colour::Reads, (0..).zip(&events).map(bar).collect());
@@ -642,7 +638,7 @@ fn per_session(
     } else {
         let bar = |(session, value): &(u32, f64)| {
             let hover = format!("session {session}: {}", shown(*value));
-            Bar { at: f64::from(*session), width: 0.8, length: *value, interval: None, hover }
+            Bar { at: f64::from(*session), width: 0.8, length: *value, error: None, hover }
         };
         let named = values.iter().step_by(values.len().div_ceil(MOST_NAMES));
         let named = named.map(|(session, _)| (f64::from(*session), session.to_string()));
