@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use slob_measure::OpKind;
 use slob_record::Record;
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
@@ -84,8 +83,7 @@ fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
 }
 
 /// A metric's type, as in its TYPE line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::AsRefStr)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Gauge,
     Counter,
@@ -111,8 +109,13 @@ impl Metrics {
     /// Begins a metric: all its samples follow.
     pub fn begin(&mut self, name: &str, kind: Kind, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+        let kind = match kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+            Kind::Histogram => "histogram",
+        };
         // Writing to a String can't fail.
-        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {}", kind.as_ref());
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
     /// A metric of one sample, if it is known.
@@ -233,12 +236,8 @@ fn window(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
     let name = "slob_operation_duration_seconds";
     metrics.begin(name, Kind::Histogram, "Durations of the operations that ended in the measured window.");
     for (kind, figures) in &record.operations {
-        let kind = match kind {
-            OpKind::Select => "select",
-            OpKind::Update => "update",
-            OpKind::Scan => "scan",
-        };
-        metrics.histogram(name, &[labels, &[("operation", kind)]].concat(), &figures.latency);
+        let kind = kind.name().to_lowercase();
+        metrics.histogram(name, &[labels, &[("operation", &kind)]].concat(), &figures.latency);
     }
     for (kind, values) in record.latencies.iter() {
         let latency = kind.name();

@@ -3,7 +3,7 @@
 //! Nothing here knows a record, so one chart can hold the lines of several runs. Nothing here knows the chart library either:
 //! the page's own script gets the data as JSON and draws them, with the colours of the light or the dark theme.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::escape;
@@ -145,8 +145,8 @@ impl Axis {
 }
 
 /// A colour by its meaning, the same in every chart. The style sheet holds the colours themselves, as `--c-<name>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::AsRefStr)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Colour {
     /// Physical reads, and SELECTs.
     Reads,
@@ -170,17 +170,6 @@ pub(crate) enum Colour {
     Latency(u8),
     /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
     Variant(usize),
-}
-
-impl Serialize for Colour {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let name = self.as_ref();
-        match self {
-            Self::Latency(step) => to.collect_str(&format_args!("{name}{step}")),
-            Self::Variant(place) => to.collect_str(&format_args!("{name}{place}")),
-            _ => to.serialize_str(name),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -471,7 +460,7 @@ mod tests {
         let bars = Bars::new("a", Colour::Variant(9), vec![bar(Some((9.0, 12.5))), bar(None)]);
         let json = for_script(json!(bars));
         assert_eq!((&json["bars"][0]["error"], &json["bars"][1]["error"]), (&json!([1, 2.5]), &json!(null)));
-        assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!("variant9"), &json!(1)));
+        assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!({ "variant": 9 }), &json!(1)));
     }
 
     #[test]
@@ -495,7 +484,8 @@ mod tests {
         ];
         let numbered = (0..5).map(Colour::Latency).chain((0..8).map(Colour::Variant));
         for colour in named.into_iter().chain(numbered) {
-            let property = format!("--c-{}:", json!(colour).as_str().unwrap());
+            let name = json!(colour).to_string().replace(['"', ':', '{', '}'], "");
+            let property = format!("--c-{name}:");
             assert_eq!(style.matches(&property).count(), 2, "{property}");
         }
     }

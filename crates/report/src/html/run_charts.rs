@@ -29,15 +29,16 @@ impl Group {
 }
 
 pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Group> {
-    let latency = [latency_bands(record), heat_map(record)].into_iter().chain(response(record));
+    let time = Timeline::of(record);
+    let latency = [latency_bands(&time), heat_map(&time)].into_iter().chain(response(&time));
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id, title, charts| Group { title, id, charts };
     vec![
-        group("throughput", "Throughput", vec![reads(record), operations(record)]),
+        group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("latency", "Latency", latency),
-        group("cpu", "CPU", vec![host_cpu(record), database_cpu(record, figures)]),
-        group("device", "Device", device(record).into()),
+        group("cpu", "CPU", vec![host_cpu(&time), database_cpu(&time, figures)]),
+        group("device", "Device", device(&time).into()),
         group("waits", "Waits and sessions", waits),
     ]
 }
@@ -53,17 +54,14 @@ struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    fn of(record: &'a Record) -> Result<Self, String> {
+    fn of(record: &'a Record) -> Self {
         let series = &record.series;
-        if series.is_empty() {
-            return Err("the run ended before its first second was recorded".into());
-        }
         let (unit_s, unit) = match series.start_s() + series.len() as u64 * series.width_s() {
             ..=600 => (1.0, "seconds"),
             601..=10_800 => (60.0, "minutes"),
             _ => (3600.0, "hours"),
         };
-        Ok(Self { record, unit_s, unit, width_s: series.width_s() as f64 })
+        Self { record, unit_s, unit, width_s: series.width_s() as f64 }
     }
 
     /// The edges of the intervals, one more than there are intervals.
@@ -119,6 +117,18 @@ impl<'a> Timeline<'a> {
         point.value.filter(|_| point.start_s as f64 + self.width_s <= stopped_s)
     }
 
+    /// A drawing of the known lines; `reason` if there are none but hidden ones.
+    fn lines(&self, y: Axis, reason: &str, lines: impl IntoIterator<Item = Line>) -> Result<Drawing, String> {
+        let known: Vec<Line> = lines.into_iter().filter(Line::is_known).collect();
+        if self.record.series.is_empty() {
+            return Err("the run ended before its first second was recorded".into());
+        }
+        if known.iter().all(|line| line.is_hidden) {
+            return Err(reason.to_owned());
+        }
+        Ok(self.drawing(y, known.into_iter().map(Trace::Line).collect()))
+    }
+
     /// A drawing over time, shaded outside the measured window.
     fn drawing(&self, y: Axis, traces: Vec<Trace>) -> Drawing {
         let edges = self.edges();
@@ -138,21 +148,6 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The known lines over the time of a run; `reason` if there is none but hidden ones.
-fn lines(
-    record: &Record,
-    y: Axis,
-    reason: &str,
-    draw: impl FnOnce(&Timeline<'_>) -> Vec<Line>,
-) -> Result<Drawing, String> {
-    let time = Timeline::of(record)?;
-    let known: Vec<Line> = draw(&time).into_iter().filter(Line::is_known).collect();
-    if known.iter().all(|line| line.is_hidden) {
-        return Err(reason.to_owned());
-    }
-    Ok(time.drawing(y, known.into_iter().map(Trace::Line).collect()))
-}
-
 fn with_height(height_px: u32, body: Result<Drawing, String>) -> Result<Drawing, String> {
     body.map(|drawing| Drawing { height_px, ..drawing })
 }
@@ -162,22 +157,20 @@ fn rises(line: &Line) -> bool {
     line.y.iter().flatten().any(|value| *value > 0.0)
 }
 
-fn reads(record: &Record) -> Chart {
-    let resolution = match record.series.width_s() {
+fn reads(time: &Timeline<'_>) -> Chart {
+    let resolution = match time.record.series.width_s() {
         1 => "second by second".into(),
         width => format!("in intervals of {width} s"),
     };
+    let physical = time.sampled(|interval, seconds| Some(interval.physical_reads? as f64 / seconds));
+    let logical = time.sampled(|interval, seconds| Some(interval.logical_reads? as f64 / seconds));
+    let device = time.observed(|interval, seconds| Some(interval.device?.reads as f64 / seconds));
+    let lines = [
+        time.line("physical reads", Colour::Reads, physical),
+        Line { stroke: Stroke::Dot, ..time.line("device reads", Colour::Device, device) },
+        Line { is_hidden: true, ..time.line("logical reads", Colour::Logical, logical) },
+    ];
     let reason = "neither the database nor the device counted reads while the run lasted";
-    let body = lines(record, Axis::linear("reads per second", Unit::Count), reason, |time| {
-        let physical = time.sampled(|interval, seconds| Some(interval.physical_reads? as f64 / seconds));
-        let logical = time.sampled(|interval, seconds| Some(interval.logical_reads? as f64 / seconds));
-        let device = time.observed(|interval, seconds| Some(interval.device?.reads as f64 / seconds));
-        vec![
-            time.line("physical reads", Colour::Reads, physical),
-            Line { stroke: Stroke::Dot, ..time.line("device reads", Colour::Device, device) },
-            Line { is_hidden: true, ..time.line("logical reads", Colour::Logical, logical) },
-        ]
-    });
     Chart {
         id: "reads-over-time".into(),
         title: "Reads over time".into(),
@@ -186,32 +179,26 @@ fn reads(record: &Record) -> Chart {
              database serves, and by merged requests. Shaded: outside the measured window."
         ),
         source: "the database's counters; the kernel's counters of the device".into(),
-        body,
+        body: time.lines(Axis::linear("reads per second", Unit::Count), reason, lines),
     }
 }
 
 const NO_OPERATION: &str = "no operation ended while the run lasted";
 
-fn operations(record: &Record) -> Chart {
+fn operations(time: &Timeline<'_>) -> Chart {
+    let kind = |name, colour, of: fn(&OpCounts) -> u64| {
+        time.line(name, colour, time.per_second(|interval| of(&interval.ops))).stacked()
+    };
+    let kinds = [
+        kind("SELECT", Colour::Reads, |ops| ops.selects),
+        kind("UPDATE", Colour::Updates, |ops| ops.updates),
+        kind("SCAN", Colour::Scans, |ops| ops.scans),
+    ];
+    let redo = time.sampled(|interval, seconds| Some(interval.redo_bytes? as f64 / 1e6 / seconds));
+    let redo = Line { on_right: true, ..time.line("redo", Colour::Redo, redo) };
+    let right = redo.is_known().then(|| Axis::linear("redo MB/s", Unit::Plain));
     let y = Axis::linear("operations per second", Unit::Count);
-    let body = lines(record, y, NO_OPERATION, |time| {
-        let kind = |name, colour, of: fn(&OpCounts) -> u64| {
-            time.line(name, colour, time.per_second(|interval| of(&interval.ops))).stacked()
-        };
-        let kinds = [
-            kind("SELECT", Colour::Reads, |ops| ops.selects),
-            kind("UPDATE", Colour::Updates, |ops| ops.updates),
-            kind("SCAN", Colour::Scans, |ops| ops.scans),
-        ];
-        let redo = time.sampled(|interval, seconds| Some(interval.redo_bytes? as f64 / 1e6 / seconds));
-        let redo = Line { on_right: true, ..time.line("redo", Colour::Redo, redo) };
-        kinds.into_iter().filter(rises).chain([redo]).collect()
-    });
-    let has_redo = |trace: &Trace| matches!(trace, Trace::Line(line) if line.on_right);
-    let body = body.map(|drawing| {
-        let has_redo = drawing.traces.iter().any(has_redo);
-        Drawing { right: has_redo.then(|| Axis::linear("redo MB/s", Unit::Plain)), ..drawing }
-    });
+    let body = time.lines(y, NO_OPERATION, kinds.into_iter().filter(rises).chain([redo]));
     Chart {
         id: "operations-over-time".into(),
         title: "Operations and redo over time".into(),
@@ -219,7 +206,7 @@ fn operations(record: &Record) -> Chart {
                 database counts it."
             .into(),
         source: "this program's count of operations; the database's counter of redo".into(),
-        body,
+        body: body.map(|drawing| Drawing { right, ..drawing }),
     }
 }
 
@@ -227,15 +214,13 @@ fn operations(record: &Record) -> Chart {
 const BANDS: [(f64, &str); 5] =
     [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9"), (100.0, "max")];
 
-fn latency_bands(record: &Record) -> Chart {
-    let body = lines(record, Axis::log("latency", Unit::Seconds), NO_OPERATION, |time| {
-        let band = |(step, (percent, name)): (u8, &(f64, &str))| {
-            let y = time.percentile(|interval| &interval.latency, *percent);
-            let fill = if step == 0 { Fill::Nothing } else { Fill::ToPrevious };
-            Line { fill, ..time.line(name, Colour::Latency(step), y) }
-        };
-        (0..).zip(&BANDS).map(band).collect()
-    });
+fn latency_bands(time: &Timeline<'_>) -> Chart {
+    let band = |(step, (percent, name)): (u8, &(f64, &str))| {
+        let y = time.percentile(|interval| &interval.latency, *percent);
+        let fill = if step == 0 { Fill::Nothing } else { Fill::ToPrevious };
+        Line { fill, ..time.line(name, Colour::Latency(step), y) }
+    };
+    let bands = (0..).zip(&BANDS).map(band);
     Chart {
         id: "latency-over-time".into(),
         title: "Operation latency over time".into(),
@@ -243,14 +228,22 @@ fn latency_bands(record: &Record) -> Chart {
                 upper bands show."
             .into(),
         source: "the clock around each operation; a histogram for each interval".into(),
-        body: with_height(360, body),
+        body: with_height(360, time.lines(Axis::log("latency", Unit::Seconds), NO_OPERATION, bands)),
     }
 }
 
 /// Rows of the heat map for each doubling of the latency.
 const ROWS_PER_DOUBLING: f64 = 4.0;
 
-fn heat_map(record: &Record) -> Chart {
+fn heat_map(time: &Timeline<'_>) -> Chart {
+    let y = Axis::log("latency", Unit::Seconds);
+    let body = match heat(time) {
+        None => time.lines(y, NO_OPERATION, []),
+        Some(heat) => {
+            let drawing = time.drawing(y, vec![Trace::Heat(heat)]);
+            Ok(Drawing { height_px: 400, shades: Vec::new(), ..drawing })
+        }
+    };
     Chart {
         id: "latency-heat-map".into(),
         title: "Operation latency, all of it".into(),
@@ -258,17 +251,17 @@ fn heat_map(record: &Record) -> Chart {
                 logarithmic. A second mode, a stall or a drift shows here when percentiles look calm."
             .into(),
         source: "the clock around each operation; a histogram for each interval".into(),
-        body: heat_of(record),
+        body,
     }
 }
 
-fn heat_of(record: &Record) -> Result<Drawing, String> {
-    let time = Timeline::of(record)?;
+/// `None` if no operation ended.
+fn heat(time: &Timeline<'_>) -> Option<Heat> {
     let rows =
         |point: Point<'_, Interval>| point.value.map(|interval| rows(&interval.latency)).unwrap_or_default();
-    let columns: Vec<Vec<(i32, u64)>> = record.series.points().map(rows).collect();
+    let columns: Vec<Vec<(i32, u64)>> = time.record.series.points().map(rows).collect();
     let filled = || columns.iter().flatten().map(|(row, _)| *row);
-    let (lowest, highest) = filled().min().zip(filled().max()).ok_or(NO_OPERATION)?;
+    let (lowest, highest) = (filled().min()?, filled().max()?);
     let mut counts = vec![vec![0; columns.len()]; (highest - lowest + 1) as usize];
     for (column, cells) in columns.iter().enumerate() {
         for (row, n) in cells {
@@ -276,9 +269,7 @@ fn heat_of(record: &Record) -> Result<Drawing, String> {
         }
     }
     let y_edges = (lowest..=highest + 1).map(|row| low_edge_ns(row) / 1e9).collect();
-    let heat = Heat { x_edges: time.edges(), y_edges, counts, of: "operations" };
-    let drawing = time.drawing(Axis::log("latency", Unit::Seconds), vec![Trace::Heat(heat)]);
-    Ok(Drawing { height_px: 400, shades: Vec::new(), ..drawing })
+    Some(Heat { x_edges: time.edges(), y_edges, counts, of: "operations" })
 }
 
 /// Rows and counts of a histogram's buckets; all of a bucket belongs to the row of its middle.
@@ -295,21 +286,19 @@ fn low_edge_ns(row: i32) -> f64 {
 }
 
 /// Response time beside service time; absent in a closed loop, where they are equal.
-fn response(record: &Record) -> Option<Chart> {
-    let rate = record.workload.rate_per_s?;
-    let body = lines(record, Axis::log("time", Unit::Seconds), NO_OPERATION, |time| {
-        let line = |name: &str, colour, stroke, of, percent| {
-            let y = time.percentile(of, percent);
-            Line { stroke, ..time.line(name, colour, y) }
-        };
-        vec![
-            line("response p50", Colour::Updates, Stroke::Solid, |interval| &interval.response, 50.0),
-            line("response p99", Colour::Updates, Stroke::Dot, |interval| &interval.response, 99.0),
-            line("service p50", Colour::Reads, Stroke::Solid, |interval| &interval.latency, 50.0),
-            line("service p99", Colour::Reads, Stroke::Dot, |interval| &interval.latency, 99.0),
-        ]
-    });
-    let backlog = record.backlog.map_or_else(String::new, |backlog| {
+fn response(time: &Timeline<'_>) -> Option<Chart> {
+    let rate = time.record.workload.rate_per_s?;
+    let line = |name: &str, colour, stroke, of, percent| Line {
+        stroke,
+        ..time.line(name, colour, time.percentile(of, percent))
+    };
+    let lines = [
+        line("response p50", Colour::Updates, Stroke::Solid, |interval| &interval.response, 50.0),
+        line("response p99", Colour::Updates, Stroke::Dot, |interval| &interval.response, 99.0),
+        line("service p50", Colour::Reads, Stroke::Solid, |interval| &interval.latency, 50.0),
+        line("service p99", Colour::Reads, Stroke::Dot, |interval| &interval.latency, 99.0),
+    ];
+    let backlog = time.record.backlog.map_or_else(String::new, |backlog| {
         let due = if backlog == 1 { "was" } else { "were" };
         format!(" At the end of the window {} {due} due and not done.", plural(backlog, "operation"))
     });
@@ -323,7 +312,7 @@ fn response(record: &Record) -> Option<Chart> {
         ),
         source: "the plan of arrivals and the clock around each operation; histograms for each interval"
             .into(),
-        body,
+        body: time.lines(Axis::log("time", Unit::Seconds), NO_OPERATION, lines),
     })
 }
 
@@ -439,51 +428,47 @@ const MODES: [Mode; 5] = [
     ("I/O wait", Colour::Waiting, |cpu| cpu.iowait_s),
 ];
 
-fn host_cpu(record: &Record) -> Chart {
+fn host_cpu(time: &Timeline<'_>) -> Chart {
+    let mode = |(name, colour, of): &Mode| {
+        let share = time.observed(|interval, _| {
+            let cpu = interval.host_cpu?;
+            ratio(100.0 * of(&cpu), cpu.total_s())
+        });
+        time.line(name, *colour, share).stacked()
+    };
+    let modes = MODES.iter().map(mode).filter(rises);
     let y = Axis::linear("share of all CPUs", Unit::Percent).ranging(0.0, 100.0);
-    let body = lines(record, y, "the host's CPU was not sampled", |time| {
-        let mode = |(name, colour, of): &Mode| {
-            let share = time.observed(|interval, _| {
-                let cpu = interval.host_cpu?;
-                ratio(100.0 * of(&cpu), cpu.total_s())
-            });
-            time.line(name, *colour, share).stacked()
-        };
-        MODES.iter().map(mode).filter(rises).collect()
-    });
     Chart {
         id: "host-cpu".into(),
         title: "CPU of the host by mode".into(),
         about: "Share of all CPUs. The rest up to 100 % was idle; stolen time went to other guests of the hypervisor; I/O wait is idle time too."
             .into(),
         source: "/proc/stat, which the kernel samples at its tick".into(),
-        body,
+        body: time.lines(y, "the host's CPU was not sampled", modes),
     }
 }
 
-fn database_cpu(record: &Record, figures: &Figures<'_>) -> Chart {
+fn database_cpu(time: &Timeline<'_>, figures: &Figures<'_>) -> Chart {
+    let user = time.observed(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
+    let system = time.observed(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
+    let lines = [
+        time.line("user", Colour::Database, user).stacked(),
+        time.line("system", Colour::System, system).stacked(),
+    ];
     let reason = "the CPU of the database's processes can't be seen from here";
-    let body = lines(record, Axis::linear("CPUs busy", Unit::Plain), reason, |time| {
-        let user = time.observed(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
-        let system = time.observed(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
-        vec![
-            time.line("user", Colour::Database, user).stacked(),
-            time.line("system", Colour::System, system).stacked(),
-        ]
-    });
     let cpus = figure::HOST_CPUS.of(figures).map(|cpus| format!(" of {cpus}")).unwrap_or_default();
-    let processes = record.db_cpu.as_ref().map(|db| format!(", of {}", db.source));
+    let processes = time.record.db_cpu.as_ref().map(|db| format!(", of {}", db.source));
     Chart {
         id: "database-cpu".into(),
         title: "CPU of the database".into(),
         about: format!("CPUs{cpus} that the database kept busy: the price of its I/O."),
         source: format!("/proc{}", processes.unwrap_or_default()),
-        body,
+        body: time.lines(Axis::linear("CPUs busy", Unit::Plain), reason, lines),
     }
 }
 
-fn device(record: &Record) -> [Chart; 3] {
-    let host = record.host.as_ref();
+fn device(time: &Timeline<'_>) -> [Chart; 3] {
+    let host = time.record.host.as_ref();
     let name = host.and_then(|host| Some(&host.device.as_ref()?.device.top.as_ref()?.name));
     let source = match name {
         Some(name) => format!("the kernel's counters of {name}, for everybody on this host"),
@@ -494,40 +479,34 @@ fn device(record: &Record) -> [Chart; 3] {
         Some(None) => "no block device behind the data was sampled",
         None => "host counters were switched off, or the run ended before they were read",
     };
-    type Of = fn(&DeviceUse, f64) -> Option<f64>;
-    let chart = |id: &str, title: &str, about: &str, y: Axis, values: &[(&str, Colour, Of)]| {
-        let body = lines(record, y, reason, |time| {
-            let line = |(name, colour, of): &(&str, Colour, Of)| {
-                let value = |interval: &Interval, seconds| of(interval.device.as_ref()?, seconds);
-                time.line(name, *colour, time.observed(value))
-            };
-            values.iter().map(line).collect()
-        });
-        Chart {
-            id: id.into(),
-            title: title.into(),
-            about: about.into(),
-            source: source.clone(),
-            body: with_height(240, body),
-        }
+    let line = |name: &str, colour, of: fn(&DeviceUse, f64) -> Option<f64>| {
+        time.line(name, colour, time.observed(|interval, seconds| of(interval.device.as_ref()?, seconds)))
     };
+    let chart = |id: &str, title: &str, about: &str, y: Axis, lines: Vec<Line>| Chart {
+        id: id.into(),
+        title: title.into(),
+        about: about.into(),
+        source: source.clone(),
+        body: with_height(240, time.lines(y, reason, lines)),
+    };
+    let read = |of: &DeviceUse, _| ratio(of.read_time_ms as f64 / 1e3, of.reads as f64);
+    let write = |of: &DeviceUse, _| ratio(of.write_time_ms as f64 / 1e3, of.writes as f64);
+    let requests = |of: &DeviceUse, seconds| ratio(of.weighted_ms as f64, seconds * 1e3);
+    let utilisation = |of: &DeviceUse, seconds| Some(ratio(of.busy_ms as f64 / 10.0, seconds)?.min(100.0));
     [
         chart(
             "device-await",
             "Time of a request",
             "Mean time of a read and of a write, queueing included (iostat's r_await and w_await).",
             Axis::linear("mean time", Unit::Seconds),
-            &[
-                ("read", Colour::Device, |of, _| ratio(of.read_time_ms as f64 / 1e3, of.reads as f64)),
-                ("write", Colour::Updates, |of, _| ratio(of.write_time_ms as f64 / 1e3, of.writes as f64)),
-            ],
+            vec![line("read", Colour::Device, read), line("write", Colour::Updates, write)],
         ),
         chart(
             "device-queue",
             "Requests in flight",
             "Mean length of the queue (iostat's aqu-sz).",
             Axis::linear("requests", Unit::Plain),
-            &[("requests", Colour::Device, |of, seconds| ratio(of.weighted_ms as f64, seconds * 1e3))],
+            vec![line("requests", Colour::Device, requests)],
         ),
         chart(
             "device-utilisation",
@@ -535,9 +514,7 @@ fn device(record: &Record) -> [Chart; 3] {
             "Share of the time with at least one request in flight. A device that serves many at once is not full at \
              100 %.",
             Axis::linear("utilisation", Unit::Percent).ranging(0.0, 105.0),
-            &[("utilisation", Colour::Device, |of, seconds| {
-                ratio(of.busy_ms as f64 / 10.0, seconds).map(|percent| percent.min(100.0))
-            })],
+            vec![line("utilisation", Colour::Device, utilisation)],
         ),
     ]
 }
@@ -693,7 +670,7 @@ mod tests {
         }
     }
 
-    fn heat(record: &Record) -> Heat {
+    fn heat_of(record: &Record) -> Heat {
         match &body(record, "latency-heat-map").unwrap().traces[..] {
             [Trace::Heat(heat)] => heat.clone(),
             other => panic!("{other:?}"),
@@ -750,7 +727,7 @@ mod tests {
     #[test]
     fn every_operation_is_in_one_cell_of_its_second() {
         let record = fixture::direct_read_run();
-        let heat = heat(&record);
+        let heat = heat_of(&record);
         assert_eq!(heat.x_edges.len(), record.series.len() + 1);
         assert_eq!(heat.y_edges.len(), heat.counts.len() + 1);
         for (column, point) in record.series.points().enumerate() {
@@ -761,7 +738,7 @@ mod tests {
 
     #[test]
     fn the_outer_rows_of_the_heat_map_hold_the_extremes() {
-        let heat = heat(&fixture::update_run());
+        let heat = heat_of(&fixture::update_run());
         let sum = |row: &Vec<u64>| row.iter().sum::<u64>();
         assert!(sum(heat.counts.first().unwrap()) > 0 && sum(heat.counts.last().unwrap()) > 0);
     }
@@ -786,11 +763,11 @@ mod tests {
     #[test]
     fn an_open_loop_has_both_times_and_its_backlog() {
         let mut record = fixture::direct_read_run();
-        assert!(response(&record).is_none());
+        assert!(response(&Timeline::of(&record)).is_none());
         record.workload.rate_per_s = Some(1200);
         record.backlog = Some(300);
         fixture::with_responses(&mut record, 10);
-        let about = response(&record).unwrap().about;
+        let about = response(&Timeline::of(&record)).unwrap().about;
         assert!(about.contains("300 operations were due"), "{about}");
         let lines = lines_of(&record, "response-over-time");
         let y = |at: usize| lines[at].y[20].unwrap();
@@ -853,7 +830,7 @@ mod tests {
         record.host.as_mut().unwrap().device_note = Some("the data lie on another host.".into());
         let reason = body(&record, "database-cpu").unwrap_err();
         assert!(reason.contains("can't be seen"), "{reason}");
-        for chart in device(&record) {
+        for chart in device(&Timeline::of(&record)) {
             assert_eq!(chart.body.unwrap_err(), "the data lie on another host");
         }
     }

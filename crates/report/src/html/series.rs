@@ -63,12 +63,8 @@ pub struct HeatMap {
     pub columns: Vec<Option<HeatColumn>>,
 }
 
-/// Counts between durations in microseconds, from the shortest; the last may be open.
-#[derive(Clone, Debug, Default)]
-pub struct HeatColumn {
-    /// From, up to, and how many.
-    pub buckets: Vec<(f64, Option<f64>, f64)>,
-}
+/// Buckets from the shortest: from and up to in microseconds, and the count. The last may be open.
+pub type HeatColumn = Vec<(f64, Option<f64>, f64)>;
 
 /// The page as one HTML file that needs no network.
 #[must_use]
@@ -189,7 +185,7 @@ fn heat_drawing(group: &SeriesGroup, map: &HeatMap) -> Result<Drawing, String> {
 /// Rows are powers of two; a bucket that spans several is spread evenly over them. Gaps between intervals are empty columns.
 fn heat(group: &SeriesGroup, map: &HeatMap) -> Option<Heat> {
     let filled = |column: &HeatColumn| -> Vec<(i32, i32, f64)> {
-        let filled = column.buckets.iter().filter(|(_, _, count)| *count > 0.0);
+        let filled = column.iter().filter(|(_, _, count)| *count > 0.0);
         filled.map(|bucket| (rows(bucket).0, rows(bucket).1, bucket.2)).collect()
     };
     let columns = map.columns.iter().map(|column| column.as_ref().map(filled).unwrap_or_default());
@@ -227,11 +223,7 @@ mod tests {
     use super::*;
 
     fn page() -> SeriesPage {
-        let column = |count| {
-            Some(HeatColumn {
-                buckets: vec![(0.0, Some(8.0), count), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)],
-            })
-        };
+        let column = |count| Some(vec![(0.0, Some(8.0), count), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)]);
         let group = SeriesGroup {
             title: "g".into(),
             intervals: vec![(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())],

@@ -250,16 +250,15 @@ impl Headroom {
     }
 
     /// A row for each step, a column for each verdict.
-    fn verdicts_table(&self) -> Table {
-        let titles = self.steps.first().into_iter().flat_map(|step| &step.verdicts);
-        let titles = titles.map(|[question, ..]| Column::left(question));
-        let columns = [Column::right("Times"), Column::left("Run")].into_iter().chain(titles);
-        let mut table = Table::new(columns);
+    fn write_verdicts(&self, page: &mut Page) {
+        let Some(first) = self.steps.first() else { return };
+        let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
+        let mut table = Table::new([Column::right("Times"), Column::left("Run")].into_iter().chain(titles));
         for step in &self.steps {
             let answers = step.verdicts.iter().map(|[_, answer, _]| answer.clone());
             table.row([times(step.factor), step.run.clone()].into_iter().chain(answers));
         }
-        table
+        page.table(&table);
     }
 }
 
@@ -303,23 +302,19 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     let curve = Section::new("curve", "The curve to the break")
         .charts(vec![rate_chart(headroom), latency_chart(headroom)]);
     let steps = Section::new("steps", "Steps")
-        .part("What was asked for, and what was done", |page| headroom.write_steps(page));
-    let steps = match headroom.steps.is_empty() {
-        true => steps,
-        false => steps.part("Verdicts of each step", |page| page.table(&headroom.verdicts_table())),
-    };
+        .part("What was asked for, and what was done", |page| headroom.write_steps(page))
+        .part("Verdicts of each step", |page| headroom.write_verdicts(page));
     let fit = Section::new("plan", "The plan").part("Demanded and measured", |page| {
         plan.write_fit(page);
         plan.notes.iter().chain(&plan.demand.notes).for_each(|note| page.hanging("  -", note));
     });
     let not_modelled = Section::new("not-modelled", "Not modelled");
-    let not_modelled = match plan.not_modelled.is_empty() {
-        true => not_modelled.part("", |page| {
+    let not_modelled = match plan.not_modelled.as_slice() {
+        [] => not_modelled.part("", |page| {
             page.paragraph("The profile does not tell of anything that is not modelled.");
         }),
-        false => not_modelled.part("With its share of what production did", |page| {
-            page.table(&not_modelled_table(&plan.not_modelled));
-        }),
+        list => not_modelled
+            .part("With its share of what production did", |page| page.table(&not_modelled_table(list))),
     };
     View {
         title: format!("Headroom: {}", plan.database),

@@ -80,11 +80,12 @@
   };
   // Colours of variants repeat, so that something else must tell those apart.
   const VARIANTS = 8;
-  const variant = (name) => (name.startsWith("variant") ? Number(name.slice("variant".length)) : 0);
+  const isRepeated = (name) => name.variant >= VARIANTS;
 
-  // The colour of that name in the present theme, or a part of it.
+  // The colour of that name in the present theme, or a part of it. A name may have a place: { variant: 2 }.
   function colour(name, alpha) {
-    const own = name.startsWith("variant") ? "variant" + (variant(name) % VARIANTS) : name;
+    const [kind, place] = typeof name === "string" ? [name, ""] : Object.entries(name)[0];
+    const own = kind + (kind === "variant" ? place % VARIANTS : place);
     const hex = getComputedStyle(root).getPropertyValue("--c-" + own).trim();
     if (alpha === undefined) return hex;
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -103,7 +104,7 @@
       x: from.x, y: from.y, hovertemplate: UNITS[unit].hover,
       line: { color: colour(from.colour), width: from.fill === "stacked" ? 0.8 : 1.8, dash: from.stroke },
       ...fills[from.fill],
-      ...(from.has_markers && variant(from.colour) >= VARIANTS && { marker: { symbol: "diamond-open", size: 9 } }),
+      ...(from.has_markers && isRepeated(from.colour) && { marker: { symbol: "diamond-open", size: 9 } }),
       ...(from.on_right && { yaxis: "y2" }),
       ...(from.is_hidden && { visible: "legendonly" }),
     };
@@ -113,7 +114,7 @@
     const [places, lengths] = [each((bar) => bar.at), each((bar) => bar.length)];
     const error = (end) => each((bar) => bar.error && bar.error[end]);
     const marker = { color: colour(from.colour, from.opacity), line: { width: 0 } };
-    if (variant(from.colour) >= VARIANTS) marker.pattern = { shape: "/", size: 7, solidity: 0.5 };
+    if (isRepeated(from.colour)) marker.pattern = { shape: "/", size: 7, solidity: 0.5 };
     return {
       type: "bar", orientation: from.is_horizontal ? "h" : "v", name: from.name,
       x: from.is_horizontal ? lengths : places, y: from.is_horizontal ? places : lengths, width: each((bar) => bar.width),
