@@ -65,11 +65,9 @@ impl Variant {
     }
 }
 
-/// A table to make.
 #[derive(Clone, Debug)]
 pub struct TableSpec {
     pub title: String,
-    /// The model of its runs.
     pub model: String,
     pub metric: Metric,
 }
@@ -88,7 +86,6 @@ pub struct Analysis {
     /// The variant that `scaled` figures are relative to.
     pub scale: Option<String>,
     pub variants: Vec<Variant>,
-    /// One for each model.
     pub tables: Vec<Table>,
     pub notes: Vec<String>,
 }
@@ -117,7 +114,6 @@ pub struct Row {
 /// The repeats of one variant at one number of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cell {
-    /// Runs that know the figure.
     pub runs: usize,
     pub runs_without: usize,
     /// SLOB.R's mean: every value equal to the extremes is dropped. For reads and writes together, the sum of both means.
@@ -138,7 +134,6 @@ pub struct Cell {
     pub values: Vec<f64>,
 }
 
-/// Two variants of a table compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     pub first: String,

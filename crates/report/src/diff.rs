@@ -20,7 +20,7 @@ use crate::html::run_charts::{Group, groups};
 use crate::page::{Column, Page, Table};
 use crate::timed::timed_events;
 
-/// What differs between two sides, of one run or of several repeated ones each.
+/// The differences between two sides, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     pub first: Side,
@@ -32,19 +32,16 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// Figures side by side, whether they differ or not, if either side knows them.
     pub metrics: Vec<Metric>,
-    /// Top timed events side by side, the largest first.
     pub events: Vec<EventPair>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Side {
-    /// Ids in the given order.
     pub runs: Vec<String>,
     /// Runs that did not complete or have no window, and why.
     pub incomplete: Vec<String>,
 }
 
-/// A setting that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// `parameter`, `server` or `platform`.
@@ -55,10 +52,8 @@ pub struct Change {
     pub second: Option<String>,
 }
 
-/// A figure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// The section of the report.
     pub section: &'static str,
     /// The name of the [figure](crate::Figure).
     pub name: &'static str,
@@ -121,7 +116,6 @@ impl Diff {
         Ok(Self { first, second, confidence, statements, changes, metrics, events })
     }
 
-    /// The comparison as text, at most 100 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let mut page = Page::new();
@@ -261,13 +255,12 @@ impl Side {
         }
     }
 
-    /// True if it has repeats.
     fn is_group(&self) -> bool {
         self.runs.len() > 1
     }
 }
 
-/// How consecutive SELECTs were executed.
+/// The name of a setting: consecutive SELECTs are one statement, or one statement each.
 const SELECTS: &str = "consecutive SELECTs";
 
 impl Change {
@@ -288,25 +281,29 @@ type Settings = Vec<(String, String)>;
 
 /// Settings that differ, parameters first; of each kind by name.
 fn changes(sides: [&[Record]; 2]) -> Vec<Change> {
-    let kinds: [(&str, fn(&Record) -> Settings); 3] =
-        [("parameter", parameters), ("server", server_settings), ("platform", platform)];
-    let mut changes = Vec::new();
-    for (of, settings) in kinds {
-        // The distinct values of each setting in the runs of both sides.
-        let mut values: BTreeMap<String, [BTreeSet<String>; 2]> = BTreeMap::new();
-        for (side, records) in sides.into_iter().enumerate() {
-            for (name, value) in records.iter().flat_map(settings) {
-                values.entry(name).or_default()[side].insert(value);
+    // The distinct values in the runs of both sides, by the place of the kind and the name.
+    let mut values: BTreeMap<(usize, &'static str, String), [BTreeSet<String>; 2]> = BTreeMap::new();
+    for (side, records) in sides.into_iter().enumerate() {
+        for record in records {
+            let kinds = [
+                ("parameter", parameters(record)),
+                ("server", server_settings(record)),
+                ("platform", platform(record)),
+            ];
+            for (place, (of, settings)) in kinds.into_iter().enumerate() {
+                for (name, value) in settings {
+                    values.entry((place, of, name)).or_default()[side].insert(value);
+                }
             }
         }
-        for (name, sides) in values.into_iter().filter(|(_, [first, second])| first != second) {
-            let words = |values: BTreeSet<String>| Vec::from_iter(values).join(" / ");
-            let [first, second] =
-                sides.map(|values| Some(values).filter(|values| !values.is_empty()).map(words));
-            changes.push(Change { of, name, first, second });
-        }
     }
-    changes
+    let differing = values.into_iter().filter(|(_, [first, second])| first != second);
+    let change = |((_, of, name), sides): ((usize, &'static str, String), [BTreeSet<String>; 2])| {
+        let words = |values: BTreeSet<String>| Vec::from_iter(values).join(" / ");
+        let [first, second] = sides.map(|values| (!values.is_empty()).then(|| words(values)));
+        Change { of, name, first, second }
+    };
+    differing.map(change).collect()
 }
 
 fn parameters(record: &Record) -> Settings {
@@ -362,7 +359,6 @@ fn platform(record: &Record) -> Settings {
     facts
 }
 
-/// The sections of the report, with their figures.
 const SECTIONS: [(&str, &[Figure]); 3] = [
     (
         "Load profile (per second)",

@@ -70,7 +70,7 @@ fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
     };
     let mut hdr = Hdr::new_with_max(max.max(2), SIGNIFICANT_DIGITS)?;
     hdr.record(min)?;
-    // Of values beyond the range of the record's buckets only the largest is known.
+    // The largest value stands for all beyond the range of the record's buckets.
     let at_max = latency.beyond_range().max(1).min(latency.count() - 1);
     hdr.record_n(max, at_max)?;
     for (low, _, count) in latency.buckets() {
@@ -82,7 +82,6 @@ fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
     Ok(hdr)
 }
 
-/// A metric's type, as in its TYPE line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Gauge,
@@ -90,7 +89,6 @@ pub enum Kind {
     Histogram,
 }
 
-/// Names and values of labels.
 pub type Labels<'a> = &'a [(&'a str, &'a str)];
 
 /// Upper bounds of buckets in microseconds: 1, 2 and 5 of each power of ten from 10 us to 100 s.
@@ -133,7 +131,6 @@ impl Metrics {
         }
     }
 
-    /// A sample of the metric begun last.
     pub fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
         let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         let pairs: Vec<String> =

@@ -23,8 +23,7 @@ use crate::page::{Column, Page, Table};
 /// Lists are cut after so many lines.
 const MOST_LISTED: usize = 12;
 
-/// A value with the unit that fits it.
-fn shown(figure: Figure, value: f64) -> String {
+fn with_unit(figure: Figure, value: f64) -> String {
     amount(figure.unit(), value)
 }
 
@@ -97,7 +96,7 @@ fn write_profile(page: &mut Page, profile: &Profile) {
     }
 }
 
-/// Where the profile comes from, and what was left out.
+/// Origin, intervals, gaps and omissions of the profile.
 fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Option<&Summary>) {
     if let Some(id) = &profile.subject.id {
         page.fact("Number", id);
@@ -143,7 +142,7 @@ fn write_figures(page: &mut Page, summary: &Summary) {
     if summary.intervals == 1 {
         let mut table = numbers_table(FIGURE_HEAD, &["Of the one interval"]);
         for own in &summary.figures {
-            table.row([own.figure.title().to_owned(), shown(own.figure, own.peak.value)]);
+            table.row([own.figure.title().to_owned(), with_unit(own.figure, own.peak.value)]);
         }
         return page.table(&table);
     }
@@ -152,7 +151,7 @@ fn write_figures(page: &mut Page, summary: &Summary) {
     let mut table = Table::new([first, numbers.into(), last].concat());
     for own in &summary.figures {
         let [median, p95, peak] =
-            [&own.median, &own.p95, &own.peak].map(|place| shown(own.figure, place.value));
+            [&own.median, &own.p95, &own.peak].map(|place| with_unit(own.figure, place.value));
         table.row([own.figure.title().to_owned(), median, p95, peak, begin_of(&own.peak)]);
     }
     page.table(&table);
@@ -182,7 +181,7 @@ fn worst_intervals(summary: &Summary) -> Table {
     let figures = [reads, Figure::RedoBytes, Figure::Commits, Figure::DbTime];
     for own in figures.into_iter().filter_map(|figure| summary.figure(figure)) {
         for place in &own.worst {
-            let (title, value) = (own.figure.title().to_owned(), shown(own.figure, place.value));
+            let (title, value) = (own.figure.title().to_owned(), with_unit(own.figure, place.value));
             table.row([title, value, begin_of(place), place.source.clone()]);
         }
     }
@@ -253,7 +252,7 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     let mut table = numbers_table(FIGURE_HEAD, &["p95", "p95, second", "%", "Peak", "Peak, second", "%"]);
     for change in diff(&first, &second) {
         let pair = |of: [f64; 2]| {
-            let [one, other] = of.map(|value| shown(change.figure, value));
+            let [one, other] = of.map(|value| with_unit(change.figure, value));
             [one, other, or_absent(Change::percent(of), signed_percent)]
         };
         table.row([&[change.figure.title().to_owned()][..], &pair(change.p95), &pair(change.peak)].concat());
@@ -369,7 +368,7 @@ fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
             width: 0.9,
             length: value * scale,
             error: None,
-            hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, shown(figure, value)),
+            hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, with_unit(figure, value)),
         })
     };
     let bars: Vec<Bar> = (0..).zip(&summary.figure(figure)?.by_hour).filter_map(bar).collect();
@@ -405,7 +404,7 @@ fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
         Some(value) => format!(
             "<td class=\"heat h{}\" title=\"{}\"></td>",
             (5.0 * value / most).ceil().clamp(0.0, 5.0),
-            escape::text(&shown(figure, *value))
+            escape::text(&with_unit(figure, *value))
         ),
     };
     let row = |(name, day): (&str, &[Option<f64>; 24])| {
@@ -414,7 +413,7 @@ fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
     let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
     let rows: String = days.into_iter().zip(&means).map(row).collect();
     let hours: String = (0..24).map(|hour| format!("<th>{hour:02}</th>")).collect();
-    let title = format!("{} by hour and day, up to {}", figure.title(), shown(figure, most));
+    let title = format!("{} by hour and day, up to {}", figure.title(), with_unit(figure, most));
     Some(format!(
         "<h3>{}</h3>\n<table class=\"week\"><tr><th></th>{hours}</tr>\n{rows}</table>\n",
         escape::text(&title)

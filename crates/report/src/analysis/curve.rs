@@ -8,7 +8,6 @@ use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
 use crate::page::{Column, Page, Table};
 use crate::timed::{Timed, timed_events};
 
-/// One run of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
     pub run: String,
@@ -61,7 +60,6 @@ impl CurvePoint {
     }
 }
 
-/// A curve with its knee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
     /// In the order of the search.
@@ -73,7 +71,6 @@ pub struct Curve {
     pub knee_rate_per_s: Option<u32>,
     /// Why the search ended, in a sentence.
     pub why: String,
-    /// The latency limit.
     pub limit: Option<String>,
     /// A smaller gain of throughput is no growth.
     pub tolerance_percent: f64,
@@ -182,7 +179,6 @@ impl Curve {
         table
     }
 
-    /// A sentence on Little's law.
     fn little(&self) -> String {
         /// Little's law says 100 %.
         const TOLERANCE_PERCENT: f64 = 5.0;
@@ -205,7 +201,7 @@ impl Curve {
     }
 }
 
-/// What limits a run.
+/// The resource that limits a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -213,7 +209,6 @@ pub enum Bottleneck {
     HostCpu,
     /// CPU within each session: more sessions would use more of it.
     DatabaseCpu,
-    /// Sessions wait for each other.
     Locks,
     /// The record does not show it.
     Unknown,
@@ -231,7 +226,7 @@ impl Bottleneck {
     }
 }
 
-/// What limits a run, and the figures that show it. In this order: the device at its ceiling, the host's CPUs, waits of
+/// The bottleneck and the figures that show it, in this order: the device at its ceiling, the host's CPUs, waits of
 /// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
 fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
     let at_its_limit = |figure: Figure| figure.of(figures).filter(|share| *share >= 90.0);
@@ -273,7 +268,7 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
     }
 }
 
-/// What an event waits for, by its class. For locks its name counts too.
+/// The resource that an event waits for, by its class; for locks by its name too.
 fn cause(event: &Timed) -> Bottleneck {
     const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
     const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];

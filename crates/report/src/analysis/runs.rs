@@ -16,18 +16,18 @@ pub struct Run {
     pub id: String,
     /// Variants select runs by it.
     pub label: String,
-    /// By SLOB.R's rules a run with readers and writers belongs to two models.
+    /// A run with readers and writers belongs to two models of SLOB.R.
     pub models: BTreeSet<String>,
     /// SLOB.R counts a run with 8 readers and 4 writers for 8 sessions and for 4.
     pub sessions: BTreeSet<u32>,
-    /// Figures by their names in `slob info`, and those of [`IoUnit`] and of redo in bytes.
+    /// Figures by their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes by names of their own.
     pub figures: BTreeMap<String, f64>,
 }
 
 /// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
 const REDO_BYTES: &str = "redo_bytes_per_s";
 
-/// What physical I/O is counted in, and the figures of reads and writes in that unit.
+/// A unit of physical I/O, and the figures of reads and writes in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IoUnit {
     words: &'static str,
@@ -56,15 +56,16 @@ impl IoUnit {
         let knowing =
             || runs.iter().filter(|run| [UNKNOWN, BLOCKS, REQUESTS].iter().any(|unit| knows(run, unit)));
         let all_know = |unit: &Self| knowing().all(|run| knows(run, unit));
-        match () {
-            () if knowing().next().is_some() && all_know(&REQUESTS) => &REQUESTS,
-            () if all_know(&BLOCKS) => &BLOCKS,
-            () => &UNKNOWN,
+        if knowing().next().is_some() && all_know(&REQUESTS) {
+            &REQUESTS
+        } else if all_know(&BLOCKS) {
+            &BLOCKS
+        } else {
+            &UNKNOWN
         }
     }
 }
 
-/// The figure of a table.
 #[derive(Clone, Copy, Debug)]
 pub enum Metric {
     Reads,
@@ -72,7 +73,6 @@ pub enum Metric {
     Redo,
     Writes,
     ReadWrite,
-    /// A figure of `slob info`.
     Figure(&'static Figure),
 }
 
@@ -105,7 +105,6 @@ impl Metric {
         }
     }
 
-    /// The metric with its unit.
     pub(super) fn words(&self, IoUnit { words, .. }: &IoUnit) -> String {
         match self {
             Self::Reads => format!("physical reads per second ({words})"),
@@ -154,47 +153,34 @@ pub fn slob_r_tables() -> Vec<TableSpec> {
     tables.map(|(title, model, metric)| TableSpec { title: title.into(), model: model.into(), metric }).into()
 }
 
-/// Reads, writes and bytes of redo per second, from which SLOB.R tells a run's models.
+/// SLOB.R's models of a run, from its columns of `awr_info`.
 ///
 /// If writers and readers are known: READS if it has readers; REDO if redo bytes / (writes x block size) is more than 2 and
 /// it is not READS; WRITES if it has writers and is not REDO. If only sessions are known: READS if writes and redo are each
 /// at most 1 % of the bytes read; else REDO or WRITES by the same ratio.
-struct Volume {
-    reads: Option<f64>,
-    writes: Option<f64>,
-    redo_bytes: Option<f64>,
-}
-
-impl Volume {
+fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>) -> Vec<&'static str> {
     /// SLOB.R's assumption.
     const BLOCK_BYTES: f64 = 8192.0;
+    let write_model = write_model(figures, UNKNOWN.writes, BLOCK_BYTES);
+    let Some([writers, readers]) = writers_and_readers else {
+        let bytes = |name: &str, size: f64| figures.get(name).map_or(0.0, |count| count * size);
+        let written = bytes(REDO_BYTES, 1.0).max(bytes(UNKNOWN.writes, BLOCK_BYTES));
+        // A little is the database's own housekeeping.
+        let is_reads = written <= 0.01 * bytes(UNKNOWN.reads, BLOCK_BYTES);
+        return vec![if is_reads { READS_MODEL } else { write_model }];
+    };
+    let is_redo = readers == 0 && write_model == REDO_MODEL;
+    let models = [(readers > 0, READS_MODEL), (is_redo, REDO_MODEL), (writers > 0 && !is_redo, WRITES_MODEL)];
+    models.into_iter().filter_map(|(is_model, name)| is_model.then_some(name)).collect()
+}
 
-    fn of(figures: &BTreeMap<String, f64>, unit: &IoUnit) -> Self {
-        let known = |name: &str| figures.get(name).copied();
-        Self { reads: known(unit.reads), writes: known(unit.writes), redo_bytes: known(REDO_BYTES) }
-    }
-
-    fn models(&self, [writers, readers]: [u32; 2]) -> Vec<&'static str> {
-        let is_redo = readers == 0 && self.redo_or_writes(Self::BLOCK_BYTES) == REDO_MODEL;
-        let models =
-            [(readers > 0, READS_MODEL), (is_redo, REDO_MODEL), (writers > 0 && !is_redo, WRITES_MODEL)];
-        models.into_iter().filter_map(|(is_model, name)| is_model.then_some(name)).collect()
-    }
-
-    fn model(&self) -> &'static str {
-        let read_bytes = self.reads.unwrap_or(0.0) * Self::BLOCK_BYTES;
-        // The database's own housekeeping.
-        let is_little = |bytes: f64| bytes <= 0.01 * read_bytes;
-        let written_bytes = self.writes.unwrap_or(0.0) * Self::BLOCK_BYTES;
-        let is_reads = is_little(self.redo_bytes.unwrap_or(0.0)) && is_little(written_bytes);
-        if is_reads { READS_MODEL } else { self.redo_or_writes(Self::BLOCK_BYTES) }
-    }
-
-    /// The model of a run that writes.
-    fn redo_or_writes(&self, block_bytes: f64) -> &'static str {
-        let is_redo =
-            self.redo_bytes.zip(self.writes).is_some_and(|(redo, writes)| redo > 2.0 * writes * block_bytes);
-        if is_redo { REDO_MODEL } else { WRITES_MODEL }
+/// The model of a run that writes.
+fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) -> &'static str {
+    let is_redo = |(redo, writes): (&f64, &f64)| *redo > 2.0 * writes * block_bytes;
+    if figures.get(REDO_BYTES).zip(figures.get(writes)).is_some_and(is_redo) {
+        REDO_MODEL
+    } else {
+        WRITES_MODEL
     }
 }
 
@@ -210,12 +196,12 @@ pub fn run_of(record: &Record) -> Option<Run> {
     if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
     }
-    let volume = Volume::of(&figures, &BLOCKS);
     let model = match record.workload.update_pct {
         0 => READS_MODEL,
-        _ => volume.redo_or_writes(f64::from(record.server.block_bytes)),
+        _ => write_model(&figures, BLOCKS.writes, f64::from(record.server.block_bytes)),
     };
-    extend(&mut figures, [(UNKNOWN.reads, volume.reads), (UNKNOWN.writes, volume.writes)]);
+    let blocks = [BLOCKS.reads, BLOCKS.writes].map(|name| figures.get(name).copied());
+    extend(&mut figures, [(UNKNOWN.reads, blocks[0]), (UNKNOWN.writes, blocks[1])]);
     Some(Run {
         id: record.id.clone(),
         label: record.name.clone(),
@@ -242,13 +228,11 @@ pub fn run_of_row(row: &Row) -> Run {
         .filter_map(|(head, column)| Some((name(head, column.name()).to_owned(), row.figure(head)?)));
     let mut figures: BTreeMap<String, f64> = known.collect();
     extend(&mut figures, [(REDO_BYTES, row.figure(Head::RedoMib).map(|mib| mib * 1_048_576.0))]);
-    let volume = Volume::of(&figures, &UNKNOWN);
-    let (models, sessions) = match row.writers_and_readers {
-        Some(counts) => (volume.models(counts), counts.into()),
-        None => {
-            (vec![volume.model()], Vec::from_iter(row.figure(Head::Sessions).map(|sessions| sessions as u32)))
-        }
+    let sessions: Vec<u32> = match row.writers_and_readers {
+        Some(counts) => counts.into(),
+        None => row.figure(Head::Sessions).map(|sessions| sessions as u32).into_iter().collect(),
     };
+    let models = models(&figures, row.writers_and_readers);
     Run {
         id: row.file.clone(),
         label: row.file.clone(),
@@ -263,7 +247,7 @@ pub fn run_of_row(row: &Row) -> Run {
 pub fn run_of_report(named: &Named) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
-    let Volume { reads, writes, .. } = Volume::of(&run.figures, &UNKNOWN);
+    let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|name| run.figures.get(name).copied());
     let requests = [(REQUESTS.reads, reads), (REQUESTS.writes, writes)];
     let blocks = [(BLOCKS.reads, rates.physical_reads), (BLOCKS.writes, rates.physical_writes)];
     extend(&mut run.figures, requests);

@@ -137,7 +137,6 @@ fn decimals_in_r(value: f64) -> usize {
     (significant - 1 - exponent).max(0) as usize
 }
 
-/// A row for each cell.
 fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
     let numbers = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"].map(Column::right);
@@ -180,7 +179,6 @@ fn differences(page: &mut Page, table: &Table) {
     page.table(&grid);
 }
 
-/// The difference, its noise, and a mark if it is more than that.
 fn difference(comparison: Comparison) -> String {
     let percent = signed_percent(comparison.percent);
     let Some(interval) = comparison.interval else { return percent };
@@ -218,7 +216,6 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
     vec![means(analysis, table, place), ratios(analysis, table, place), sweep(table, place)]
 }
 
-/// A value with its confidence interval.
 type Estimate = (f64, Option<(f64, f64)>);
 
 /// A bar for each variant above each number of sessions. `of` returns the estimate and the end of its text.

@@ -47,7 +47,7 @@ pub(crate) fn data(charts: &[&Chart]) -> Value {
     Value::Object(drawn.map(|(id, drawing)| (id, drawing.to_json())).collect())
 }
 
-/// Numbers to five significant digits, as exact as an eye can see, and texts without tags: the chart library knows some.
+/// Rounds numbers to five significant digits, the precision of a screen, and escapes texts: the library knows some tags.
 fn for_script(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -64,7 +64,7 @@ fn for_script(value: Value) -> Value {
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Drawing {
-    /// From back to front.
+    /// Later ones are drawn over earlier ones.
     pub(crate) traces: Vec<Trace>,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
@@ -101,7 +101,6 @@ impl Drawing {
     }
 }
 
-/// The unit of an axis decides how its ticks are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -218,7 +217,6 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A plain line on the left axis.
     pub(crate) fn new(name: impl Into<String>, colour: Colour, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
         let (name, fill, stroke) = (name.into(), Fill::Nothing, Stroke::Solid);
         let (on_right, has_markers, is_hidden) = (false, false, false);
@@ -253,12 +251,10 @@ pub(crate) struct Bar {
     pub(crate) length: f64,
     /// Distances of the ends of the confidence interval, below and above.
     pub(crate) error: Option<(f64, f64)>,
-    /// The text under the pointer.
     pub(crate) hover: String,
 }
 
 impl Bar {
-    /// A bar of a histogram.
     pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
         Self { at: f64::midpoint(low, high), width: high - low, length, error: None, hover }
     }
@@ -283,9 +279,8 @@ pub(crate) struct Heat {
     pub(crate) x_edges: Vec<f64>,
     /// Edges of the rows in seconds, one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
-    /// Counts, row by row from the lowest.
     pub(crate) counts: Vec<Vec<u64>>,
-    /// What the counts count.
+    /// The noun of the counts.
     pub(crate) of: &'static str,
 }
 

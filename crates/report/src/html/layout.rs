@@ -15,7 +15,7 @@ pub(crate) struct View {
     /// True if links to the sections follow.
     pub(crate) has_links: bool,
     pub(crate) sections: Vec<Section>,
-    /// Where the figures come from, for the footer.
+    /// Origin of the figures, for the footer.
     pub(crate) source: String,
 }
 
@@ -82,7 +82,6 @@ impl Section {
         self
     }
 
-    /// Adds charts side by side.
     pub(crate) fn charts(mut self, charts: Vec<Chart>) -> Self {
         if !charts.is_empty() {
             let containers: String = charts.iter().map(Chart::container).collect();
@@ -92,7 +91,6 @@ impl Section {
         self
     }
 
-    /// Adds HTML as it is.
     pub(crate) fn raw(mut self, html: &str) -> Self {
         self.html += html;
         self

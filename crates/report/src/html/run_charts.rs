@@ -15,7 +15,6 @@ use crate::format::{count, duration_us, fixed, percent, plural};
 use crate::latencies::{is_coarse, percentile_us};
 use crate::timed::{Timed, timed_events};
 
-/// Charts under one heading.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
     pub(crate) id: &'static str,
@@ -581,10 +580,9 @@ fn sessions(record: &Record) -> [Chart; 2] {
         source: "this program's count and clock for each session; the whole window".into(),
         body,
     };
-    let operations = per_session(record, Axis::linear("operations", Unit::Count), |session| {
-        Some(session.operations() as f64)
-    });
-    let latencies = per_session(record, Axis::linear("mean latency", Unit::Seconds), |session| {
+    let operations =
+        per_session(record, "operations", Unit::Count, |session| Some(session.operations() as f64));
+    let latencies = per_session(record, "mean latency", Unit::Seconds, |session| {
         ratio(session.busy_us as f64 / 1e6, session.operations() as f64)
     });
     [
@@ -595,7 +593,8 @@ fn sessions(record: &Record) -> [Chart; 2] {
 
 fn per_session(
     record: &Record,
-    axis: Axis,
+    what: &str,
+    unit: Unit,
     of: fn(&SessionRecord) -> Option<f64>,
 ) -> Result<Drawing, String> {
     const MOST_NAMES: usize = 16;
@@ -604,14 +603,15 @@ fn per_session(
     if values.is_empty() || record.window.is_none() {
         return Err("no session worked within a measured window".into());
     }
-    let shown = |value: f64| match axis.unit {
+    let shown = |value: f64| match unit {
         Unit::Seconds => duration_us(value * 1e6),
         _ => count(value.round() as u64),
     };
-    let trace = |bars| vec![Trace::Bars(Bars::new(axis.title.as_str(), Colour::Reads, bars))];
+    let axis = Axis::linear(what, unit);
+    let trace = |bars| vec![Trace::Bars(Bars::new(what, Colour::Reads, bars))];
     let drawing = if record.sessions.len() > MOST_SESSIONS {
         let bars = distribution(values.iter().map(|(_, value)| *value), shown);
-        Drawing::new(axis.clone(), Axis::linear("sessions", Unit::Count), trace(bars))
+        Drawing::new(axis, Axis::linear("sessions", Unit::Count), trace(bars))
     } else {
         let bar = |(session, value): &(u32, f64)| {
             let hover = format!("session {session}: {}", shown(*value));
@@ -620,7 +620,7 @@ fn per_session(
         let named = values.iter().step_by(values.len().div_ceil(MOST_NAMES));
         let named = named.map(|(session, _)| (f64::from(*session), session.to_string()));
         let sessions = Axis::linear("session", Unit::Plain).named(named);
-        Drawing::new(sessions, axis.clone(), trace(values.iter().map(bar).collect()))
+        Drawing::new(sessions, axis, trace(values.iter().map(bar).collect()))
     };
     Ok(Drawing { height_px: 260, ..drawing })
 }

@@ -7,11 +7,9 @@ use crate::page::{Column, Table};
 #[derive(Clone, Debug, Default)]
 pub struct SeriesPage {
     pub title: String,
-    /// A sentence below the title.
     pub lead: String,
     /// Origin of the figures.
     pub source: String,
-    /// Each has charts of its own.
     pub groups: Vec<SeriesGroup>,
 }
 
@@ -32,7 +30,6 @@ pub struct SeriesGroup {
 pub struct LineChart {
     pub title: String,
     pub about: String,
-    /// Title of the vertical axis.
     pub unit: &'static str,
     /// True if values are seconds, on a logarithmic axis.
     pub is_time: bool,
@@ -210,7 +207,6 @@ fn heat(group: &SeriesGroup, map: &HeatMap) -> Option<Heat> {
     Some(Heat { x_edges, y_edges, counts, of: "waits" })
 }
 
-/// The rows of a bucket: from, and up to.
 fn rows(&(from, to, _): &(f64, Option<f64>, f64)) -> (i32, i32) {
     let row = |us: f64| us.max(0.5).log2().round() as i32;
     let from = row(from);

@@ -1,10 +1,10 @@
-//! How many times a demand a platform carries, from one search.
+//! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
 use serde::Serialize;
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
 
-use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, shown};
+use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, with_unit};
 use crate::analysis::CurvePoint;
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
@@ -13,7 +13,6 @@ use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use crate::verdicts::{Answer, Question, verdicts};
 
-/// A search for headroom.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
@@ -37,9 +36,7 @@ pub struct Headroom {
 /// A run at a multiple of the demand.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeadroomStep {
-    /// The multiple.
     pub factor: f64,
-    /// The run's id.
     pub run: String,
     /// Intended operations per second.
     pub rate: u32,
@@ -50,7 +47,6 @@ pub struct HeadroomStep {
     /// Histograms of waits, if the target measures them.
     #[serde(skip)]
     pub histograms: Histograms,
-    /// The limit that broke, in words.
     pub broke: Option<String>,
     /// Why the step is discarded.
     pub not_counted: Option<String>,
@@ -114,7 +110,7 @@ pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item =
     above.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, item)| item)
 }
 
-/// A multiple to three digits, as exact as a step.
+/// A multiple to three digits, the precision of a step.
 pub(super) fn times(factor: f64) -> String {
     let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
     let text = fixed(factor, decimals);
@@ -140,7 +136,7 @@ impl Headroom {
             None if self.carries.is_some() => sentences.push(self.why.clone()),
             None => {}
         }
-        sentences.extend(self.easier());
+        sentences.extend(self.shortfall());
         let production = self.plan.demand.figures.get(Figure::ReadUs);
         let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
         if let Some((production, here)) = production.zip(here) {
@@ -155,7 +151,7 @@ impl Headroom {
         let figures = &self.plan.demand.figures;
         let demand = [
             self.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
-            figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", shown(Figure::RedoBytes, redo))),
+            figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", with_unit(Figure::RedoBytes, redo))),
             figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
         ];
         let demand: Vec<String> = demand.into_iter().flatten().collect();
@@ -183,7 +179,7 @@ impl Headroom {
     }
 
     /// A caution if the test asks for less than production did, and so proves less.
-    fn easier(&self) -> Option<String> {
+    fn shortfall(&self) -> Option<String> {
         let short = self.plan.fit.lines.iter().filter(|line| line.must && !line.is_met());
         let parts = short.filter_map(|line| {
             let percent = line.percent.filter(|percent| *percent < 0.0)?;
@@ -234,7 +230,6 @@ impl Headroom {
         }
     }
 
-    /// The figures of the demand, and of this platform at 1x.
     fn beside_production(&self) -> Table {
         let mut table = numbers_table(FIGURE_HEAD, &["Production", "This platform"]);
         for figure in Figure::all() {
@@ -242,7 +237,7 @@ impl Headroom {
             let here = self.at_one().and_then(|step| step.figures.get(figure));
             if production.is_some() || here.is_some() {
                 let [production, here] =
-                    [production, here].map(|value| or_absent(value, |value| shown(figure, value)));
+                    [production, here].map(|value| or_absent(value, |value| with_unit(figure, value)));
                 table.row([figure.title().to_owned(), production, here]);
             }
         }

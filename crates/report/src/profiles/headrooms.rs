@@ -1,4 +1,4 @@
-//! Several platforms compared by how many times a demand each carries, from repeated searches.
+//! Several platforms compared by their headroom, from repeated searches.
 //!
 //! The comparison is that of an analysis: Welch's interval on logarithms, all statements together at the requested
 //! confidence. The steps of a search limit how exact its result is, so every interval is widened by their distance: repeats
@@ -20,7 +20,6 @@ use crate::{Confidence, csv_cell};
 /// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// The folder of its runs and its page, within the campaign's.
     #[serde(skip_deserializing)]
     folder: String,
     /// Multiple of the demand.
@@ -29,7 +28,6 @@ pub struct SearchResult {
     /// Carried in every run.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    /// Carried in no run.
     #[serde(skip_serializing_if = "Option::is_none")]
     less_than: Option<f64>,
     #[serde(default, skip_serializing)]
@@ -42,11 +40,10 @@ pub struct SearchResult {
     unknown: Option<String>,
 }
 
-/// What a step proves.
+/// The outcome of a step.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct SearchStep {
     factor: f64,
-    /// The limit that broke, in words.
     broke: Option<String>,
     /// Why the step is discarded.
     not_counted: Option<String>,
@@ -83,7 +80,7 @@ impl SearchResult {
         }
     }
 
-    /// How far the true value may lie below and above the result, as ratios of 1 or more.
+    /// The largest error of the result downwards and upwards, as ratios of 1 or more.
     fn error(&self) -> Option<[f64; 2]> {
         let carries = self.carries?;
         Some([(carries / self.at_least?).max(1.0), (self.less_than? / carries).max(1.0)])
@@ -141,7 +138,6 @@ impl Platform {
         self.searches.iter().filter_map(|search| search.carries).collect()
     }
 
-    /// The largest error of any search.
     fn error(&self) -> [f64; 2] {
         let errors = self.searches.iter().filter_map(SearchResult::error);
         errors.fold([1.0, 1.0], |[down, up], error| [f64::max(down, error[0]), f64::max(up, error[1])])
@@ -166,11 +162,9 @@ impl Platform {
 /// The searches of a campaign compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
-    /// The demand in words.
     demand: String,
     /// Holds for all pairs together.
     confidence: Confidence,
-    /// Searches that are done.
     pub done: usize,
     /// Searches of the campaign.
     of: usize,
@@ -178,12 +172,11 @@ pub struct Headrooms {
     pairs: Vec<Pair>,
 }
 
-/// Two platforms compared.
 #[derive(Clone, Debug, Serialize)]
 struct Pair {
     first: String,
     second: String,
-    /// How much more the second carries; absent if a platform has no number.
+    /// The second relative to the first; absent if a platform has no number.
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<f64>,
     /// Ends of the interval; absent without repeats.

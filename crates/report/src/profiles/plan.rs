@@ -18,12 +18,10 @@ pub struct PlanView {
     pub plan: Planned,
     /// The demand beside the plan and its measurements.
     pub fit: Fit,
-    /// The target of the measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The runs of the calibration.
     pub runs: Vec<String>,
-    /// SCALE of the loaded data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_blocks: Option<u64>,
     /// Parts of the demand that are not in the test.
@@ -72,7 +70,6 @@ pub fn plan_conf(view: &PlanView) -> String {
     conf
 }
 
-/// Demand, plan and measurements as text.
 #[must_use]
 pub fn plan_table(view: &PlanView) -> String {
     let mut page = Page::new();
@@ -94,7 +91,6 @@ pub fn plan_table(view: &PlanView) -> String {
 }
 
 impl PlanView {
-    /// The table of the fit and its notes.
     pub(super) fn write_fit(&self, page: &mut Page) {
         page.table(&self.fit_table());
         for line in &self.fit.lines {
@@ -129,7 +125,7 @@ impl PlanView {
         let mut table = numbers_table("Per second", &["Demanded", "Planned", "Measured", "Difference %"]);
         for line in &self.fit.lines {
             let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
-            // That a plan fits itself says nothing.
+            // A plan always fits itself.
             let percent = line.percent.filter(|_| line.measured.is_some());
             table.row([
                 line.what.words().to_owned(),
