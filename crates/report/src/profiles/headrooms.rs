@@ -5,7 +5,7 @@
 //! that end at the same step are not exact.
 
 use serde::{Deserialize, Serialize};
-use slob_stats::{Comparison, summary};
+use slob_stats::{Comparison, PercentInterval, summary};
 
 use super::headroom::{nearest_above, times};
 use crate::analysis::compared_places;
@@ -285,61 +285,59 @@ fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<Pair> {
 
 impl Pair {
     fn of(first: &Platform, second: &Platform, confidence: Confidence) -> Self {
-        let sentence = |sentence: String| Self {
-            first: first.name.clone(),
-            second: second.name.clone(),
-            percent: None,
-            low_percent: None,
-            high_percent: None,
-            more_than_noise: None,
-            sentence,
-        };
-        let names = format!("{} and {}", first.name, second.name);
-        let unknown = [first, second].into_iter().filter(|platform| platform.median.is_none());
-        let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
-        if !unknown.is_empty() {
-            let unknown = unknown.join(" and for ");
-            return sentence(format!("{names} can't be compared: there is no number for {unknown}."));
-        }
-        let (Some(comparison), Some(of_first), Some(of_second)) = (
-            Comparison::of(&first.values(), &second.values(), confidence.ratio()),
-            first.words(confidence),
-            second.words(confidence),
-        ) else {
-            return sentence(format!("{names} can't be compared."));
-        };
-        let percent = Some(comparison.percent);
-        let figures = format!("{} carries {of_second} this demand, {} {of_first}", second.name, first.name);
-        let Some(interval) = comparison.interval else {
-            let least = plural(comparison.first_n.min(comparison.second_n) as u64, "search");
-            let noise = format!("with {least} on a side it can't be said whether that is noise");
-            return Self { percent, ..sentence(format!("{figures}: {noise}.")) };
-        };
+        let are_known = first.median.is_some() && second.median.is_some();
+        let compared = || Comparison::of(&first.values(), &second.values(), confidence.ratio());
+        let comparison = are_known.then(compared).flatten();
         let ([first_down, first_up], [second_down, second_up]) = (first.error(), second.error());
         let error = f64::max(first_down * second_up, first_up * second_down);
-        let interval = interval.widened(100.0 * (error - 1.0));
-        let words = match (interval.excludes_zero(), second.twin_of.is_some()) {
-            (true, true) => format!(
-                "A/A: {figures}, though they are the same ({}): something else changed between the searches. Do not trust \
-                 differences of that size.",
-                range(&interval)
-            ),
-            (true, false) => {
-                let word = if interval.low > 0.0 { "more" } else { "less" };
-                format!("{figures}: a difference that is more than noise ({} {word}).", range(&interval))
-            }
-            (false, is_twin) => {
-                let prefix = if is_twin { "A/A: " } else { "" };
-                let noise = shown_percent(interval.noise_percent());
-                format!("{prefix}{figures}: a difference that noise could make (the noise is {noise} %).")
-            }
-        };
+        let interval = comparison.and_then(|comparison| comparison.interval);
+        let interval = interval.map(|interval| interval.widened(100.0 * (error - 1.0)));
         Self {
-            percent,
-            low_percent: Some(interval.low),
-            high_percent: Some(interval.high),
-            more_than_noise: Some(interval.excludes_zero()),
-            ..sentence(words)
+            first: first.name.clone(),
+            second: second.name.clone(),
+            percent: comparison.map(|comparison| comparison.percent),
+            low_percent: interval.map(|interval| interval.low),
+            high_percent: interval.map(|interval| interval.high),
+            more_than_noise: interval.map(|interval| interval.excludes_zero()),
+            sentence: sentence([first, second], comparison, interval, confidence),
+        }
+    }
+}
+
+fn sentence(
+    [first, second]: [&Platform; 2],
+    comparison: Option<Comparison>,
+    interval: Option<PercentInterval>,
+    confidence: Confidence,
+) -> String {
+    let (Some(comparison), Some(of_first), Some(of_second)) =
+        (comparison, first.words(confidence), second.words(confidence))
+    else {
+        let unknown = [first, second].into_iter().filter(|platform| platform.median.is_none());
+        let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
+        let unknown = unknown.join(" and for ");
+        let why = if unknown.is_empty() { unknown } else { format!(": there is no number for {unknown}") };
+        return format!("{} and {} can't be compared{why}.", first.name, second.name);
+    };
+    let figures = format!("{} carries {of_second} this demand, {} {of_first}", second.name, first.name);
+    let Some(interval) = interval else {
+        let least = plural(comparison.first_n.min(comparison.second_n) as u64, "search");
+        return format!("{figures}: with {least} on a side it can't be said whether that is noise.");
+    };
+    match (interval.excludes_zero(), second.twin_of.is_some()) {
+        (true, true) => format!(
+            "A/A: {figures}, though they are the same ({}): something else changed between the searches. Do not trust \
+             differences of that size.",
+            range(&interval)
+        ),
+        (true, false) => {
+            let word = if interval.low > 0.0 { "more" } else { "less" };
+            format!("{figures}: a difference that is more than noise ({} {word}).", range(&interval))
+        }
+        (false, is_twin) => {
+            let prefix = if is_twin { "A/A: " } else { "" };
+            let noise = shown_percent(interval.noise_percent());
+            format!("{prefix}{figures}: a difference that noise could make (the noise is {noise} %).")
         }
     }
 }
