@@ -5,7 +5,7 @@ use super::document::{self, Document};
 use super::{blocks, escape};
 use crate::page::Page;
 
-/// A page whose figures this program did not measure by itself, so that no version is named but its own.
+/// A page made from saved figures. Its footer names the version of this program.
 pub(crate) struct View {
     /// Title of the browser's window.
     pub(crate) title: String,
