@@ -278,13 +278,11 @@ fn heat_map<'a>(event: &str, points: impl Iterator<Item = Option<&'a Point>>) ->
         "Each cell is the number of waits of its interval with its duration; both scales are logarithmic."
             .to_owned(),
     ];
-    let column = |point: &Point| {
+    let column = |point: &Point| -> HeatColumn {
         // Without a number of waits a share still shows the shape.
         let waits = point.histogram.waits.map_or(1000.0, |waits| waits.value);
         let buckets = point.histogram.buckets.iter();
-        HeatColumn {
-            buckets: buckets.map(|bucket| (bucket.from_us, bucket.to_us, bucket.waits_of(waits))).collect(),
-        }
+        buckets.map(|bucket| (bucket.from_us, bucket.to_us, bucket.waits_of(waits))).collect()
     };
     let mut columns = Vec::new();
     let mut peaks = 0;

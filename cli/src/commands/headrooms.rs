@@ -11,7 +11,7 @@ use slob_campaign::{Demand, Kept, Plan, Schedule, State, read_campaign};
 use slob_profile::{At, By, Choice};
 use slob_record::Status;
 use slob_report::Confidence;
-use slob_report::profiles::{Contender, Headrooms, Multiple, headroom_page};
+use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page};
 use slob_spec::{Entry, Settings};
 
 use super::headroom::{self, Asked};
@@ -112,7 +112,7 @@ pub(super) fn compared(
     state: &State,
     confidence: Confidence,
 ) -> Result<Headrooms, Failure> {
-    let mut contenders = Vec::new();
+    let mut platforms = Vec::new();
     let mut variants = schedule.variants.clone();
     // Others are compared with the baseline, so it comes first.
     variants.sort_by_key(|variant| variant.name != schedule.baseline);
@@ -122,11 +122,11 @@ pub(super) fn compared(
         let folders = steps.into_iter().filter_map(|step| state.completed_run(step));
         let searches = folders.map(|folder| found(directory, folder));
         let searches = searches.collect::<Result<Vec<_>, Failure>>()?;
-        contenders.push(Contender { name: variant.name, twin_of: variant.twin_of, searches });
+        platforms.push(Platform::new(variant.name, variant.twin_of, searches, confidence));
     }
     let said = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
     let demand = format!("{}; {}", said("database"), said("point"));
-    let compared = Headrooms::of(demand, &contenders, schedule.steps.len(), confidence);
+    let compared = Headrooms::of(demand, platforms, schedule.steps.len(), confidence);
     if compared.done == 0 {
         return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
     }
@@ -134,10 +134,9 @@ pub(super) fn compared(
 }
 
 /// What the search in a folder of the campaign found.
-fn found(directory: &Path, folder: &str) -> Result<Multiple, Failure> {
+fn found(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {
     let path = directory.join(folder).join(FOUND);
     let failed = |error: String| Failure::failed(format!("reading {}: {error}", path.display()));
     let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    let found: Multiple = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    Ok(Multiple { folder: folder.to_owned(), ..found })
+    SearchResult::read(folder, &text).map_err(|error| failed(error.to_string()))
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use slob_report::export::metrics::{Kind, Labels, Metrics};
+use slob_report::export::{Kind, Labels, Metrics};
 
 use super::second::Second;
 use super::state::{RunState, Stage};

@@ -325,3 +325,31 @@ fn an_analysis_has_its_charts() {
     assert!(bars.as_u64().unwrap() > 3, "{bars} error bars");
     assert_silent(&browser, &page);
 }
+
+#[test]
+fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
+    let Some(name) = browser::installed() else { return };
+    let folder = Folder::new();
+    let mut text = "FILE|WRITERS|READERS|PREADS|PWRITES|REDO|\n".to_owned();
+    for variant in 0..10 {
+        for (run, reads) in (1..).zip([100, 110, 120]) {
+            text += &format!("V{variant}-run{run}.0.8|0|8|{reads}|0|0|\n");
+        }
+    }
+    folder.write("info.txt", &text);
+    folder.slob(["analyze", "info.txt", "--html"]).success();
+    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    browser.view(1400, 900, false);
+    browser.open(&folder.path().join("analysis.html"));
+    let bars =
+        |value: &str| format!("document.querySelector('[data-chart=means-1]').data.map((bars) => {value})");
+    // Student's t of three values with a standard deviation of 10: 4.303 x 10 / sqrt(3).
+    for end in ["array", "arrayminus"] {
+        let distance = browser.value(&bars(&format!("bars.error_y.{end}[0]")));
+        assert!((distance[0].as_f64().unwrap() - 24.84).abs() < 0.01, "{end}: {distance}");
+    }
+    let colours = browser.value(&bars("bars.marker.color"));
+    let patterns = browser.value(&bars("bars.marker.pattern?.shape"));
+    assert!(colours[9] == colours[1] && colours[9] != colours[2], "{colours}");
+    assert!(patterns[9] == "/" && patterns[7].is_null(), "{patterns}");
+}

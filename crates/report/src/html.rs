@@ -5,22 +5,21 @@
 //! hands it to the chart library, which lies compressed within the page. Everything of a record that reaches the page
 //! goes through `escape`, and the page's Content-Security-Policy lets no other script run and no request leave.
 
-mod analysis_page;
 mod assets;
-pub(crate) mod blocks;
+mod blocks;
 mod cards;
-mod charts;
-mod diff_page;
-pub(crate) mod document;
+pub(crate) mod chart;
+mod document;
 pub(crate) mod escape;
 mod index_page;
+pub(crate) mod layout;
 mod page;
-pub(crate) mod plot;
 mod raw;
+pub(crate) mod run_charts;
 mod series;
 
-pub use self::analysis_page::analysis_page;
-pub use self::diff_page::diff_page;
 pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::page::run_page;
 pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
+pub use crate::analysis::analysis_page;
+pub use crate::diff::diff_page;

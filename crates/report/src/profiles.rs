@@ -1,27 +1,450 @@
-//! Profiles of databases, plans made from them and their headroom, as text and as pages.
+//! Profiles of databases, plans made from them, and headroom, as text and as pages.
 
 mod headroom;
 mod headrooms;
-mod page;
 mod plan;
-mod text;
-mod words;
 
-pub use self::headroom::{Headroom, HeadroomStep, headroom_page, headroom_sentence, headroom_text};
-pub use self::headrooms::{
-    Contender, Couple, Headrooms, Multiple, MultipleStep, Row, Search, headrooms_page, headrooms_text,
-};
-pub use self::page::profile_page;
+pub use self::headroom::{Headroom, HeadroomStep, headroom_page, headroom_text};
+pub use self::headrooms::{Headrooms, Platform, SearchResult, headrooms_page, headrooms_text};
 pub use self::plan::{PlanView, plan_conf, plan_table};
-pub use self::text::{profile_diff_text, profile_text};
 
-use crate::html::blocks;
-use crate::page::Page;
+use jiff::civil::{DateTime, Weekday};
+use slob_profile::{
+    Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Summary, diff, length,
+    not_modelled,
+};
 
-/// A part of a section of a page of HTML; nothing where there is nothing to show.
-fn part(page: Page) -> String {
-    match page.into_blocks().as_slice() {
-        [] => String::new(),
-        blocks => format!("<div class=\"part\">\n{}</div>\n", blocks::html(blocks)),
+use crate::format::{duration_us, fixed, or_absent, percent, plural, signed_percent, significant};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table};
+
+/// Lists are cut after so many lines.
+const MOST_LISTED: usize = 12;
+
+fn with_unit(figure: Figure, value: f64) -> String {
+    amount(figure.unit(), value)
+}
+
+fn amount(unit: &str, value: f64) -> String {
+    match unit {
+        "us" => duration_us(value),
+        "bytes/s" if value > 0.0 && value < 1e6 => format!("{} kB/s", significant(value / 1e3)),
+        "bytes/s" => format!("{} MB/s", significant(value / 1e6)),
+        "s/s" => significant(value),
+        "" | "1/s" => format!("{} /s", significant(value)),
+        unit => format!("{} {unit}", significant(value)),
+    }
+}
+
+fn source_words(source: Source) -> &'static str {
+    match source {
+        Source::Reports => "AWR and Statspack reports",
+        Source::Live => "the server's own counters",
+        Source::Runs => "runs of this program",
+        Source::Mixed => "several sources",
+    }
+}
+
+/// A table with names in the first column and numbers in the others.
+fn numbers_table(first: &str, numbers: &[&str]) -> Table {
+    let numbers = numbers.iter().map(|head| Column::right(head));
+    Table::new([Column::left(first)].into_iter().chain(numbers).collect::<Vec<_>>())
+}
+
+#[must_use]
+pub fn profile_text(profile: &Profile) -> String {
+    let mut page = Page::new();
+    page.section(&title(profile));
+    write_profile(&mut page, profile);
+    page.into_text()
+}
+
+fn title(profile: &Profile) -> String {
+    format!("Profile of {}", profile.subject.words())
+}
+
+fn write_profile(page: &mut Page, profile: &Profile) {
+    let (summary, whole) = (Summary::of(profile), profile.together());
+    write_facts(page, profile, &whole, summary.as_ref());
+    let Some(summary) = summary else {
+        return page.paragraph("No interval is left: there is nothing to show.");
+    };
+    write_figures(page, &summary);
+    if summary.intervals > 1 {
+        page.section("Worst intervals");
+        page.table(&worst_intervals(&summary));
+    }
+    let hours: Vec<String> = (0..24).map(|hour| format!("{hour:02}:00")).collect();
+    write_by_time(page, &summary, "By hour of the day (means)", "Hour", &hours, |own| &own.by_hour);
+    let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    let days = days.map(str::to_owned);
+    write_by_time(page, &summary, "By day of the week (means)", "Day", &days, |own| &own.by_weekday);
+    page.section("What this does not show");
+    summary.hides.iter().for_each(|sentence| page.hanging("  -", sentence));
+    page.hanging(
+        "  -",
+        "How much of the data was active: counters do not tell, and the size of a test has to be chosen.",
+    );
+    let reads = |interval: &&Interval| interval.figures.reads().unwrap_or(0.0);
+    let peak = whole.intervals.iter().max_by(|one, other| reads(one).total_cmp(&reads(other)));
+    let not_modelled = peak.map(|peak| not_modelled(&peak.figures, profile.subject.block_bytes));
+    if let Some(list) = not_modelled.filter(|list| !list.is_empty()) {
+        page.section("Not in a test that is made from this (at the peak of reads)");
+        page.table(&not_modelled_table(&list));
+    }
+}
+
+/// Origin, intervals, gaps and omissions of the profile.
+fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Option<&Summary>) {
+    if let Some(id) = &profile.subject.id {
+        page.fact("Number", id);
+    }
+    page.fact("From", source_words(profile.source));
+    if let Some(version) = &profile.subject.version {
+        page.fact("Version", version);
+    }
+    if let Some(summary) = summary {
+        let [shortest, _, longest] = summary.lengths_s.map(length);
+        let lengths = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
+        let [from, to] = [summary.from, summary.to].map(|at| at.strftime("%Y-%m-%d %H:%M"));
+        let count = plural(summary.intervals as u64, "interval");
+        page.fact("Intervals", &format!("{count} of {lengths}, {from} to {to}"));
+        let gaps = summary.gaps.iter().map(|gap| {
+            let [from, to] = [gap.from, gap.to].map(|at| at.strftime("%Y-%m-%d %H:%M:%S"));
+            format!("{from} to {to}")
+        });
+        write_list(page, "Gap", gaps, " gaps");
+    }
+    let instances = profile.instances();
+    if !instances.is_empty() {
+        let of = if instances.len() > 1 { "together: figures are those of all" } else { "alone" };
+        page.fact("Instances", &format!("{} ({of})", instances.join(", ")));
+    }
+    let left_out = whole.left_out.iter().map(|left| format!("{}: {}", left.source, left.why));
+    write_list(page, "Left out", left_out, "");
+}
+
+/// A fact for each of the first lines, and the number of the others.
+fn write_list(page: &mut Page, name: &str, lines: impl ExactSizeIterator<Item = String>, noun: &str) {
+    let more = lines.len().saturating_sub(MOST_LISTED);
+    lines.take(MOST_LISTED).for_each(|line| page.fact(name, &line));
+    if more > 0 {
+        page.fact("", &format!("and {more} more{noun}"));
+    }
+}
+
+const FIGURE_HEAD: &str = "Per second, or mean";
+
+fn write_figures(page: &mut Page, summary: &Summary) {
+    page.section("Figures");
+    if summary.intervals == 1 {
+        let mut table = numbers_table(FIGURE_HEAD, &["Of the one interval"]);
+        for own in &summary.figures {
+            table.row([own.figure.title().to_owned(), with_unit(own.figure, own.peak.value)]);
+        }
+        return page.table(&table);
+    }
+    let numbers = ["Median", "p95", "Peak"].map(Column::right);
+    let [first, last] = [FIGURE_HEAD, "Peak at"].map(|head| vec![Column::left(head)]);
+    let mut table = Table::new([first, numbers.into(), last].concat());
+    for own in &summary.figures {
+        let [median, p95, peak] =
+            [&own.median, &own.p95, &own.peak].map(|place| with_unit(own.figure, place.value));
+        table.row([own.figure.title().to_owned(), median, p95, peak, begin_of(&own.peak)]);
+    }
+    page.table(&table);
+    page.paragraph(
+        "Each figure has its own median, 95th percentile and peak, possibly from different intervals.",
+    );
+}
+
+/// Seconds matter for intervals shorter than a minute.
+fn begin_of(place: &Place) -> String {
+    let form = if place.seconds < 60.0 { "%a %Y-%m-%d %H:%M:%S" } else { "%a %Y-%m-%d %H:%M" };
+    place.begin.strftime(form).to_string()
+}
+
+fn worst_intervals(summary: &Summary) -> Table {
+    // Blocks only where requests are not known.
+    let reads = match summary.figure(Figure::ReadRequests) {
+        Some(_) => Figure::ReadRequests,
+        None => Figure::ReadBlocks,
+    };
+    let mut table = Table::new([
+        Column::left("By"),
+        Column::right("Value"),
+        Column::left("Begin"),
+        Column::left("From").at_most(44),
+    ]);
+    let figures = [reads, Figure::RedoBytes, Figure::Commits, Figure::DbTime];
+    for own in figures.into_iter().filter_map(|figure| summary.figure(figure)) {
+        for place in &own.worst {
+            let (title, value) = (own.figure.title().to_owned(), with_unit(own.figure, place.value));
+            table.row([title, value, begin_of(place), place.source.clone()]);
+        }
+    }
+    table
+}
+
+/// A row for each hour or day with any value, if there are two or more.
+fn write_by_time(
+    page: &mut Page,
+    summary: &Summary,
+    title: &str,
+    first: &str,
+    names: &[String],
+    of: fn(&FigureSummary) -> &[Option<f64>],
+) {
+    let figures = [
+        (Figure::ReadRequests, "Reads/s"),
+        (Figure::WriteRequests, "Writes/s"),
+        (Figure::RedoBytes, "Redo MB/s"),
+        (Figure::Commits, "Commits/s"),
+        (Figure::DbTime, "Active"),
+    ];
+    let known = figures.into_iter().filter_map(|(figure, head)| Some((summary.figure(figure)?, head)));
+    let (figures, heads): (Vec<&FigureSummary>, Vec<&str>) = known.unzip();
+    let mut table = numbers_table(first, &heads);
+    let mut rows = 0;
+    for (at, name) in names.iter().enumerate() {
+        let values: Vec<Option<f64>> = figures.iter().map(|own| of(own).get(at).copied().flatten()).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        let cells = figures.iter().zip(values).map(|(own, value)| {
+            let scale = if own.figure.unit() == "bytes/s" { 1e-6 } else { 1.0 };
+            or_absent(value, |value| fixed(value * scale, 1))
+        });
+        table.row([name.clone()].into_iter().chain(cells));
+        rows += 1;
+    }
+    if rows > 1 {
+        page.section(title);
+        page.table(&table);
+    }
+}
+
+fn not_modelled_table(list: &[NotModelled]) -> Table {
+    let mut table = Table::new([Column::left("What"), Column::right("Amount"), Column::left("Share")]);
+    for line in list {
+        let share = or_absent(line.percent, |share| format!("{} % of {}", percent(share), line.of));
+        table.row([line.what.to_owned(), amount(line.unit, line.amount), share]);
+    }
+    table
+}
+
+#[must_use]
+pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
+    let mut page = Page::new();
+    page.section("Profiles compared");
+    for (name, profile) in [("First", one), ("Second", other)] {
+        let count = plural(profile.together().intervals.len() as u64, "interval");
+        let (subject, source) = (profile.subject.words(), source_words(profile.source));
+        page.fact(name, &format!("{subject}: {count}, from {source}"));
+    }
+    let (Some(first), Some(second)) = (Summary::of(one), Summary::of(other)) else {
+        page.paragraph("One of them holds no interval.");
+        return page.into_text();
+    };
+    page.section("Figures");
+    let mut table = numbers_table(FIGURE_HEAD, &["p95", "p95, second", "%", "Peak", "Peak, second", "%"]);
+    for change in diff(&first, &second) {
+        let pair = |of: [f64; 2]| {
+            let [one, other] = of.map(|value| with_unit(change.figure, value));
+            [one, other, or_absent(Change::percent(of), signed_percent)]
+        };
+        table.row([&[change.figure.title().to_owned()][..], &pair(change.p95), &pair(change.peak)].concat());
+    }
+    page.table(&table);
+    page.into_text()
+}
+
+/// Figures with a chart over time, and their colours.
+const OVER_TIME: [(Figure, Colour); 7] = [
+    (Figure::ReadRequests, Colour::Reads),
+    (Figure::ReadBlocks, Colour::Reads),
+    (Figure::WriteBlocks, Colour::Updates),
+    (Figure::RedoBytes, Colour::Redo),
+    (Figure::Commits, Colour::Updates),
+    (Figure::DbTime, Colour::Database),
+    (Figure::ReadUs, Colour::Device),
+];
+/// Figures with a chart by hour, and a map of the week.
+const BY_HOUR: [Figure; 3] = [Figure::ReadRequests, Figure::RedoBytes, Figure::Commits];
+
+/// Profiles as one HTML file that needs no network.
+#[must_use]
+pub fn profile_page(profiles: &[Profile]) -> String {
+    let names: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
+    let (heading, lead) = match profiles {
+        [only] => (title(only), String::new()),
+        many => {
+            let names = format!("{}: {}", plural(many.len() as u64, "database"), names.join(", "));
+            ("Profiles".to_owned(), lead(&names))
+        }
+    };
+    let section = |(profile, nth): (&Profile, u32)| {
+        let whole = profile.together();
+        // A single profile has the page's heading.
+        let title = if profiles.len() > 1 { profile.subject.words() } else { String::new() };
+        let maps: String = BY_HOUR.iter().filter_map(|figure| week_map(&whole, *figure)).collect();
+        let maps = if maps.is_empty() { maps } else { format!("<div class=\"part\">\n{maps}</div>\n") };
+        Section::new(format!("profile-{nth}"), title)
+            .part("", |page| write_profile(page, profile))
+            .raw(&maps)
+            .charts(charts(&whole, nth))
+    };
+    View {
+        title: format!("Profile: {}", names.join(", ")),
+        heading,
+        lead,
+        has_links: false,
+        sections: profiles.iter().zip(1..).map(section).collect(),
+        source: "From the intervals of the profile alone.".into(),
+    }
+    .html()
+}
+
+fn charts(profile: &Profile, nth: u32) -> Vec<Chart> {
+    let is_known =
+        |figure: Figure| profile.intervals.iter().any(|interval| interval.figures.get(figure).is_some());
+    let over_time = OVER_TIME.iter().filter(|(figure, _)| is_known(*figure));
+    let over_time = over_time.map(|(figure, colour)| over_time_chart(profile, *figure, *colour, nth));
+    let summary = Summary::of(profile);
+    let by_hour = BY_HOUR.iter().filter_map(|figure| by_hour_chart(summary.as_ref()?, *figure, nth));
+    over_time.chain(by_hour).collect()
+}
+
+/// The vertical axis of a figure, and the factor from its values.
+fn axis(figure: Figure) -> (Axis, f64) {
+    match figure.unit() {
+        "us" => (Axis::linear("mean", Unit::Seconds), 1e-6),
+        "bytes/s" => (Axis::linear("MB/s", Unit::Plain), 1e-6),
+        "s/s" => (Axis::linear("sessions", Unit::Plain), 1.0),
+        unit => (Axis::linear(unit, Unit::Count), 1.0),
+    }
+}
+
+/// A line level over each interval; it breaks at gaps.
+fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) -> Chart {
+    const LABELS: usize = 5;
+    let first = profile.intervals.first().map(|first| first.begin);
+    let hours = |at: DateTime| first.map_or(0.0, |first| at.duration_since(first).as_secs_f64() / 3600.0);
+    let (y_axis, scale) = axis(figure);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for interval in &profile.intervals {
+        let (begin, end) = (hours(interval.begin), hours(interval.end()));
+        if x.last().is_some_and(|last| begin - last > 0.05 * (end - begin)) {
+            x.push(begin);
+            y.push(None);
+        }
+        x.extend([begin, end]);
+        y.extend([interval.figures.get(figure).map(|value| value * scale); 2]);
+    }
+    let labelled = profile.intervals.iter().step_by(profile.intervals.len().div_ceil(LABELS).max(1));
+    let labels = labelled
+        .map(|interval| (hours(interval.begin), interval.begin.strftime("%a %m-%d\n%H:%M").to_string()));
+    let line = Line::new(figure.title(), colour, x, y);
+    let x_axis = Axis::linear("begin", Unit::Plain).named(labels);
+    let drawing = Drawing::new(x_axis, y_axis, vec![Trace::Line(line)]);
+    Chart {
+        id: format!("over-time-{}-{nth}", figure.name()),
+        title: figure.title().to_owned(),
+        about: "The mean of each interval; nothing where there is none.".into(),
+        source: source_words(profile.source).to_owned(),
+        body: Ok(Drawing { is_timeline: true, ..drawing }),
+    }
+}
+
+/// Means by hour of the day, if two hours or more have one.
+fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
+    let (y, scale) = axis(figure);
+    let bar = |(hour, value): (u32, &Option<f64>)| {
+        let value = (*value)?;
+        Some(Bar {
+            at: f64::from(hour) + 0.5,
+            width: 0.9,
+            length: value * scale,
+            error: None,
+            hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, with_unit(figure, value)),
+        })
+    };
+    let bars: Vec<Bar> = (0..).zip(&summary.figure(figure)?.by_hour).filter_map(bar).collect();
+    let x = Axis::linear("hour of the day", Unit::Plain).ranging(0.0, 24.0);
+    (bars.len() > 1).then(|| Chart {
+        id: format!("by-hour-{}-{nth}", figure.name()),
+        title: format!("{} by hour of the day", figure.title()),
+        about: "Means over all days of the intervals whose middle lies in the hour.".into(),
+        source: "the intervals of the profile".into(),
+        body: Ok(Drawing::new(x, y, vec![Trace::Bars(Bars::new(figure.title(), Colour::Variant(0), bars))])),
+    })
+}
+
+/// A table of the week with darker cells for higher means, which needs no script; `None` below 24 hours.
+fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
+    // Value times seconds, and seconds, of each hour of each day.
+    let mut sums = [[(0.0, 0.0); 24]; 7];
+    for interval in &profile.intervals {
+        let middle = interval.middle();
+        let day = usize::from(middle.weekday().since(Weekday::Monday).unsigned_abs());
+        let cell = &mut sums[day][usize::from(middle.hour().unsigned_abs())];
+        if let Some(value) = interval.figures.get(figure) {
+            *cell = (cell.0 + value * interval.seconds, cell.1 + interval.seconds);
+        }
+    }
+    let means = sums.map(|day| day.map(|(sum, seconds)| (seconds > 0.0).then(|| sum / seconds)));
+    let most = means.iter().flatten().flatten().copied().fold(0.0, f64::max);
+    if means.iter().flatten().flatten().count() < 24 || most <= 0.0 {
+        return None;
+    }
+    let cell = |value: &Option<f64>| match value {
+        None => "<td></td>".to_owned(),
+        Some(value) => format!(
+            "<td class=\"heat h{}\" title=\"{}\"></td>",
+            (5.0 * value / most).ceil().clamp(0.0, 5.0),
+            escape::text(&with_unit(figure, *value))
+        ),
+    };
+    let row = |(name, day): (&str, &[Option<f64>; 24])| {
+        format!("<tr><th>{name}</th>{}</tr>\n", day.iter().map(cell).collect::<String>())
+    };
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let rows: String = days.into_iter().zip(&means).map(row).collect();
+    let hours: String = (0..24).map(|hour| format!("<th>{hour:02}</th>")).collect();
+    let title = format!("{} by hour and day, up to {}", figure.title(), with_unit(figure, most));
+    Some(format!(
+        "<h3>{}</h3>\n<table class=\"week\"><tr><th></th>{hours}</tr>\n{rows}</table>\n",
+        escape::text(&title)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_profile::{Sample, Subject, collect};
+
+    use super::*;
+
+    fn profile(name: &str) -> Profile {
+        let sample = Sample {
+            subject: Subject { name: name.into(), ..Subject::default() },
+            begin: Some("2026-11-20T10:00".parse().unwrap()),
+            seconds: Some(60.0),
+            figures: [(Figure::Commits, 5.0)].into(),
+            ..Sample::default()
+        };
+        collect(vec![sample], Source::Live).remove(0)
+    }
+
+    #[test]
+    fn a_single_profile_has_one_heading_and_each_of_several_its_own() {
+        let alone = profile_page(&[profile("PROD")]);
+        assert!(alone.contains("<h1>Profile of PROD</h1>"));
+        assert_eq!(alone.split("<main>").nth(1).unwrap().matches(">PROD<").count(), 0);
+        let both = profile_page(&[profile("PROD"), profile("TEST")]);
+        for name in ["PROD", "TEST"] {
+            assert_eq!(both.matches(&format!("<h2>{name}</h2>")).count(), 1);
+        }
     }
 }

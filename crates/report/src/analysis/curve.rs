@@ -1,69 +1,58 @@
-//! Throughput and latency over sessions: what a search for the knee measured.
+//! Throughput and latency over sessions or rates, from a search for the knee; and what limits a run.
 
 use serde::Serialize;
 use slob_record::Record;
 
-use super::bottleneck::{Bottleneck, bottleneck};
-use crate::figure::{self, Figures};
-use crate::format::{ABSENT, duration_us, fixed, or_absent, percent};
+use crate::figure::{self, Figure, Figures};
+use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
 use crate::page::{Column, Page, Table};
+use crate::timed::{Timed, timed_events};
 
-/// Little's law says 100 %; within this it is held to hold.
-const LITTLE_PERCENT: f64 = 5.0;
-
-/// One run of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// The run's id.
     pub run: String,
-    /// Its sessions.
     pub sessions: u32,
-    /// The rate at which operations were to start, in an open loop.
+    /// The intended rate of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<u32>,
-    /// Operations per second.
     pub operations_per_s: f64,
-    /// Physical reads per second: IOPS.
     pub physical_reads_per_s: Option<f64>,
-    /// Mean of an operation in microseconds.
     pub operation_mean_us: Option<f64>,
-    /// p99 of an operation in microseconds.
     pub operation_p99_us: Option<f64>,
-    /// p99 of response times in microseconds, in an open loop.
+    /// Known of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
     /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W",
-    /// *Operations Research* 9 (1961) 383): 100 where every session was always inside an operation. Absent in an open loop, whose sessions wait for arrivals.
+    /// *Operations Research* 9 (1961) 383): 100 if every session is always inside an operation. Absent in an open loop,
+    /// whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
-    /// Whether it passed the latency limit.
+    /// True if it exceeds the latency limit.
     pub over_limit: bool,
-    /// What held it back.
     pub bottleneck: Bottleneck,
-    /// The figures that say so.
+    /// The figures that show the bottleneck, in a sentence.
     pub reason: String,
 }
 
 impl CurvePoint {
-    /// The point of a run; `None` if it has no throughput.
+    /// The point of a run; `None` without throughput.
     #[must_use]
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Figures::of(record);
-        let sessions = record.workload.sessions();
+        let (sessions, rate_per_s) = (record.workload.sessions(), record.workload.rate_per_s);
         let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
         let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
-        let (bottleneck, reason) = bottleneck(record);
+        let little_percent = |us: f64| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions);
+        let (bottleneck, reason) = bottleneck(&figures);
         Some(Self {
             run: record.id.clone(),
             sessions,
-            rate_per_s: record.workload.rate_per_s,
+            rate_per_s,
             operations_per_s,
             physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
             operation_mean_us,
             operation_p99_us: figure::OPERATION_P99_US.of(&figures),
             response_p99_us: figure::RESPONSE_P99_US.of(&figures),
-            little_percent: operation_mean_us
-                .filter(|_| record.workload.rate_per_s.is_none())
-                .map(|us| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions)),
+            little_percent: operation_mean_us.filter(|_| rate_per_s.is_none()).map(little_percent),
             over_limit,
             bottleneck,
             reason,
@@ -71,30 +60,23 @@ impl CurvePoint {
     }
 }
 
-/// A curve, and the point that a search found on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// Every run, in the order of the search.
+    /// In the order of the search.
     pub points: Vec<CurvePoint>,
-    /// Sessions at the knee; absent if even the fewest passed the limit.
+    /// Absent if even the fewest sessions exceed the limit.
     pub knee_sessions: Option<u32>,
-    /// The highest rate that was kept, where the rate was raised and not the sessions.
+    /// The highest rate that was kept, if the search raised the rate instead of the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knee_rate_per_s: Option<u32>,
-    /// Why there is no more beyond, in a sentence.
+    /// Why the search ended, in a sentence.
     pub why: String,
-    /// The latency limit, if there was one.
     pub limit: Option<String>,
-    /// The share of throughput that was not counted as growth, in percent.
+    /// A smaller gain of throughput is no growth.
     pub tolerance_percent: f64,
 }
 
 impl Curve {
-    /// The runs at the knee.
-    pub fn at_knee(&self) -> impl Iterator<Item = &CurvePoint> {
-        self.points.iter().filter(|point| self.is_knee(point))
-    }
-
     fn is_knee(&self, point: &CurvePoint) -> bool {
         match self.knee_rate_per_s {
             Some(rate) => point.rate_per_s == Some(rate),
@@ -102,14 +84,16 @@ impl Curve {
         }
     }
 
-    /// The curve as text.
+    /// True if the search raised the rate.
+    fn is_open(&self) -> bool {
+        self.points.iter().any(|point| point.rate_per_s.is_some())
+    }
+
     #[must_use]
     pub fn text(&self) -> String {
         let mut page = Page::new();
         page.section("Knee");
-        for sentence in self.sentences() {
-            page.paragraph(&sentence);
-        }
+        self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
         page.section("Curve");
         page.table(&self.table());
         page.paragraph(&self.little());
@@ -122,40 +106,36 @@ impl Curve {
             (None, Some(sessions)) => format!("{sessions} sessions"),
             (None, None) => return vec![self.why.clone()],
         };
-        let runs: Vec<&CurvePoint> = self.at_knee().collect();
-        let over = |of: fn(&CurvePoint) -> Option<f64>| -> Option<(f64, f64, f64)> {
+        let runs: Vec<&CurvePoint> = self.points.iter().filter(|point| self.is_knee(point)).collect();
+        let values = |of: fn(&CurvePoint) -> Option<f64>| -> Option<Vec<f64>> {
             let values: Option<Vec<f64>> = runs.iter().map(|point| of(point)).collect();
-            let values = values.filter(|values| !values.is_empty())?;
-            let (low, high) =
-                values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-            Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
+            values.filter(|values| !values.is_empty())
         };
-        let range = |figure: Option<(f64, f64, f64)>, show: fn(f64) -> String| match figure {
+        let ends = |values: &[f64]| {
+            values.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)))
+        };
+        let shown = |of, show: fn(f64) -> String| match values(of) {
             None => ABSENT.to_owned(),
-            Some((mean, low, high)) if runs.len() > 1 => {
-                format!("{} ({} to {})", show(mean), show(low), show(high))
+            Some(values) => {
+                let mean = show(values.iter().sum::<f64>() / values.len() as f64);
+                let (low, high) = ends(&values);
+                if runs.len() > 1 { format!("{mean} ({} to {})", show(low), show(high)) } else { mean }
             }
-            Some((mean, ..)) => show(mean),
         };
-        let whole: fn(f64) -> String = |rate| fixed(rate, 0);
         let mut sentences = vec![format!(
-            "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} run{} there.",
-            range(over(|point| Some(point.operations_per_s)), whole),
-            range(over(|point| point.physical_reads_per_s), whole),
-            range(over(|point| point.operation_mean_us), duration_us),
-            range(over(|point| point.operation_p99_us), duration_us),
-            runs.len(),
-            if runs.len() == 1 { "" } else { "s" },
+            "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} there.",
+            shown(|point| Some(point.operations_per_s), |rate| fixed(rate, 0)),
+            shown(|point| point.physical_reads_per_s, |rate| fixed(rate, 0)),
+            shown(|point| point.operation_mean_us, duration_us),
+            shown(|point| point.operation_p99_us, duration_us),
+            plural(runs.len() as u64, "run"),
         )];
-        if let Some((_, low, high)) = over(|point| point.response_p99_us) {
-            sentences.push(format!(
-                "p99 of response times there: {} to {}.",
-                duration_us(low),
-                duration_us(high)
-            ));
+        if let Some((low, high)) = values(|point| point.response_p99_us).map(|values| ends(&values)) {
+            let (low, high) = (duration_us(low), duration_us(high));
+            sentences.push(format!("p99 of response times there: {low} to {high}."));
         }
         sentences.push(self.why.clone());
-        // What holds back shows best where there is most of it: at the largest number of sessions.
+        // The limit shows best at the largest number of sessions.
         if let Some(last) = self.points.iter().max_by_key(|point| (point.sessions, point.rate_per_s)) {
             let words = last.bottleneck.words();
             let most = last.rate_per_s.map(|rate| format!(" and {rate} operations/s")).unwrap_or_default();
@@ -168,17 +148,11 @@ impl Curve {
     }
 
     fn table(&self) -> Table {
-        let open = self.points.iter().any(|point| point.rate_per_s.is_some());
-        let mut table = Table::new([
-            Column::right(if open { "Rate/s" } else { "Sessions" }),
-            Column::right("Op/s"),
-            Column::right("Reads/s"),
-            Column::right("Mean"),
-            Column::right("p99"),
-            Column::right(if open { "p99 response" } else { "Little %" }),
-            Column::left("Limited by"),
-            Column::left(""),
-        ]);
+        let is_open = self.is_open();
+        let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
+        let numbers = [raised, "Op/s", "Reads/s", "Mean", "p99", checked].map(Column::right);
+        let words = ["Limited by", ""].map(Column::left);
+        let mut table = Table::new([numbers.as_slice(), &words].concat());
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();
         points.sort_by_key(|point| (point.sessions, point.rate_per_s));
         for point in points {
@@ -187,14 +161,14 @@ impl Curve {
             table.row([
                 match point.rate_per_s {
                     Some(rate) => rate.to_string(),
-                    None if open => "closed loop".to_owned(),
+                    None if is_open => "closed loop".to_owned(),
                     None => point.sessions.to_string(),
                 },
                 fixed(point.operations_per_s, 1),
                 or_absent(point.physical_reads_per_s, |rate| fixed(rate, 0)),
                 or_absent(point.operation_mean_us, duration_us),
                 or_absent(point.operation_p99_us, duration_us),
-                match open {
+                match is_open {
                     true => or_absent(point.response_p99_us, duration_us),
                     false => or_absent(point.little_percent, percent),
                 },
@@ -205,26 +179,138 @@ impl Curve {
         table
     }
 
-    /// Whether Little's law holds, in a sentence.
     fn little(&self) -> String {
-        if self.points.iter().any(|point| point.rate_per_s.is_some()) {
+        /// Little's law says 100 %.
+        const TOLERANCE_PERCENT: f64 = 5.0;
+        if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
                 .to_owned();
         }
-        let off: Vec<String> = self
-            .points
-            .iter()
-            .filter(|point| point.little_percent.is_some_and(|share| (share - 100.0).abs() > LITTLE_PERCENT))
-            .map(|point| point.sessions.to_string())
-            .collect();
+        let is_off = |share: f64| (share - 100.0).abs() > TOLERANCE_PERCENT;
+        let off = self.points.iter().filter(|point| point.little_percent.is_some_and(is_off));
+        let off: Vec<String> = off.map(|point| point.sessions.to_string()).collect();
         let law = "Little's law: throughput x mean latency must be the number of sessions";
         match off.is_empty() {
-            true => format!("{law}; it is, within {LITTLE_PERCENT} %, at every point."),
+            true => format!("{law}; it is, within {TOLERANCE_PERCENT} %, at every point."),
             false => format!(
                 "{law}. It is not at {} sessions: these spent time outside of operations (think time, a client short \
                  of CPU), or some were not at work throughout.",
                 off.join(", ")
             ),
         }
+    }
+}
+
+/// The resource that limits a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    Device,
+    HostCpu,
+    /// CPU within each session: more sessions would use more of it.
+    DatabaseCpu,
+    Locks,
+    /// The record does not show it.
+    Unknown,
+}
+
+impl Bottleneck {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::HostCpu => "host CPU",
+            Self::DatabaseCpu => "DB CPU",
+            Self::Locks => "locks",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
+/// The bottleneck and the figures that show it, in this order: the device at its ceiling, the host's CPUs, waits of
+/// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
+fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
+    let at_its_limit = |figure: Figure| figure.of(figures).filter(|share| *share >= 90.0);
+    if let Some(share) = at_its_limit(figure::DEVICE_PERCENT_OF_CEILING) {
+        let text = format!("The device delivered {} % of its ceiling.", percent(share));
+        return (Bottleneck::Device, text);
+    }
+    if let Some(share) = at_its_limit(figure::HOST_BUSY_PERCENT) {
+        let own = figure::RUN_PERCENT_OF_HOST.of(figures);
+        let own = own.map(|own| format!(", {} % with this run", percent(own))).unwrap_or_default();
+        return (Bottleneck::HostCpu, format!("The host's CPUs were {} % busy{own}.", percent(share)));
+    }
+    // The event that took most of DB time, if it took half of it or more.
+    let db_time_s = figure::DB_TIME_S.of(figures).filter(|db_time_s| *db_time_s > 0.0);
+    let events = timed_events(figures);
+    let shares =
+        events.first().zip(db_time_s).map(|(event, db_time_s)| (event, 100.0 * event.time_s / db_time_s));
+    let top = shares.filter(|(_, share)| *share >= 50.0);
+    if let Some((event, share)) = top.filter(|(event, _)| cause(event) == Bottleneck::Locks) {
+        let share = percent(share);
+        let text = format!("{share} % of DB time was '{}': sessions waited for each other.", event.name);
+        return (Bottleneck::Locks, text);
+    }
+    if let Some(share) = at_its_limit(figure::DB_CPU_PERCENT_OF_DB_TIME) {
+        let text = format!("CPU was {} % of DB time: sessions hardly waited for anything.", percent(share));
+        return (Bottleneck::DatabaseCpu, text);
+    }
+    if let Some(busy) = at_its_limit(figure::DEVICE_BUSY_PERCENT) {
+        let queue = figure::DEVICE_QUEUE.of(figures);
+        let queue = queue.map(|queue| format!(", {} requests in flight on average", fixed(queue, 1)));
+        let text = format!("The device was {} % busy{}.", percent(busy), queue.unwrap_or_default());
+        return (Bottleneck::Device, text);
+    }
+    match top {
+        Some((event, share)) => {
+            (cause(event), format!("{} % of DB time was '{}'.", percent(share), event.name))
+        }
+        None => (Bottleneck::Unknown, "Nothing that was sampled is at its limit.".to_owned()),
+    }
+}
+
+/// The resource that an event waits for, by its class; for locks by its name too.
+fn cause(event: &Timed) -> Bottleneck {
+    const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
+    const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
+    let class = event.class.to_lowercase();
+    if STORAGE.contains(&class.as_str()) {
+        return Bottleneck::Device;
+    }
+    if class == "cpu" {
+        return Bottleneck::DatabaseCpu;
+    }
+    // A block is no lock.
+    let text = format!("{class}/{}", event.name.to_lowercase()).replace("block", "");
+    if LOCKS.iter().any(|word| text.contains(word)) { Bottleneck::Locks } else { Bottleneck::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("CPU", "DB CPU", Bottleneck::DatabaseCpu)]
+    #[case("CPU", "CPU", Bottleneck::DatabaseCpu)]
+    #[case("User I/O", "db file sequential read", Bottleneck::Device)]
+    #[case("User I/O", "cell single block physical read: RDMA", Bottleneck::Device)]
+    #[case("IO", "DataFileRead", Bottleneck::Device)]
+    #[case("io/file", "innodb/innodb_data_file", Bottleneck::Device)]
+    #[case("I/O", "physical read", Bottleneck::Device)]
+    #[case("Concurrency", "cursor: pin S", Bottleneck::Locks)]
+    #[case("Application", "enq: TX - row lock contention", Bottleneck::Locks)]
+    #[case("LWLock", "BufferMapping", Bottleneck::Locks)]
+    #[case("synch/mutex", "innodb/buf_pool_mutex", Bottleneck::Locks)]
+    #[case("Client", "ClientRead", Bottleneck::Unknown)]
+    #[case("Activity", "thread of its own", Bottleneck::Unknown)]
+    #[case("Cluster", "gc cr block 2-way", Bottleneck::Unknown)]
+    #[case("-", "CPU and other", Bottleneck::Unknown)]
+    fn the_class_of_a_wait_decides_and_not_a_word_within_its_name(
+        #[case] class: &str,
+        #[case] name: &str,
+        #[case] expected: Bottleneck,
+    ) {
+        let event = Timed { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
+        assert_eq!(cause(&event), expected);
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::*;
@@ -85,7 +86,7 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
                 .iter()
                 .map(|row| Some(independent(SAMPLE, &table.title, &row.variant, sessions)))
                 .collect();
-            for (row, shown) in table.rows.iter().zip(digits::column(&values)) {
+            for (row, shown) in table.rows.iter().zip(views::as_r_prints(&values)) {
                 let lines: Vec<&str> = text
                     .split(&format!("{}: {}\n", table.title, table.metric))
                     .nth(1)

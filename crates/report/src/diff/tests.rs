@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture;
 use crate::page::WIDTH;
+use rstest::rstest;
 use slob_measure::{Counter, LatencyKind};
 
 /// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
@@ -158,4 +159,63 @@ fn what_can_not_be_compared() {
     let run = [fixture::update_run()];
     assert_eq!(Diff::of(&[], &run, Confidence::default()), Err(DiffError::Empty("first")));
     assert_eq!(Diff::of(&run, &[], Confidence::default()), Err(DiffError::Empty("second")));
+}
+
+#[rstest]
+#[case(&[100.0, 101.0, 99.5], &[104.4, 105.0, 104.0], Better::Higher, "second is 2.7 % to 5.9 % faster (better).")]
+#[case(&[104.4, 105.0, 104.0], &[100.0, 101.0, 99.5], Better::Higher, "second is 2.6 % to 5.6 % slower (worse).")]
+#[case(&[100.0, 104.0, 97.0], &[101.0, 98.0, 104.0], Better::Higher, "no difference found: the noise is ")]
+#[case(&[100.0], &[110.0], Better::Higher, "second is 10.0 % faster.")]
+#[case(&[100.0], &[100.0], Better::Higher, "the same on both sides.")]
+fn statements_are_plain_words(
+    #[case] first: &[f64],
+    #[case] second: &[f64],
+    #[case] better: Better,
+    #[case] expected: &str,
+) {
+    let comparison = Comparison::of(first, second, 0.95).unwrap();
+    let sentence = statement(&comparison, ["faster", "slower"], better);
+    assert!(sentence.starts_with(expected), "{sentence}");
+}
+
+fn page(first: &[Record], second: &[Record]) -> String {
+    diff_page(&Diff::of(first, second, Confidence::default()).unwrap(), first, second)
+}
+
+#[test]
+fn both_runs_are_in_one_chart_and_all_tables_are_on_the_page() {
+    let page = page(&[fixture::direct_read_run()], &[fixture::page_cache_run()]);
+    for text in [
+        "first: physical reads",
+        "second: p99",
+        "In short",
+        "What differs between the tests",
+        "Top timed events",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert_eq!(page.matches("data-chart=\"reads-over-time\"").count(), 1);
+    assert_eq!(page.matches("data-chart=\"latency-heat-map-first\"").count(), 1);
+}
+
+#[test]
+fn the_charts_of_a_group_are_those_of_its_median_run() {
+    let run = |name: &str, times: u64| {
+        let mut record = fixture::direct_read_run();
+        record.id = name.into();
+        record.operations.values_mut().for_each(|totals| totals.operations *= times);
+        record
+    };
+    let group = [run("slow", 1), run("fast", 9), run("middle", 3)];
+    assert_eq!(median(&group).unwrap().id, "middle");
+    let page = page(&group, &[run("named-once", 2)]);
+    let lead = "3 runs: slow, fast, middle; the charts show the median one, middle<br>";
+    assert!(page.contains(lead), "{}", &page[..4000]);
+    assert_eq!(page.matches("named-once").count(), 1);
+}
+
+#[test]
+fn a_failed_run_can_be_compared() {
+    let page = page(&[fixture::direct_read_run()], &[fixture::failed_run()]);
+    assert!(page.contains("Not shown: ") && page.contains("Caution:"));
 }

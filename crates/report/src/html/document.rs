@@ -1,6 +1,6 @@
 //! What every page has around its contents: head, policy, the choice of a theme, footer, data and scripts.
 
-use super::plot::{self, Chart};
+use super::chart::{self, Chart};
 use super::{assets, escape};
 
 /// Where the page's script says that it can't draw, and what stands there without scripts. Charts come below it.
@@ -53,7 +53,7 @@ impl Document<'_> {
             ),
             format!(
                 "<script type=\"application/json\" id=\"chart-data\">{}</script>\n",
-                escape::json(&plot::data(&self.charts))
+                escape::json(&chart::data(&self.charts))
             ),
             self.holds.clone(),
             format!("<script type=\"text/plain\" id=\"chart-library\">{}</script>\n", assets::LIBRARY),

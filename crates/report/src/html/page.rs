@@ -3,7 +3,7 @@
 use slob_record::{Record, Status, record_in_page};
 
 use super::document::{self, Document};
-use super::{blocks, cards, charts, escape, raw};
+use super::{blocks, cards, escape, raw, run_charts};
 use crate::figure::Figures;
 use crate::format::{plural, seconds};
 use crate::sections::{Group, SECTIONS, beside_probe, source_words};
@@ -23,7 +23,7 @@ const TABLES: [(Group, &str, &str); 3] = [
 #[must_use]
 pub fn run_page(record: &Record) -> String {
     let figures = Figures::of(record);
-    let groups = charts::groups(record, &figures);
+    let groups = run_charts::groups(record, &figures);
     let tables: String = TABLES.iter().map(|tables| section(tables, &figures)).collect();
     let main = [
         cards::banner(record),
@@ -36,7 +36,7 @@ pub fn run_page(record: &Record) -> String {
             cards::figures(record, &figures)
         ),
         document::NO_CHARTS.into(),
-        groups.iter().map(charts::Group::html).collect(),
+        groups.iter().map(run_charts::Group::html).collect(),
         tables,
         format!(
             "<section id=\"raw\">\n<h2>All figures</h2>\n<p class=\"note\">Plain numbers for the measured window. \
@@ -56,7 +56,7 @@ pub fn run_page(record: &Record) -> String {
     .html()
 }
 
-fn header(record: &Record, groups: &[charts::Group]) -> String {
+fn header(record: &Record, groups: &[run_charts::Group]) -> String {
     let (class, state) = match record.status {
         Status::Completed => ("good", "completed"),
         Status::Interrupted => ("doubt", "interrupted"),

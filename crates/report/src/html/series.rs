@@ -1,66 +1,49 @@
 //! A page of figures over intervals that something else measured: lines, heat maps, and a table.
 
-use super::document::{self, Document};
-use super::plot::{Absent, Axis, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
-use super::{blocks, escape};
+use super::chart::{Axis, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
+use super::layout::{Section, View, lead};
+use crate::page::{Column, Table};
 
-/// Names of moments on the axis of time, as many as a narrow window has room for.
-const MOMENTS: usize = 4;
-
-/// The page.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesPage {
-    /// Its heading.
     pub title: String,
-    /// What it is about, in a sentence.
     pub lead: String,
-    /// Where its figures come from.
+    /// Origin of the figures.
     pub source: String,
-    /// What was measured, each with charts of its own.
     pub groups: Vec<SeriesGroup>,
 }
 
-/// Figures of one thing over time.
+/// Figures of one database over time.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesGroup {
-    /// What it is.
     pub title: String,
-    /// Begin and end of each interval, in hours from the first, with the name of its begin in one or more lines. In order.
+    /// Begin and end of each interval in hours from the first, and the name of its begin in one or more lines. In order.
     pub intervals: Vec<(f64, f64, String)>,
-    /// Lines over the intervals.
     pub lines: Vec<LineChart>,
-    /// Heat maps over the intervals.
     pub heat_maps: Vec<HeatMap>,
-    /// Heads of the table.
+    /// Heads of the table: the first column holds names, the others figures.
     pub heads: Vec<String>,
-    /// Its rows.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Lines in one chart.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// Its heading.
     pub title: String,
-    /// What it shows.
     pub about: String,
-    /// What its values are, for the axis.
     pub unit: &'static str,
-    /// Whether its values are seconds, and on a logarithmic axis; else they are counted.
+    /// True if values are seconds, on a logarithmic axis.
     pub is_time: bool,
-    /// So many of the lines stand one on the other.
+    /// This many of the lines, from the first, are stacked.
     pub stacked: usize,
-    /// A name and a value for each interval; absent values are gaps.
+    /// Name of each line, and its value for each interval; absent values are gaps.
     pub lines: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// A limit that is so many times what is held against it does not limit it.
-const FAR: f64 = 8.0;
-
 impl LineChart {
-    /// Whether the stack stays far below a limit everywhere.
+    /// True if the stack stays far below a limit everywhere.
     #[must_use]
     pub fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
+        const FAR: f64 = 8.0;
         let stack = &self.lines[..self.stacked.min(self.lines.len())];
         let height =
             |at: usize| stack.iter().filter_map(|(_, values)| values.get(at).copied().flatten()).sum::<f64>();
@@ -68,225 +51,166 @@ impl LineChart {
     }
 }
 
-/// How long something took over the intervals.
+/// Waits by duration over the intervals.
 #[derive(Clone, Debug)]
 pub struct HeatMap {
-    /// Its heading.
     pub title: String,
-    /// What it shows, in sentences.
     pub about: String,
-    /// A column for each interval; `None` without one.
+    /// A column for each interval; `None` if it is not known.
     pub columns: Vec<Option<HeatColumn>>,
 }
 
-/// Counts between durations in microseconds, from the shortest; the last may be open.
-#[derive(Clone, Debug, Default)]
-pub struct HeatColumn {
-    /// From, up to, and how many.
-    pub buckets: Vec<(f64, Option<f64>, f64)>,
-}
+/// Buckets from the shortest: from and up to in microseconds, and the count. The last may be open.
+pub type HeatColumn = Vec<(f64, Option<f64>, f64)>;
 
 /// The page as one HTML file that needs no network.
 #[must_use]
 pub fn series_page(page: &SeriesPage) -> String {
-    let charts: Vec<Vec<Chart>> =
-        page.groups.iter().enumerate().map(|(at, group)| charts(&page.source, group, at)).collect();
-    let sections = page.groups.iter().zip(&charts).enumerate();
-    let main: String = sections.map(|(at, (group, charts))| section(group, charts, at)).collect();
-    Document {
+    View {
         title: page.title.clone(),
-        header: format!(
-            "<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
-            escape::text(&page.title),
-            escape::text(&page.lead)
-        ),
-        main: document::NO_CHARTS.to_owned() + &main,
-        said: page.source.clone(),
-        slob_version: env!("CARGO_PKG_VERSION"),
-        holds: String::new(),
-        charts: charts.iter().flatten().collect(),
+        heading: page.title.clone(),
+        lead: lead(&page.lead),
+        has_links: false,
+        sections: page.groups.iter().zip(1..).flat_map(|(group, nth)| sections(page, group, nth)).collect(),
+        source: page.source.clone(),
     }
     .html()
 }
 
-/// The charts of a group; their names are unique within the page.
-fn charts(source: &str, group: &SeriesGroup, at: usize) -> Vec<Chart> {
-    let name = |kind: &str, nth: usize| match at {
-        0 => format!("{kind}-{}", nth + 1),
-        _ => format!("{kind}-{}-{}", at + 1, nth + 1),
+fn sections(page: &SeriesPage, group: &SeriesGroup, nth: u32) -> [Section; 2] {
+    let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
+    let chart = |id: String, title: &str, about: &str, body| Chart {
+        id,
+        title: title.to_owned(),
+        about: about.to_owned(),
+        source: page.source.clone(),
+        body,
     };
-    let lines = group.lines.iter().enumerate();
-    let lines = lines.map(|(nth, lines)| line_chart(source, group, lines, name("line", nth)));
-    let heats = group.heat_maps.iter().enumerate();
-    let heats = heats.map(|(nth, map)| heat_chart(source, group, map, name("heat", nth)));
-    lines.chain(heats).collect()
+    let lines = group.lines.iter().zip(1..).map(|(lines, nth)| {
+        chart(format!("line{suffix}-{nth}"), &lines.title, &lines.about, line_drawing(group, lines))
+    });
+    let heats = group.heat_maps.iter().zip(1..).map(|(map, nth)| {
+        chart(format!("heat{suffix}-{nth}"), &map.title, &map.about, heat_drawing(group, map))
+    });
+    let first = group.heads.iter().take(1).map(|head| Column::left(head));
+    let figures = group.heads.iter().skip(1).map(|head| Column::right(head));
+    let mut table = Table::new(first.chain(figures));
+    group.rows.iter().for_each(|row| table.row(row.iter().cloned()));
+    [
+        Section::new(format!("charts{suffix}"), &group.title).charts(lines.chain(heats).collect()),
+        Section::new(format!("table{suffix}"), format!("All figures: {}", group.title))
+            .part("", |page| page.table(&table)),
+    ]
 }
 
-fn section(group: &SeriesGroup, charts: &[Chart], at: usize) -> String {
-    let containers: String = charts.iter().map(Chart::container).collect();
-    let suffix = if at == 0 { String::new() } else { format!("-{}", at + 1) };
-    let title = escape::text(&group.title);
-    format!(
-        "<section id=\"charts{suffix}\">\n<h2>{title}</h2>\n<div class=\"charts\">\n{containers}</div>\n</section>\n\
-         <section id=\"table{suffix}\">\n<h2>All figures: {title}</h2>\n<div class=\"part\">\n{}</div>\n</section>\n",
-        table(group)
-    )
-}
-
-/// The first column holds names, the others figures.
-fn table(page: &SeriesGroup) -> String {
-    let cells = |tag: &str, texts: &[String]| -> String {
-        let cell = |(at, text): (usize, &String)| {
-            let side = if at == 0 { "" } else { " class=\"n\"" };
-            format!("<{tag}{side}>{}</{tag}>", escape::text(text))
-        };
-        texts.iter().enumerate().map(cell).collect()
-    };
-    let head = cells("th", &page.heads);
-    let row = |row: &Vec<String>| format!("<tr>{}</tr>\n", cells("td", row));
-    blocks::framed(&head, &page.rows.iter().map(row).collect::<String>())
-}
-
-/// The axis of time, with the names of some moments.
-fn time_axis(page: &SeriesGroup) -> Axis {
-    let begin = page.intervals.first().map_or(0.0, |interval| interval.0);
-    let end = page.intervals.last().map_or(1.0, |interval| interval.1);
-    let apart = (end - begin) / MOMENTS as f64;
+fn drawing(group: &SeriesGroup, y: Axis, traces: Vec<Trace>) -> Drawing {
+    /// Labels of the axis of time, as many as a narrow window has room for.
+    const LABELS: f64 = 4.0;
+    let begin = group.intervals.first().map_or(0.0, |interval| interval.0);
+    let end = group.intervals.last().map_or(1.0, |interval| interval.1);
     let mut names: Vec<(f64, String)> = Vec::new();
-    for (at, _, name) in &page.intervals {
-        // The middle of a name stands at its moment: one at the very end would be cut.
-        if names.last().is_none_or(|(last, _)| at - last >= apart) {
+    for (at, _, name) in &group.intervals {
+        if names.last().is_none_or(|(last, _)| at - last >= (end - begin) / LABELS) {
             names.push((*at, name.clone()));
         }
     }
-    Axis { names, ..Axis::linear("first snapshot", Unit::Plain).ranging(begin, end) }
+    let x = Axis::linear("first snapshot", Unit::Plain).ranging(begin, end).named(names);
+    Drawing { is_timeline: true, ..Drawing::new(x, y, traces) }
 }
 
-fn drawing(page: &SeriesGroup, y: Axis, traces: Vec<Trace>) -> Drawing {
-    Drawing { is_timeline: true, ..Drawing::new(time_axis(page), y, traces) }
+/// Begin, end and value of each interval, and the end of the interval before it if there is a gap between them.
+fn with_gaps<'a>(
+    group: &'a SeriesGroup,
+    values: &'a [Option<f64>],
+) -> impl Iterator<Item = (f64, f64, Option<f64>, Option<f64>)> {
+    /// A shorter gap, as a share of the interval before it, comes from the clock.
+    const GAP: f64 = 0.05;
+    group.intervals.iter().zip(values).enumerate().map(|(at, ((begin, end, _), value))| {
+        let before = at.checked_sub(1).map(|before| &group.intervals[before]);
+        let before = before.filter(|(from, to, _)| begin - to > GAP * (to - from));
+        (*begin, *end, *value, before.map(|(_, to, _)| *to))
+    })
 }
 
-/// Intervals that are further apart than this share of the one before them do not follow each other.
-const GAP: f64 = 0.05;
-
-/// Whether there is a gap before each interval.
-fn gaps(intervals: &[(f64, f64, String)]) -> Vec<bool> {
-    let apart = |pair: &[(f64, f64, String)]| pair[1].0 - pair[0].1 > GAP * (pair[0].1 - pair[0].0);
-    std::iter::once(false).chain(intervals.windows(2).map(apart)).collect()
-}
-
-/// The points of a line: the middle of each interval; nothing where intervals do not follow each other.
+/// A line through the middles of the intervals, which breaks at gaps.
 fn points(group: &SeriesGroup, values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let mut points = Vec::new();
-    for (((begin, end, _), value), gap) in group.intervals.iter().zip(values).zip(gaps(&group.intervals)) {
-        if gap {
-            points.push((*begin, None));
-        }
-        points.push(((begin + end) / 2.0, *value));
-    }
-    points.into_iter().unzip()
-}
-
-/// The points of a layer of a stack: level over each interval, and down to nothing where intervals do not follow each other.
-fn level(group: &SeriesGroup, values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let mut points = Vec::new();
-    let mut last_end = 0.0;
-    for (((begin, end, _), value), gap) in group.intervals.iter().zip(values).zip(gaps(&group.intervals)) {
-        if gap {
-            points.extend([(last_end, Some(0.0)), (*begin, Some(0.0))]);
-        }
-        let value = Some(value.unwrap_or(0.0));
-        points.extend([(*begin, value), (*end, value)]);
-        last_end = *end;
-    }
-    points.into_iter().unzip()
-}
-
-fn line_chart(source: &str, group: &SeriesGroup, chart: &LineChart, id: String) -> Chart {
-    let unit = if chart.is_time { Unit::Seconds } else { Unit::Plain };
-    let lines = chart.lines.iter().enumerate();
-    let traces: Vec<Trace> = lines
-        .filter(|(_, (_, values))| values.iter().any(Option::is_some))
-        .map(|(at, (name, values))| {
-            let is_stacked = at < chart.stacked;
-            let (x, y) = if is_stacked { level(group, values) } else { points(group, values) };
-            let fill = if is_stacked { Fill::Stacked } else { Fill::Nothing };
-            // What a stack is held against is told from its layers, and left out where it would press them flat.
-            let is_limit = chart.stacked > 0 && !is_stacked;
-            let stroke = if is_limit { Stroke::Dashed } else { Stroke::Solid };
-            let is_hidden = is_limit && chart.is_far_below(values);
-            Trace::Line(Line { fill, stroke, is_hidden, ..Line::new(name, Colour::Variant(at), unit, x, y) })
-        })
-        .collect();
-    let y = if chart.is_time { Axis::log(chart.unit, unit) } else { Axis::linear(chart.unit, unit) };
-    let body = match traces.is_empty() {
-        true => Err(Absent("the reports do not say".into())),
-        false => Ok(drawing(group, y, traces)),
-    };
-    Chart {
-        id: id.into(),
-        title: chart.title.clone(),
-        about: chart.about.clone(),
-        source: source.to_owned(),
-        body,
-    }
-}
-
-fn heat_chart(source: &str, page: &SeriesGroup, map: &HeatMap, id: String) -> Chart {
-    let body = heat(page, map).map(|heat| {
-        let y = Axis::log("wait", Unit::Seconds);
-        Drawing { height_px: 400, ..drawing(page, y, vec![Trace::Heat(heat)]) }
+    let points = with_gaps(group, values).flat_map(|(begin, end, value, gap)| {
+        gap.map(|_| (begin, None)).into_iter().chain([((begin + end) / 2.0, value)])
     });
-    Chart {
-        id: id.into(),
-        title: map.title.clone(),
-        about: map.about.clone(),
-        source: source.to_owned(),
-        body,
-    }
+    points.unzip()
 }
 
-/// Rows are powers of two; a bucket that spans several is spread evenly over them. Between intervals that do not follow
-/// each other there is an empty column.
-fn heat(page: &SeriesGroup, map: &HeatMap) -> Result<Heat, Absent> {
-    let all = || map.columns.iter().flatten().flat_map(|column| &column.buckets);
-    let filled = || all().filter(|(_, _, count)| *count > 0.0);
-    let (lowest, highest) = filled()
-        .map(rows)
-        .fold((i32::MAX, i32::MIN), |(low, high), (from, to)| (low.min(from), high.max(to)));
-    if lowest >= highest {
-        return Err(Absent("no report has a histogram of it".into()));
+/// A layer of a stack: level over each interval, and zero over gaps.
+fn level(group: &SeriesGroup, values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let points = with_gaps(group, values).flat_map(|(begin, end, value, gap)| {
+        let gap = gap.into_iter().flat_map(move |from| [(from, Some(0.0)), (begin, Some(0.0))]);
+        let value = Some(value.unwrap_or(0.0));
+        gap.chain([(begin, value), (end, value)])
+    });
+    points.unzip()
+}
+
+fn line_drawing(group: &SeriesGroup, chart: &LineChart) -> Result<Drawing, String> {
+    let unit = if chart.is_time { Unit::Seconds } else { Unit::Plain };
+    let line = |(at, (name, values)): (usize, &(String, Vec<Option<f64>>))| {
+        let is_stacked = at < chart.stacked;
+        let (x, y) = if is_stacked { level(group, values) } else { points(group, values) };
+        let line = Line::new(name, Colour::Variant(at), x, y);
+        let is_limit = chart.stacked > 0 && !is_stacked;
+        match (is_stacked, is_limit) {
+            (true, _) => Line { fill: Fill::Stacked, ..line },
+            // A limit far above would press the stack flat.
+            (_, true) => Line { stroke: Stroke::Dash, is_hidden: chart.is_far_below(values), ..line },
+            _ => line,
+        }
+    };
+    let known = chart.lines.iter().enumerate().filter(|(_, (_, values))| values.iter().any(Option::is_some));
+    let traces: Vec<Trace> = known.map(line).map(Trace::Line).collect();
+    if traces.is_empty() {
+        return Err("the reports do not say".into());
     }
-    let mut x_edges = Vec::new();
+    let y = if chart.is_time { Axis::log(chart.unit, unit) } else { Axis::linear(chart.unit, unit) };
+    Ok(drawing(group, y, traces))
+}
+
+fn heat_drawing(group: &SeriesGroup, map: &HeatMap) -> Result<Drawing, String> {
+    let heat = heat(group, map).ok_or("no report has a histogram of it")?;
+    let drawing = drawing(group, Axis::log("wait", Unit::Seconds), vec![Trace::Heat(heat)]);
+    Ok(Drawing { height_px: 400, ..drawing })
+}
+
+/// Rows are powers of two; a bucket that spans several is spread evenly over them. Gaps between intervals are empty columns.
+fn heat(group: &SeriesGroup, map: &HeatMap) -> Option<Heat> {
+    let filled = |column: &HeatColumn| -> Vec<(i32, i32, f64)> {
+        let filled = column.iter().filter(|(_, _, count)| *count > 0.0);
+        filled.map(|bucket| (rows(bucket).0, rows(bucket).1, bucket.2)).collect()
+    };
+    let columns = map.columns.iter().map(|column| column.as_ref().map(filled).unwrap_or_default());
+    let columns: Vec<Vec<(i32, i32, f64)>> = columns.collect();
+    let lowest = columns.iter().flatten().map(|(from, _, _)| *from).min()?;
+    let highest = columns.iter().flatten().map(|(_, to, _)| *to).max()?;
+    let mut x_edges: Vec<f64> = group.intervals.iter().take(1).map(|(begin, _, _)| *begin).collect();
     let mut counts = vec![Vec::new(); (highest - lowest) as usize];
-    for ((begin, end, _), column) in page.intervals.iter().zip(&map.columns) {
-        match x_edges.last().copied() {
-            Some(last) if *begin > last => {
-                counts.iter_mut().for_each(|row| row.push(0));
-                x_edges.push(*begin);
-            }
-            Some(_) => {}
-            None => x_edges.push(*begin),
+    for ((begin, end, _), column) in group.intervals.iter().zip(&columns) {
+        if x_edges.last().is_some_and(|last| begin > last) {
+            counts.iter_mut().for_each(|row| row.push(0));
+            x_edges.push(*begin);
         }
         x_edges.push(*end);
         let mut cells = vec![0.0; counts.len()];
-        for bucket in column.iter().flat_map(|column| &column.buckets).filter(|(_, _, count)| *count > 0.0) {
-            let (from, to) = rows(bucket);
-            for row in from..to {
-                cells[(row - lowest) as usize] += bucket.2 / f64::from(to - from);
-            }
+        for (from, to, count) in column {
+            (*from..*to).for_each(|row| cells[(row - lowest) as usize] += count / f64::from(to - from));
         }
         counts.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.round() as u64));
     }
     let y_edges = (lowest..=highest).map(|row| f64::from(row).exp2() / 1e6).collect();
-    Ok(Heat { x_edges, y_edges, counts, of: "waits" })
+    Some(Heat { x_edges, y_edges, counts, of: "waits" })
 }
 
-/// The rows of a bucket: from, and up to.
 fn rows(&(from, to, _): &(f64, Option<f64>, f64)) -> (i32, i32) {
     let row = |us: f64| us.max(0.5).log2().round() as i32;
     let from = row(from);
-    // What is open ends where a bucket of its size would.
+    // An open bucket gets the size of the one below it.
     (from, to.map_or(from + 1, row).max(from + 1))
 }
 
@@ -295,11 +219,7 @@ mod tests {
     use super::*;
 
     fn page() -> SeriesPage {
-        let column = |count| {
-            Some(HeatColumn {
-                buckets: vec![(0.0, Some(8.0), count), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)],
-            })
-        };
+        let column = |count| Some(vec![(0.0, Some(8.0), count), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)]);
         let group = SeriesGroup {
             title: "g".into(),
             intervals: vec![(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())],
@@ -323,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_between_intervals_are_gaps_in_lines_and_nothing_in_a_stack() {
+    fn gaps_between_intervals_are_gaps_in_lines_and_zero_in_a_stack() {
         let group = &page().groups[0];
         let values = [Some(1.0), Some(2.0)];
         assert_eq!(points(group, &values), (vec![0.5, 2.0, 2.5], vec![Some(1.0), None, Some(2.0)]));

@@ -45,13 +45,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), rows: Vec::new() }
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
     /// Adds a row. Cells that are missing stay empty.
-    pub(crate) fn row(&mut self, cells: impl Into<Vec<String>>) {
-        self.rows.push(cells.into());
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
     }
 
     pub(crate) fn is_empty(&self) -> bool {

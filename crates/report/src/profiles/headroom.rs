@@ -1,43 +1,123 @@
-//! How many times a demand a platform carries.
-
-mod page;
-mod step;
+//! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
 use serde::Serialize;
+use slob_profile::{Bucket, Figure, Figures, Histograms};
+use slob_record::Record;
 
-pub use self::page::headroom_page;
-pub use self::step::HeadroomStep;
-
-use slob_profile::Figure;
-
-use super::plan::{PlanView, fit_table, said};
-use super::{text, words};
-use crate::format::{duration_us, fixed, or_absent, plural, significant};
+use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, with_unit};
+use crate::analysis::CurvePoint;
+use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::verdicts::{Answer, Question, verdicts};
 
-/// All of a search for headroom.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
-    /// The demand, its plan, and how it was met at 1x.
+    /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
     /// Limits in words, such as `read-mean=5.1ms`.
     pub limits: Vec<String>,
-    /// Those of them that the target measures nothing of, so that they could not break.
+    /// Limits that the target does not measure, so that they can't break.
     pub unmeasured: Vec<String>,
     /// Every run, in order.
     pub steps: Vec<HeadroomStep>,
-    /// So many times the demand are carried; absent if not even the least that was tried.
+    /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
     pub carries: Option<f64>,
-    /// So many times were carried in every run.
+    /// Carried in every run.
     pub at_least: Option<f64>,
-    /// So many times were carried in none; absent if nothing broke.
+    /// Carried in no run; absent if nothing broke.
     pub less_than: Option<f64>,
     /// Why the search ended.
     pub why: String,
 }
 
+/// A run at a multiple of the demand.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeadroomStep {
+    pub factor: f64,
+    pub run: String,
+    /// Intended operations per second.
+    pub rate: u32,
+    pub sessions: u32,
+    /// Share of the rate that was done.
+    pub kept_percent: f64,
+    pub figures: Figures,
+    /// Histograms of waits, if the target measures them.
+    #[serde(skip)]
+    pub histograms: Histograms,
+    pub broke: Option<String>,
+    /// Why the step is discarded.
+    pub not_counted: Option<String>,
+    /// The bottleneck, in a sentence.
+    pub reason: String,
+    /// Question, answer and sentence of each verdict.
+    pub verdicts: Vec<[String; 3]>,
+}
+
+impl HeadroomStep {
+    /// The step of a run; `limit` is the latency limit that it exceeded. Reads from the page cache count with `count_cached`.
+    /// `None` without throughput.
+    #[must_use]
+    pub fn of(
+        record: &Record,
+        factor: f64,
+        figures: Figures,
+        histograms: Histograms,
+        limit: Option<String>,
+        count_cached: bool,
+    ) -> Option<Self> {
+        /// A rate below this share is not kept.
+        const KEPT_PERCENT: f64 = 95.0;
+        let point = CurvePoint::of(record, limit.is_some())?;
+        let rate = record.workload.rate_per_s.unwrap_or_default();
+        let kept_percent = 100.0 * point.operations_per_s / f64::from(rate.max(1));
+        let late = (kept_percent < KEPT_PERCENT).then(|| {
+            format!("the rate is not kept: {} % of {rate} operations/s were done", percent(kept_percent))
+        });
+        let verdicts = verdicts(record);
+        let physical = verdicts.iter().find(|verdict| verdict.question == Question::Physical);
+        let cached = physical.filter(|verdict| verdict.answer == Answer::Bad && !count_cached);
+        let not_counted = cached.map(|verdict| {
+            format!(
+                "its reads were not physical: {} --count-cached counts them nevertheless.",
+                verdict.sentence
+            )
+        });
+        let verdicts = verdicts.into_iter().map(|verdict| {
+            [verdict.question.title().to_owned(), verdict.answer.word().to_owned(), verdict.sentence]
+        });
+        Some(Self {
+            factor,
+            run: record.id.clone(),
+            rate,
+            sessions: record.workload.sessions(),
+            kept_percent,
+            figures,
+            histograms,
+            broke: limit.or(late),
+            not_counted,
+            reason: point.reason,
+            verdicts: verdicts.collect(),
+        })
+    }
+}
+
+/// The item with the lowest factor above what is carried.
+pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item = (f64, T)>) -> Option<T> {
+    let above = items.filter(|(factor, _)| carries.is_none_or(|carries| *factor > carries));
+    above.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, item)| item)
+}
+
+/// A multiple to three digits, the precision of a step.
+pub(super) fn times(factor: f64) -> String {
+    let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
+    let text = fixed(factor, decimals);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 impl Headroom {
-    /// The steps that count.
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
         self.steps.iter().filter(|step| step.not_counted.is_none())
     }
@@ -47,190 +127,297 @@ impl Headroom {
         self.counted().filter(|step| step.factor == 1.0).last()
     }
 
-    /// The step that broke nearest above what is carried.
-    fn broken(&self) -> Option<&HeadroomStep> {
-        let above = |step: &&HeadroomStep| self.carries.is_none_or(|carries| step.factor > carries);
-        let broken = self.counted().filter(|step| step.broke.is_some()).filter(above);
-        broken.min_by(|one, other| one.factor.total_cmp(&other.factor))
-    }
-}
-
-/// What it comes to, for who asked: how many times, with what it is known within; what the limit is; how production and this
-/// platform read.
-#[must_use]
-pub fn headroom_sentence(headroom: &Headroom) -> String {
-    let mut said = vec![carried(headroom)];
-    match headroom.broken() {
-        Some(step) => {
-            let why = step.broke.as_deref().unwrap_or_default();
-            said.push(format!("Beyond that {why}. {}", step.reason));
+    /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
+    fn answer(&self) -> String {
+        let mut sentences = vec![self.carried()];
+        let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
+        match nearest_above(self.carries, broken) {
+            Some((step, limit)) => sentences.push(format!("Beyond that {limit}. {}", step.reason)),
+            None if self.carries.is_some() => sentences.push(self.why.clone()),
+            None => {}
         }
-        None if headroom.carries.is_some() => said.push(headroom.why.clone()),
-        None => {}
+        sentences.extend(self.shortfall());
+        let production = self.plan.demand.figures.get(Figure::ReadUs);
+        let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
+        if let Some((production, here)) = production.zip(here) {
+            let [production, here] = [production, here].map(duration_us);
+            sentences
+                .push(format!("Production's mean read was {production}; here, at the same demand, {here}."));
+        }
+        sentences.join(" ")
     }
-    said.extend(easier(headroom));
-    let production = headroom.plan.demand.figures.get(Figure::ReadUs);
-    let here = headroom.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
-    if let Some((production, here)) = production.zip(here) {
-        said.push(format!(
-            "Production's mean read was {}; here, at the same demand, {}.",
-            duration_us(production),
-            duration_us(here)
-        ));
-    }
-    said.join(" ")
-}
 
-/// A test that asks for less than production did proves less.
-fn easier(headroom: &Headroom) -> Option<String> {
-    let short = headroom.plan.fit.lines.iter().filter(|line| line.must && !line.is_met());
-    let parts: Vec<String> = short
-        .filter_map(|line| {
+    fn carried(&self) -> String {
+        let figures = &self.plan.demand.figures;
+        let demand = [
+            self.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
+            figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", with_unit(Figure::RedoBytes, redo))),
+            figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
+        ];
+        let demand: Vec<String> = demand.into_iter().flatten().collect();
+        let demand = format!("{}; {}", self.plan.demand.point, demand.join(", "));
+        if self.counted().next().is_none() {
+            let why = self.steps.iter().find_map(|step| step.not_counted.clone()).unwrap_or_default();
+            return format!("Nothing is known of headroom: no step counts. {why}").trim_end().to_owned();
+        }
+        let Some(carries) = self.carries else {
+            return format!(
+                "This platform does not carry this demand ({demand}), nor the least part of it that was tried."
+            );
+        };
+        let within = match (self.at_least, self.less_than) {
+            (Some(low), Some(high)) => format!(" (at least {}, less than {})", times(low), times(high)),
+            (Some(low), None) if low < carries => format!(" at least ({})", times(low)),
+            (Some(_), None) => " at least".to_owned(),
+            _ => String::new(),
+        };
+        let often = match times(carries).as_str() {
+            "1" => "this demand once".to_owned(),
+            more => format!("{more} times this demand"),
+        };
+        format!("This platform carries {often}{within}: {demand}.")
+    }
+
+    /// A caution if the test asks for less than production did, and so proves less.
+    fn shortfall(&self) -> Option<String> {
+        let short = self.plan.fit.lines.iter().filter(|line| line.must && !line.is_met());
+        let parts = short.filter_map(|line| {
             let percent = line.percent.filter(|percent| *percent < 0.0)?;
-            Some(format!(
-                "{} {} % below",
-                line.what.words(),
-                fixed(-percent, if percent > -99.0 { 0 } else { 1 })
-            ))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "Mind that the test asks for less than production did, as it was calibrated: {}.",
-            parts.join(", ")
-        )
-    })
-}
-
-fn carried(headroom: &Headroom) -> String {
-    let demand = demanded(headroom);
-    if headroom.counted().next().is_none() {
-        let why = headroom.steps.iter().find_map(|step| step.not_counted.clone()).unwrap_or_default();
-        return format!("Nothing is known of headroom: no step counts. {why}").trim_end().to_owned();
+            let decimals = if percent > -99.0 { 0 } else { 1 };
+            Some(format!("{} {} % below", line.what.words(), fixed(-percent, decimals)))
+        });
+        let parts: Vec<String> = parts.collect();
+        let caution = "Mind that the test asks for less than production did, as it was calibrated";
+        (!parts.is_empty()).then(|| format!("{caution}: {}.", parts.join(", ")))
     }
-    let Some(carries) = headroom.carries else {
-        return format!(
-            "This platform does not carry this demand ({demand}), nor the least part of it that was tried."
-        );
-    };
-    let within = match (headroom.at_least, headroom.less_than) {
-        (Some(low), Some(high)) => format!(" (at least {}, less than {})", times(low), times(high)),
-        (Some(low), None) => {
-            format!(" at least{}", if low < carries { format!(" ({})", times(low)) } else { String::new() })
+
+    fn limits_in_words(&self) -> String {
+        let limit = |limit: &String| match self.unmeasured.contains(limit) {
+            true => format!("{limit} (this target does not measure it: it limits nothing)"),
+            false => limit.clone(),
+        };
+        let kept = "the rate kept within 5 %".to_owned();
+        self.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
+    }
+
+    fn write_steps(&self, page: &mut Page) {
+        let heads = ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"];
+        let outcome = [Column::left("Outcome").at_most(34)];
+        let mut table = Table::new([&heads.map(Column::right)[..], &outcome].concat());
+        for step in &self.steps {
+            let figure = |figure| step.figures.get(figure);
+            let outcome = match (&step.not_counted, &step.broke) {
+                (Some(_), _) => "does not count",
+                (None, Some(broke)) => broke,
+                (None, None) => "held",
+            };
+            table.row([
+                times(step.factor),
+                fixed(f64::from(step.rate), 0),
+                fixed(step.kept_percent, 1),
+                or_absent(step.figures.reads(), significant),
+                or_absent(figure(Figure::RedoBytes), |bytes| significant(bytes / 1e6)),
+                or_absent(figure(Figure::ReadUs), duration_us),
+                or_absent(figure(Figure::CommitUs), duration_us),
+                outcome.to_owned(),
+            ]);
         }
-        _ => String::new(),
-    };
-    let often = match times(carries).as_str() {
-        "1" => "this demand once".to_owned(),
-        more => format!("{more} times this demand"),
-    };
-    format!("This platform carries {often}{within}: {demand}.")
+        page.table(&table);
+        let discarded: Vec<&String> =
+            self.steps.iter().filter_map(|step| step.not_counted.as_ref()).collect();
+        if let Some(why) = discarded.first() {
+            page.paragraph(&format!("{} not counted: {why}", plural(discarded.len() as u64, "step")));
+        }
+    }
+
+    fn beside_production(&self) -> Table {
+        let mut table = numbers_table(FIGURE_HEAD, &["Production", "This platform"]);
+        for figure in Figure::all() {
+            let production = self.plan.demand.figures.get(figure);
+            let here = self.at_one().and_then(|step| step.figures.get(figure));
+            if production.is_some() || here.is_some() {
+                let [production, here] =
+                    [production, here].map(|value| or_absent(value, |value| with_unit(figure, value)));
+                table.row([figure.title().to_owned(), production, here]);
+            }
+        }
+        table
+    }
+
+    /// A row for each step, a column for each verdict.
+    fn write_verdicts(&self, page: &mut Page) {
+        let Some(first) = self.steps.first() else { return };
+        let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
+        let mut table = Table::new([Column::right("Times"), Column::left("Run")].into_iter().chain(titles));
+        for step in &self.steps {
+            let answers = step.verdicts.iter().map(|[_, answer, _]| answer.clone());
+            table.row([times(step.factor), step.run.clone()].into_iter().chain(answers));
+        }
+        page.table(&table);
+    }
 }
 
-/// Three digits: a step is as exact as that.
-pub(super) fn times(factor: f64) -> String {
-    let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
-    let text = fixed(factor, decimals);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
+const BESIDE: &str = "Production beside this platform";
 
-/// `17,000 reads/s, 31.0 MB/s redo, 410 commits/s`.
-fn demanded(headroom: &Headroom) -> String {
-    let figures = &headroom.plan.demand.figures;
-    let parts = [
-        headroom.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
-        figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", words::shown(Figure::RedoBytes, redo))),
-        figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}; {}", headroom.plan.demand.point, parts.join(", "))
-}
-
-/// What must not be passed, and what of it could not be.
-pub(super) fn limits(headroom: &Headroom) -> String {
-    let limit = |limit: &String| match headroom.unmeasured.contains(limit) {
-        true => format!("{limit} (this target does not measure it: it limits nothing)"),
-        false => limit.clone(),
-    };
-    let kept = "the rate kept within 5 %".to_owned();
-    headroom.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
-}
-
-/// All of it as text.
 #[must_use]
 pub fn headroom_text(headroom: &Headroom) -> String {
+    let plan = &headroom.plan;
     let mut page = Page::new();
     page.section("Headroom");
-    page.paragraph(&headroom_sentence(headroom));
-    page.fact("Database", &headroom.plan.database);
-    if let Some(target) = &headroom.plan.target {
+    page.paragraph(&headroom.answer());
+    page.fact("Database", &plan.database);
+    if let Some(target) = &plan.target {
         page.fact("Platform", target);
     }
-    page.fact("Limits", &limits(headroom));
+    page.fact("Limits", &headroom.limits_in_words());
     page.fact("Search", &headroom.why);
-    let demand = &headroom.plan.demand;
-    demand.notes.iter().chain(&headroom.plan.notes).for_each(|note| page.fact("", note));
+    plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
     page.section("Steps");
-    page.table(&steps_table(headroom));
-    not_counted(&mut page, headroom);
-    page.section("Production beside this platform at the same demand");
-    page.table(&beside(headroom));
+    headroom.write_steps(&mut page);
+    page.section(&format!("{BESIDE} at the same demand"));
+    page.table(&headroom.beside_production());
     page.section("The plan, as it was calibrated");
-    page.table(&fit_table(&headroom.plan.fit));
-    said(&mut page, &headroom.plan);
-    if !headroom.plan.not_modelled.is_empty() {
-        page.section("What the method does not model");
-        page.table(&text::not_modelled_table(&headroom.plan.not_modelled));
-    }
+    plan.write_fit(&mut page);
+    plan.write_not_modelled(&mut page);
     page.into_text()
 }
 
-/// Every step.
-pub(super) fn steps_table(headroom: &Headroom) -> Table {
-    let heads =
-        ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"].map(Column::right);
-    let last = [Column::left("Outcome").at_most(34)];
-    let mut table = Table::new([heads.as_slice(), &last].concat());
-    for step in &headroom.steps {
-        let figure = |figure| step.figures.get(figure);
-        let outcome = match (&step.not_counted, &step.broke) {
-            (Some(_), _) => "does not count",
-            (None, Some(broke)) => broke,
-            (None, None) => "held",
-        };
-        table.row([
-            times(step.factor),
-            fixed(f64::from(step.rate), 0),
-            fixed(step.kept_percent, 1),
-            or_absent(step.figures.reads(), significant),
-            or_absent(figure(Figure::RedoBytes), |bytes| significant(bytes / 1e6)),
-            or_absent(figure(Figure::ReadUs), duration_us),
-            or_absent(figure(Figure::CommitUs), duration_us),
-            outcome.to_owned(),
+/// The search as one HTML file that needs no network, for management and engineers.
+#[must_use]
+pub fn headroom_page(headroom: &Headroom) -> String {
+    let plan = &headroom.plan;
+    let platform = plan.target.as_deref().unwrap_or("unknown");
+    let about = format!("{}; platform {platform}; limits: {}", plan.database, headroom.limits_in_words());
+    let beside = Section::new("beside", BESIDE)
+        .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
+        .charts(vec![
+            waits_chart("read", "Reads of a block", headroom),
+            waits_chart("commit", "Waits for the log", headroom),
         ]);
+    let curve = Section::new("curve", "The curve to the break")
+        .charts(vec![rate_chart(headroom), latency_chart(headroom)]);
+    let steps = Section::new("steps", "Steps")
+        .part("What was asked for, and what was done", |page| headroom.write_steps(page))
+        .part("Verdicts of each step", |page| headroom.write_verdicts(page));
+    let fit = Section::new("plan", "The plan").part("Demanded and measured", |page| {
+        plan.write_fit(page);
+        plan.notes.iter().chain(&plan.demand.notes).for_each(|note| page.hanging("  -", note));
+    });
+    let not_modelled = Section::new("not-modelled", "Not modelled");
+    let not_modelled = match plan.not_modelled.as_slice() {
+        [] => not_modelled.part("", |page| {
+            page.paragraph("The profile does not tell of anything that is not modelled.");
+        }),
+        list => not_modelled
+            .part("With its share of what production did", |page| page.table(&not_modelled_table(list))),
+    };
+    View {
+        title: format!("Headroom: {}", plan.database),
+        heading: "Headroom".into(),
+        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headroom.answer()), escape::text(&about)),
+        has_links: true,
+        sections: vec![beside, curve, steps, fit, not_modelled],
+        source: "From the profile and the records of the runs alone.".into(),
     }
-    table
+    .html()
 }
 
-/// Steps that prove nothing, and why.
-pub(super) fn not_counted(page: &mut Page, headroom: &Headroom) {
-    let without: Vec<&HeadroomStep> =
-        headroom.steps.iter().filter(|step| step.not_counted.is_some()).collect();
-    if let Some(why) = without.first().and_then(|step| step.not_counted.as_ref()) {
-        page.paragraph(&format!("{} not counted: {why}", plural(without.len() as u64, "step")));
+/// Shares of waits by duration, of production and of this platform at 1x.
+fn waits_chart(name: &'static str, title: &str, headroom: &Headroom) -> Chart {
+    let production = headroom.plan.demand.histograms.get(name);
+    let here = headroom.at_one().and_then(|step| step.histograms.get(name));
+    let bars = |name: &str, colour, buckets: &[Bucket]| {
+        let bars = buckets_in_percent(buckets).into_iter().map(|(from_us, to_us, share)| {
+            // A logarithmic axis has no zero.
+            let from_us = if from_us > 0.0 { from_us } else { to_us / 2.0 };
+            let [from, to] = [from_us, to_us].map(duration_us);
+            let hover = format!("{name}, {from} to {to}: {} %", percent(share));
+            Bar::between(from_us / 1e6, to_us / 1e6, share, hover)
+        });
+        Trace::Bars(Bars { opacity: 0.55, ..Bars::new(name, colour, bars.collect()) })
+    };
+    let body = match (production, here) {
+        (Some(production), Some(here)) => Ok(Drawing::new(
+            Axis::log("duration", Unit::Seconds),
+            Axis::linear("share of waits", Unit::Percent),
+            vec![bars("production", Colour::First, production), bars("here", Colour::Second, here)],
+        )),
+        (None, _) => Err("the profile has no histogram of them".into()),
+        (_, None) => Err("this platform's database does not measure each of them".into()),
+    };
+    Chart {
+        id: format!("histogram-{name}"),
+        title: format!("{title}: how long they took"),
+        about: "Share of the waits by their duration, in production and here at the same demand.".into(),
+        source: "the profile, and the run at 1x".into(),
+        body,
     }
 }
 
-/// Each figure of the demand, and what this platform did at 1x.
-pub(super) fn beside(headroom: &Headroom) -> Table {
-    let heads = ["Production", "This platform"].map(Column::right);
-    let mut table = Table::new([vec![Column::left("Per second, or mean")], heads.into()].concat());
-    let here = headroom.at_one();
-    let demand = &headroom.plan.demand.figures;
-    let own = |figure| here.and_then(|step| step.figures.get(figure));
-    for figure in Figure::all().filter(|figure| demand.get(*figure).is_some() || own(*figure).is_some()) {
-        let cell = |value: Option<f64>| or_absent(value, |value| words::shown(figure, value));
-        table.row([figure.title().to_owned(), cell(demand.get(figure)), cell(own(figure))]);
+/// Ends of the buckets with waits in microseconds, and their shares of all waits in percent.
+fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
+    let all: f64 = buckets.iter().map(|bucket| bucket.waits).sum();
+    let of = |bucket: &Bucket| {
+        // An open bucket gets the size of the one below it.
+        let to_us = bucket.to_us.unwrap_or(bucket.from_us * 2.0);
+        (bucket.from_us, to_us, 100.0 * bucket.waits / all)
+    };
+    buckets.iter().filter(|bucket| bucket.waits > 0.0 && all > 0.0).map(of).collect()
+}
+
+/// A line through the steps that count, by their factor.
+fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomStep) -> Option<f64>) -> Line {
+    let mut steps: Vec<_> = headroom.counted().collect();
+    steps.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+    let (x, y) = steps.into_iter().map(|step| (step.factor, of(step))).unzip();
+    Line { has_markers: true, ..Line::new(name, colour, x, y) }
+}
+
+fn rate_chart(headroom: &Headroom) -> Chart {
+    let asked = line(headroom, "asked for", Colour::Logical, |step| Some(f64::from(step.rate)));
+    let done =
+        line(headroom, "done", Colour::Reads, |step| Some(f64::from(step.rate) * step.kept_percent / 100.0));
+    let is_known = asked.is_known();
+    let drawing = Drawing::new(
+        Axis::linear("times the demand", Unit::Plain),
+        Axis::linear("operations per second", Unit::Count),
+        vec![Trace::Line(Line { stroke: Stroke::Dash, ..asked }), Trace::Line(done)],
+    );
+    let marks = headroom.carries.map(|carries| (carries, "carried".to_owned())).into_iter().collect();
+    Chart {
+        id: "rate".into(),
+        title: "Asked for and done".into(),
+        about: "Where the lines part, the platform no longer keeps up.".into(),
+        source: "the runs of this search that count".into(),
+        body: is_known.then_some(Drawing { marks, ..drawing }).ok_or("no step counts".into()),
     }
-    table
+}
+
+fn latency_chart(headroom: &Headroom) -> Chart {
+    let here = |name: &str, colour, figure| {
+        line(headroom, name, colour, |step| Some(step.figures.get(figure)? / 1e6))
+    };
+    let production = |name: &str, colour, figure| {
+        let level = headroom.plan.demand.figures.get(figure).map(|us| us / 1e6);
+        let line = line(headroom, name, colour, |_| level);
+        Line { stroke: Stroke::Dot, has_markers: false, ..line }
+    };
+    let lines = [
+        here("mean read here", Colour::Reads, Figure::ReadUs),
+        here("redo sync here", Colour::Redo, Figure::CommitUs),
+        production("mean read in production", Colour::Reads, Figure::ReadUs),
+        production("commit in production", Colour::Redo, Figure::CommitUs),
+    ];
+    let traces: Vec<Trace> = lines.into_iter().filter(Line::is_known).map(Trace::Line).collect();
+    let x = Axis::linear("times the demand", Unit::Plain);
+    Chart {
+        id: "latency".into(),
+        title: "Latency on the way".into(),
+        about: "Dotted: what production had at the demand itself.".into(),
+        source: "the databases' own clocks".into(),
+        body: match traces.is_empty() {
+            true => Err("no latency is known".into()),
+            false => Ok(Drawing::new(x, Axis::log("mean", Unit::Seconds), traces)),
+        },
+    }
 }

@@ -1,164 +1,445 @@
-//! Several platforms compared by how many times a demand each carries, from repeated searches.
+//! Several platforms compared by their headroom, from repeated searches.
 //!
-//! They are compared as the variants of an analysis are: Welch's interval on logarithms, all statements together at the
-//! confidence asked for. A search knows its own result only as well as its steps are apart, so every interval is widened by that:
-//! repeats that end at the same step do not make it exact.
+//! The comparison is that of an analysis: Welch's interval on logarithms, all statements together at the requested
+//! confidence. The steps of a search limit how exact its result is, so every interval is widened by their distance: repeats
+//! that end at the same step are not exact.
 
-mod contender;
-mod page;
-mod pair;
-mod text;
+use serde::{Deserialize, Serialize};
+use slob_stats::{Comparison, PercentInterval, summary};
 
-use serde::Serialize;
-use slob_stats::summary;
-
-pub use self::contender::{Contender, Multiple, MultipleStep};
-pub use self::page::headrooms_page;
-pub use self::pair::Couple;
-pub use self::text::headrooms_text;
-
+use super::headroom::{nearest_above, times};
+use crate::analysis::compared_places;
+use crate::diff::{range, shown_percent};
+use crate::format::{or_absent, plural};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table};
 use crate::{Confidence, csv_cell};
 
-/// What the searches of a campaign say of its variants.
+/// The result of a search, from its JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchResult {
+    #[serde(skip_deserializing)]
+    folder: String,
+    /// Multiple of the demand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carries: Option<f64>,
+    /// Carried in every run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_least: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    less_than: Option<f64>,
+    #[serde(default, skip_serializing)]
+    steps: Vec<SearchStep>,
+    /// The limit that broke nearest above what is carried.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    /// Why the result can't be compared.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    unknown: Option<String>,
+}
+
+/// The outcome of a step.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct SearchStep {
+    factor: f64,
+    broke: Option<String>,
+    /// Why the step is discarded.
+    not_counted: Option<String>,
+}
+
+impl SearchResult {
+    /// Reads the JSON of the search in a folder.
+    ///
+    /// # Errors
+    /// If it is not the JSON of a search.
+    pub fn read(folder: &str, json: &[u8]) -> Result<Self, serde_json::Error> {
+        let found: Self = serde_json::from_slice(json)?;
+        Ok(Self { folder: folder.to_owned(), ..found }.judged())
+    }
+
+    fn judged(self) -> Self {
+        let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
+        let broken = counted.filter_map(|step| Some((step.factor, step.broke.clone()?)));
+        let (limit, unknown) = (nearest_above(self.carries, broken), self.why_unknown());
+        Self { limit, unknown, ..self }
+    }
+
+    fn why_unknown(&self) -> Option<String> {
+        if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
+            return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
+        }
+        match (self.carries, self.at_least, self.less_than) {
+            (None, ..) => Some("not even the least part of the demand that was tried was carried".into()),
+            (Some(carries), _, None) => {
+                Some(format!("nothing broke up to {} times: allow more with `most`", times(carries)))
+            }
+            (Some(_), None, _) => Some("its runs differ too much to settle: make them longer".into()),
+            (Some(_), Some(_), Some(_)) => None,
+        }
+    }
+
+    /// The largest error of the result downwards and upwards, as ratios of 1 or more.
+    fn error(&self) -> Option<[f64; 2]> {
+        let carries = self.carries?;
+        Some([(carries / self.at_least?).max(1.0), (self.less_than? / carries).max(1.0)])
+    }
+}
+
+/// A platform with its searches. Its numbers are absent if a search has none: those of some searches would mislead.
+#[derive(Clone, Debug, Serialize)]
+pub struct Platform {
+    name: String,
+    /// The identical platform, in an A/A pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twin_of: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    median: Option<f64>,
+    /// Ends of the interval; absent with fewer than two searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smallest: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest: Option<f64>,
+    /// In the order of the repeats.
+    searches: Vec<SearchResult>,
+}
+
+impl Platform {
+    #[must_use]
+    pub fn new(
+        name: String,
+        twin_of: Option<String>,
+        searches: Vec<SearchResult>,
+        confidence: Confidence,
+    ) -> Self {
+        let is_known = searches.iter().all(|search| search.unknown.is_none());
+        let (median, low, high, smallest, largest) = (None, None, None, None, None);
+        let unknown = Self { name, twin_of, median, low, high, smallest, largest, searches };
+        if !is_known {
+            return unknown;
+        }
+        let (values, interval) = (unknown.values(), unknown.interval(confidence));
+        Self {
+            median: summary::median(&values),
+            low: interval.map(|[low, _]| low),
+            high: interval.map(|[_, high]| high),
+            smallest: summary::minimum(&values),
+            largest: summary::maximum(&values),
+            ..unknown
+        }
+    }
+
+    fn values(&self) -> Vec<f64> {
+        self.searches.iter().filter_map(|search| search.carries).collect()
+    }
+
+    fn error(&self) -> [f64; 2] {
+        let errors = self.searches.iter().filter_map(SearchResult::error);
+        errors.fold([1.0, 1.0], |[down, up], error| [f64::max(down, error[0]), f64::max(up, error[1])])
+    }
+
+    /// The interval of its multiple; `None` with fewer than two searches.
+    fn interval(&self, confidence: Confidence) -> Option<[f64; 2]> {
+        let logarithms: Vec<f64> = self.values().into_iter().map(f64::ln).collect();
+        let (low, high) = summary::mean_interval(&logarithms, confidence.ratio())?;
+        let [down, up] = self.error();
+        Some([low.exp() / down, high.exp() * up])
+    }
+
+    /// `2.4 times (2.1 to 2.6)`.
+    fn words(&self, confidence: Confidence) -> Option<String> {
+        let interval = self.interval(confidence);
+        let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
+        Some(format!("{} times{}", times(self.median?), within.unwrap_or_default()))
+    }
+}
+
+/// The searches of a campaign compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
-    /// What is carried so many times, in words.
-    pub demand: String,
-    /// How sure statements are: of all pairs together.
-    pub confidence: Confidence,
-    /// Searches that are done.
+    demand: String,
+    /// Holds for all pairs together.
+    confidence: Confidence,
     pub done: usize,
-    /// Searches that the campaign has.
-    pub of: usize,
-    /// A row for each platform.
-    pub variants: Vec<Row>,
-    /// Every pair.
-    pub pairs: Vec<Couple>,
+    /// Searches of the campaign.
+    of: usize,
+    variants: Vec<Platform>,
+    pairs: Vec<Pair>,
 }
 
-/// A platform in numbers. Those of all searches are absent if one of them is no number.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// What it is called.
-    pub name: String,
-    /// The one that it is the same as, in an A/A pair.
+struct Pair {
+    first: String,
+    second: String,
+    /// The second relative to the first; absent if a platform has no number.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub twin_of: Option<String>,
-    /// The median of its searches, in times the demand.
+    percent: Option<f64>,
+    /// Ends of the interval; absent without repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub median: Option<f64>,
-    /// The lower end of its interval; absent with fewer than two searches.
+    low_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// The upper end.
+    high_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// What the least of them found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smallest: Option<f64>,
-    /// What the best of them found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub largest: Option<f64>,
-    /// Each search.
-    pub searches: Vec<Search>,
-}
-
-/// What a search found, with what is said of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Search {
-    /// Its numbers.
-    #[serde(flatten)]
-    pub found: Multiple,
-    /// What broke nearest above what is carried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<String>,
-    /// Why it is no number to compare, if so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unknown: Option<String>,
+    more_than_noise: Option<bool>,
+    sentence: String,
 }
 
 impl Headrooms {
-    /// Compares platforms, the one to compare with first. `of` is how many searches there are to be.
+    /// Compares platforms, the baseline first. `of` is the number of searches of the campaign.
     #[must_use]
-    pub fn of(demand: String, contenders: &[Contender], of: usize, confidence: Confidence) -> Self {
-        Self {
-            demand,
-            confidence,
-            done: contenders.iter().map(|contender| contender.searches.len()).sum(),
-            of,
-            variants: contenders.iter().map(|contender| row(contender, confidence)).collect(),
-            pairs: pair::couples(contenders, confidence),
-        }
+    pub fn of(demand: String, variants: Vec<Platform>, of: usize, confidence: Confidence) -> Self {
+        let done = variants.iter().map(|platform| platform.searches.len()).sum();
+        let pairs = pairs(&variants, confidence);
+        Self { demand, confidence, done, of, variants, pairs }
     }
 
-    /// Comma-separated values (RFC 4180): a line for each search, and one for all of a variant: their median, and its interval.
-    /// `low` and `high` are between which ends the value lies. What is not known is empty.
+    /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
+    /// Unknown values are empty.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut lines = vec!["variant,search,carries,low,high,limit,unknown,folder".to_owned()];
+        let mut lines = "variant,search,carries,low,high,limit,unknown,folder\n".to_owned();
+        let mut line =
+            |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
+                let numbers =
+                    numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
+                let words = words.map(|word| csv_cell(word.unwrap_or_default()));
+                lines += &([&[csv_cell(variant), search][..], &numbers, &words].concat().join(",") + "\n");
+            };
         for row in &self.variants {
             for (search, number) in row.searches.iter().zip(1..) {
-                let Multiple { carries, at_least, less_than, folder, .. } = &search.found;
+                let SearchResult { carries, at_least, less_than, folder, .. } = search;
                 let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
-                lines.push(line(&row.name, &number.to_string(), [*carries, *at_least, *less_than], words));
+                line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
             }
-            lines.push(line(&row.name, "all", [row.median, row.low, row.high], [None; 3]));
+            line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
         }
-        lines.join("\n") + "\n"
+        lines
+    }
+
+    fn lead(&self) -> String {
+        format!("How many times this demand is carried: {}.", self.demand)
+    }
+
+    /// Searches without a number, a sentence for each pair, how to read them, and the searches left to do.
+    fn write_statements(&self, page: &mut Page) {
+        for row in &self.variants {
+            for (search, number) in row.searches.iter().zip(1..) {
+                if let Some(why) = &search.unknown {
+                    page.paragraph(&format!("{}, search {number}: {why}.", row.name));
+                }
+            }
+        }
+        self.pairs.iter().for_each(|pair| page.paragraph(&pair.sentence));
+        page.paragraph(
+            "Median of the searches; intervals hold how much repeats differ and how far the steps of a search are apart.",
+        );
+        if let Some(left) = self.of.checked_sub(self.done).filter(|left| *left > 0) {
+            let verb = if left == 1 { "is" } else { "are" };
+            page.paragraph(&format!("{left} of {} searches {verb} not done yet.", self.of));
+        }
+    }
+
+    fn platforms_table(&self) -> Table {
+        let interval = format!("{} interval", self.confidence);
+        let heads = ["Searches", "Median", &interval, "Smallest", "Largest"];
+        let mut table = super::numbers_table("Variant", &heads);
+        for row in &self.variants {
+            table.row([
+                row.name.clone(),
+                row.searches.len().to_string(),
+                or_absent(row.median, times),
+                or_absent(row.low.zip(row.high), |(low, high)| format!("{} to {}", times(low), times(high))),
+                or_absent(row.smallest, times),
+                or_absent(row.largest, times),
+            ]);
+        }
+        table
+    }
+
+    fn searches_table(&self) -> Table {
+        let heads = ["Carries", "At least", "Less than"].map(Column::right);
+        let limit = [Column::left("Beyond that").at_most(48)];
+        let mut table = Table::new([&[Column::left("Folder")][..], &heads, &limit].concat());
+        for search in self.variants.iter().flat_map(|row| &row.searches) {
+            let SearchResult { carries, at_least, less_than, folder, .. } = search;
+            let numbers = [carries, at_least, less_than].map(|number| or_absent(*number, times));
+            let limit = or_absent(search.limit.clone(), |limit| limit);
+            table.row([&[folder.clone()][..], &numbers, &[limit]].concat());
+        }
+        table
     }
 }
 
-fn line(variant: &str, search: &str, numbers: [Option<f64>; 3], words: [Option<&str>; 3]) -> String {
-    let numbers = numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
-    let words = words.map(|word| csv_cell(word.unwrap_or_default()));
-    [&[csv_cell(variant), search.to_owned()][..], &numbers, &words].concat().join(",")
+/// Every pair, the earlier platform first. The confidence is that of all statements together.
+fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<Pair> {
+    let places = compared_places(platforms, |platform| (&platform.name, platform.twin_of.as_deref()));
+    let each = confidence.of_each(places.len());
+    let pair = |(first, second): (usize, usize)| Pair::of(&platforms[first], &platforms[second], each);
+    places.into_iter().map(pair).collect()
 }
 
-fn row(contender: &Contender, confidence: Confidence) -> Row {
-    let interval = contender.interval(confidence);
-    let search = |found: &Multiple| Search {
-        found: found.clone(),
-        limit: found.limit().map(str::to_owned),
-        unknown: found.unknown(),
+impl Pair {
+    fn of(first: &Platform, second: &Platform, confidence: Confidence) -> Self {
+        let are_known = first.median.is_some() && second.median.is_some();
+        let compared = || Comparison::of(&first.values(), &second.values(), confidence.ratio());
+        let comparison = are_known.then(compared).flatten();
+        let ([first_down, first_up], [second_down, second_up]) = (first.error(), second.error());
+        let error = f64::max(first_down * second_up, first_up * second_down);
+        let interval = comparison.and_then(|comparison| comparison.interval);
+        let interval = interval.map(|interval| interval.widened(100.0 * (error - 1.0)));
+        Self {
+            first: first.name.clone(),
+            second: second.name.clone(),
+            percent: comparison.map(|comparison| comparison.percent),
+            low_percent: interval.map(|interval| interval.low),
+            high_percent: interval.map(|interval| interval.high),
+            more_than_noise: interval.map(|interval| interval.excludes_zero()),
+            sentence: sentence([first, second], comparison, interval, confidence),
+        }
+    }
+}
+
+fn sentence(
+    [first, second]: [&Platform; 2],
+    comparison: Option<Comparison>,
+    interval: Option<PercentInterval>,
+    confidence: Confidence,
+) -> String {
+    let (Some(comparison), Some(of_first), Some(of_second)) =
+        (comparison, first.words(confidence), second.words(confidence))
+    else {
+        let unknown = [first, second].into_iter().filter(|platform| platform.median.is_none());
+        let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
+        let unknown = unknown.join(" and for ");
+        let why = if unknown.is_empty() { unknown } else { format!(": there is no number for {unknown}") };
+        return format!("{} and {} can't be compared{why}.", first.name, second.name);
     };
-    Row {
-        name: contender.name.clone(),
-        twin_of: contender.twin_of.clone(),
-        median: contender.known(summary::median),
-        low: interval.map(|[low, _]| low),
-        high: interval.map(|[_, high]| high),
-        smallest: contender.known(summary::minimum),
-        largest: contender.known(summary::maximum),
-        searches: contender.searches.iter().map(search).collect(),
+    let figures = format!("{} carries {of_second} this demand, {} {of_first}", second.name, first.name);
+    let Some(interval) = interval else {
+        let least = plural(comparison.first_n.min(comparison.second_n) as u64, "search");
+        return format!("{figures}: with {least} on a side it can't be said whether that is noise.");
+    };
+    match (interval.excludes_zero(), second.twin_of.is_some()) {
+        (true, true) => format!(
+            "A/A: {figures}, though they are the same ({}): something else changed between the searches. Do not trust \
+             differences of that size.",
+            range(&interval)
+        ),
+        (true, false) => {
+            let word = if interval.low > 0.0 { "more" } else { "less" };
+            format!("{figures}: a difference that is more than noise ({} {word}).", range(&interval))
+        }
+        (false, is_twin) => {
+            let prefix = if is_twin { "A/A: " } else { "" };
+            let noise = shown_percent(interval.noise_percent());
+            format!("{prefix}{figures}: a difference that noise could make (the noise is {noise} %).")
+        }
+    }
+}
+
+#[must_use]
+pub fn headrooms_text(headrooms: &Headrooms) -> String {
+    let mut page = Page::new();
+    page.section("Headroom compared");
+    page.paragraph(&headrooms.lead());
+    page.line("");
+    page.table(&headrooms.platforms_table());
+    page.line("");
+    headrooms.write_statements(&mut page);
+    page.section("Searches");
+    page.table(&headrooms.searches_table());
+    page.into_text()
+}
+
+/// The comparison as one HTML file that needs no network.
+#[must_use]
+pub fn headrooms_page(headrooms: &Headrooms) -> String {
+    let names: Vec<&str> = headrooms.variants.iter().map(|row| row.name.as_str()).collect();
+    let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));
+    let compared = Section::new("compared", "Compared")
+        .part("What differs", |page| headrooms.write_statements(page))
+        .charts(vec![chart(headrooms)])
+        .part("How many times each carries", |page| page.table(&headrooms.platforms_table()));
+    let searches = Section::new("searches", "Searches")
+        .part("Each search", |page| page.table(&headrooms.searches_table()));
+    View {
+        title: "Headroom compared".into(),
+        heading: "Headroom compared".into(),
+        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headrooms.lead()), escape::text(&counted)),
+        has_links: true,
+        sections: vec![compared, searches],
+        source: "From what each search of the campaign found; its own page is in its folder.".into(),
+    }
+    .html()
+}
+
+fn chart(headrooms: &Headrooms) -> Chart {
+    let bar = |(at, row): (usize, &Platform)| {
+        let length = row.median?;
+        let interval = row.low.zip(row.high);
+        let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
+        let (within, searches) = (within.unwrap_or_default(), plural(row.searches.len() as u64, "search"));
+        let hover = format!("{}: {} times{within}; {searches}", row.name, times(length));
+        let bar = Bar { at: at as f64, width: 0.6, length, error: None, hover }.with_interval(interval);
+        Some(Trace::Bars(Bars::new(&row.name, Colour::Variant(at), vec![bar])))
+    };
+    let traces: Vec<Trace> = headrooms.variants.iter().enumerate().filter_map(bar).collect();
+    let names = headrooms.variants.iter().enumerate().map(|(at, row)| (at as f64, row.name.clone()));
+    let x = Axis::linear("variant", Unit::Plain).ranging(-0.5, headrooms.variants.len() as f64 - 0.5);
+    let y = Axis::linear("times the demand", Unit::Plain);
+    Chart {
+        id: "multiples".into(),
+        title: "Times the demand".into(),
+        about: "The median of the searches of each variant; the line at its end is its interval, which a single search does \
+                not have."
+            .into(),
+        source: "the searches of the campaign".into(),
+        body: match traces.is_empty() {
+            true => Err("no variant has a number".into()),
+            false => Ok(Drawing::new(x.named(names), y, traces)),
+        },
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    /// A platform whose searches found these.
-    pub(crate) fn contender(name: &str, values: &[f64]) -> Contender {
-        let search = |(carries, nth): (&f64, i32)| Multiple {
+    fn platform(name: &str, values: &[f64]) -> Platform {
+        let search = |(carries, nth): (&f64, i32)| SearchResult {
             folder: format!("{name}-headroom-r{nth}"),
             carries: Some(*carries),
             at_least: Some(*carries),
             less_than: Some(carries * 1.08),
-            steps: Vec::new(),
+            ..SearchResult::default()
         };
-        Contender { name: name.into(), twin_of: None, searches: values.iter().zip(1..).map(search).collect() }
+        new(name, values.iter().zip(1..).map(search).collect())
+    }
+
+    fn new(name: &str, searches: Vec<SearchResult>) -> Platform {
+        Platform::new(name.into(), None, searches, Confidence::default())
+    }
+
+    /// A platform whose second search has no upper end.
+    fn open_platform(name: &str) -> Platform {
+        let mut searches = platform(name, &[64.0, 64.0]).searches;
+        searches[1].less_than = None;
+        new(name, searches.into_iter().map(SearchResult::judged).collect())
+    }
+
+    fn pair(first: &Platform, second: &Platform) -> Pair {
+        Pair::of(first, second, Confidence::default())
     }
 
     #[test]
-    fn every_form_says_the_same_and_leaves_out_what_is_not_known() {
-        let mut open = contender("b", &[64.0, 64.0]);
-        open.searches[1].less_than = None;
-        let headrooms = Headrooms::of(
-            "PROD; peak".into(),
-            &[contender("a, b", &[2.0, 2.2]), open],
-            5,
-            Confidence::default(),
-        );
+    fn every_form_says_the_same_and_leaves_out_unknown_values() {
+        let platforms = vec![platform("a, b", &[2.0, 2.2]), open_platform("b")];
+        let headrooms = Headrooms::of("PROD; peak".into(), platforms, 5, Confidence::default());
         let csv = headrooms.csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[1], "\"a, b\",1,2,2,2.16,,,\"a, b-headroom-r1\"");
@@ -177,5 +458,69 @@ pub(crate) mod tests {
         assert!(text.contains("1 of 5 searches is not done yet."), "{text}");
         let page = headrooms_page(&headrooms);
         assert!(page.contains("data-chart=\"multiples\"") && page.contains("no number for b"), "{page}");
+    }
+
+    #[test]
+    fn equal_repeats_are_as_exact_as_the_steps_are_apart() {
+        let Platform { low, high, .. } = platform("a", &[2.0; 3]);
+        assert_eq!([low, high].map(|end| times(end.unwrap())), ["2", "2.16"]);
+    }
+
+    #[test]
+    fn the_limit_is_what_broke_nearest_above() {
+        let step =
+            |factor, broke: &str| SearchStep { factor, broke: Some(broke.to_owned()), not_counted: None };
+        let mut search = platform("a", &[2.0]).searches.remove(0);
+        search.steps = vec![step(4.0, "far"), step(2.2, "near"), step(2.0, "once")];
+        let mut search = search.judged();
+        assert_eq!(search.limit.as_deref(), Some("near"));
+        search.carries = None;
+        assert_eq!(search.judged().limit.as_deref(), Some("once"));
+    }
+
+    #[test]
+    fn a_large_difference_is_more_than_noise_and_a_small_one_may_be_noise() {
+        let first = platform("array-a", &[1.8, 1.83, 1.78]);
+        let second = platform("array-b", &[2.8, 2.83, 2.75]);
+        let large = pair(&first, &second);
+        let text = &large.sentence;
+        assert!(
+            text.starts_with("array-b carries 2.8 times (2.") && text.contains("array-a 1.8 times ("),
+            "{text}"
+        );
+        assert!(text.contains("more than noise") && text.ends_with("more)."), "{text}");
+        assert!(large.more_than_noise == Some(true) && large.low_percent.unwrap() > 0.0, "{large:?}");
+        assert!(pair(&second, &first).sentence.ends_with("less)."));
+        let small = pair(&first, &platform("array-c", &[1.7, 2.0, 1.85]));
+        assert!(small.sentence.contains("noise could make") && small.more_than_noise == Some(false));
+    }
+
+    #[test]
+    fn a_difference_within_a_step_may_be_noise_though_repeats_agree() {
+        let [first, near, far] =
+            [("a", 2.0), ("b", 2.1), ("c", 2.3)].map(|(name, value)| platform(name, &[value; 3]));
+        assert!(pair(&first, &near).sentence.contains("noise could make"));
+        assert!(pair(&first, &far).sentence.contains("more than noise"));
+    }
+
+    #[test]
+    fn a_platform_without_a_number_is_not_compared_and_a_single_search_shows_no_noise() {
+        let first = platform("a", &[2.0, 2.1]);
+        let unknown = pair(&first, &open_platform("b"));
+        assert_eq!(unknown.sentence, "a and b can't be compared: there is no number for b.");
+        assert!(unknown.percent.is_none() && unknown.more_than_noise.is_none());
+        let single = pair(&first, &platform("c", &[9.0]));
+        assert!(single.sentence.contains("with 1 search on a side"), "{single:?}");
+        assert!(single.percent.is_some() && single.more_than_noise.is_none());
+    }
+
+    #[test]
+    fn a_twin_is_compared_with_its_original_alone() {
+        let twin = Platform { twin_of: Some("a".into()), ..platform("a.again", &[2.0, 2.1]) };
+        let all = [platform("a", &[2.0, 2.1]), platform("b", &[3.0, 3.1]), twin];
+        let pairs = pairs(&all, Confidence::default()).into_iter();
+        let names: Vec<_> = pairs.map(|pair| (pair.first, pair.second)).collect();
+        let wanted = [("a", "b"), ("a", "a.again")].map(|(one, other)| (one.to_owned(), other.to_owned()));
+        assert_eq!(names, wanted);
     }
 }

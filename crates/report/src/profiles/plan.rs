@@ -3,38 +3,33 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use slob_profile::{Demand, Fit, FitLine, NotModelled, Parameters, Planned};
+use slob_profile::{Demand, Fit, NotModelled, Parameters, Planned};
 
-use super::{text, words};
+use super::{amount, not_modelled_table, numbers_table};
 use crate::format::{or_absent, signed_percent};
-use crate::page::{Column, Page, Table};
+use crate::page::{Page, Table};
 
-/// A plan with all that is said of it.
+/// A plan with its demand and its measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
-    /// The database that the demand comes from.
+    /// The database of the demand.
     pub database: String,
-    /// What is demanded.
     pub demand: Demand,
-    /// The parameters, and what they should come to.
     pub plan: Planned,
-    /// The demand beside the plan, and what was measured of it.
+    /// The demand beside the plan and its measurements.
     pub fit: Fit,
-    /// The target that it was measured on; absent where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The runs that were made for it.
+    /// The runs of the calibration.
     pub runs: Vec<String>,
-    /// SCALE, where data are loaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_blocks: Option<u64>,
-    /// What of the demand is not in the test.
+    /// Parts of the demand that are not in the test.
     pub not_modelled: Vec<NotModelled>,
-    /// What else a reader must know.
     pub notes: Vec<String>,
 }
 
-/// What a parameter is there for.
+/// The purpose of a parameter.
 fn reason(key: &str, parameters: &Parameters) -> &'static str {
     match key {
         "SCHEMAS" => "as many as are loaded",
@@ -51,7 +46,7 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
     }
 }
 
-/// The plan as a file that `slob run` takes as it is; everything but the parameters is a comment.
+/// The plan as a file for `slob run`, with everything but the parameters in comments.
 #[must_use]
 pub fn plan_conf(view: &PlanView) -> String {
     let mut conf = String::new();
@@ -75,7 +70,6 @@ pub fn plan_conf(view: &PlanView) -> String {
     conf
 }
 
-/// What is demanded, planned and measured, and what is not in it.
 #[must_use]
 pub fn plan_table(view: &PlanView) -> String {
     let mut page = Page::new();
@@ -91,62 +85,63 @@ pub fn plan_table(view: &PlanView) -> String {
             .fact("Measured", "not yet: --target measures what an update costs, in up to three short runs"),
     }
     page.section("Demanded and measured");
-    page.table(&fit_table(&view.fit));
-    said(&mut page, view);
-    if !view.not_modelled.is_empty() {
-        page.section("What the method does not model");
-        page.table(&text::not_modelled_table(&view.not_modelled));
-    }
+    view.write_fit(&mut page);
+    view.write_not_modelled(&mut page);
     page.into_text()
 }
 
-/// What is said below that table: what is not met and why, and what stands for what.
-pub(super) fn said(page: &mut Page, view: &PlanView) {
-    for line in &view.fit.lines {
-        if let Some(why) = &line.why {
-            let verb = match (line.percent, line.must) {
-                (None, _) => "not compared",
-                (_, true) => "not met",
-                (_, false) => "approached only",
-            };
-            page.hanging("  -", &format!("{}: {verb}: {why}.", line.what.words()));
+impl PlanView {
+    pub(super) fn write_fit(&self, page: &mut Page) {
+        page.table(&self.fit_table());
+        for line in &self.fit.lines {
+            let words = line.what.words();
+            if let Some(why) = &line.why {
+                let verb = match (line.percent, line.must) {
+                    (None, _) => "not compared",
+                    (_, true) => "not met",
+                    (_, false) => "approached only",
+                };
+                page.hanging("  -", &format!("{words}: {verb}: {why}."));
+            }
+            if let Some(note) = &line.note {
+                page.hanging("  -", &format!("{words}: {note}."));
+            }
         }
-        if let Some(note) = &line.note {
-            page.hanging("  -", &format!("{}: {note}.", line.what.words()));
+        if self.plan.parameters.scan_pct > 0 {
+            page.hanging(
+                "  -",
+                "The logical reads that hit are scans of a small table (SCAN_PCT), of which there can be any share; a hot spot takes \
+                 every operation, every second, every third or fewer, UPDATEs as well.",
+            );
+        }
+        if self.fit.lines.iter().any(|line| line.measured.is_some()) && self.fit.is_met() {
+            page.paragraph(
+                "Reads, redo, commits and writes, as far as they are known, lie within 5 % of the demand.",
+            );
         }
     }
-    if view.plan.parameters.scan_pct > 0 {
-        page.hanging(
-            "  -",
-            "The logical reads that hit are scans of a small table (SCAN_PCT), of which there can be any share; a hot spot takes \
-             every operation, every second, every third or fewer, UPDATEs as well.",
-        );
-    }
-    if view.fit.lines.iter().any(|line| line.measured.is_some()) && view.fit.is_met() {
-        page.paragraph(
-            "Reads, redo, commits and writes, as far as they are known, lie within 5 % of the demand.",
-        );
-    }
-}
 
-/// A row for each figure of the demand.
-pub(super) fn fit_table(fit: &Fit) -> Table {
-    let columns = ["Demanded", "Planned", "Measured", "Difference %"].map(Column::right);
-    let mut table = Table::new([vec![Column::left("Per second")], columns.into()].concat());
-    for line in &fit.lines {
-        let cell = |value: Option<f64>| or_absent(value, |value| words::amount(line.unit, value));
-        table.row([
-            line.what.words().to_owned(),
-            cell(Some(line.demanded)),
-            cell(line.planned),
-            cell(line.measured),
-            difference(line),
-        ]);
+    fn fit_table(&self) -> Table {
+        let mut table = numbers_table("Per second", &["Demanded", "Planned", "Measured", "Difference %"]);
+        for line in &self.fit.lines {
+            let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
+            // A plan always fits itself.
+            let percent = line.percent.filter(|_| line.measured.is_some());
+            table.row([
+                line.what.words().to_owned(),
+                cell(Some(line.demanded)),
+                cell(line.planned),
+                cell(line.measured),
+                or_absent(percent, signed_percent),
+            ]);
+        }
+        table
     }
-    table
-}
 
-/// Of what was measured alone: that a plan fits itself says nothing.
-fn difference(line: &FitLine) -> String {
-    or_absent(line.percent.filter(|_| line.measured.is_some()), signed_percent)
+    pub(super) fn write_not_modelled(&self, page: &mut Page) {
+        if !self.not_modelled.is_empty() {
+            page.section("What the method does not model");
+            page.table(&not_modelled_table(&self.not_modelled));
+        }
+    }
 }

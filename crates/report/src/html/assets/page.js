@@ -71,39 +71,84 @@
     return globalThis.Plotly;
   }
 
-  // "$reads" is the colour of that name in the present theme, "$reads/0.5" half of it.
-  function colour(token) {
-    const [name, alpha] = token.slice(1).split("/");
-    const hex = getComputedStyle(root).getPropertyValue("--c-" + name).trim();
+  // How numbers of a unit are written: on an axis, after it, and under the pointer. In d3's language.
+  const UNITS = {
+    seconds: { ticks: "~s", suffix: "s", hover: "%{y:.3s}s" },
+    count: { ticks: ",~r", suffix: "", hover: "%{y:,.0f}" },
+    percent: { ticks: "~g", suffix: " %", hover: "%{y:.1f} %" },
+    plain: { ticks: "", suffix: "", hover: "%{y:.4~g}" },
+  };
+  // Colours of variants repeat, so that something else must tell those apart.
+  const VARIANTS = 8;
+  const isRepeated = (name) => name.variant >= VARIANTS;
+
+  // The colour of that name in the present theme, or a part of it. A name may have a place: { variant: 2 }.
+  function colour(name, alpha) {
+    const [kind, place] = typeof name === "string" ? [name, ""] : Object.entries(name)[0];
+    const own = kind + (kind === "variant" ? place % VARIANTS : place);
+    const hex = getComputedStyle(root).getPropertyValue("--c-" + own).trim();
     if (alpha === undefined) return hex;
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     return `rgba(${r},${g},${b},${alpha})`;
   }
-  // Only where a colour is meant: names come from servers, and may begin with anything.
-  function coloured(value) {
-    if (Array.isArray(value) || value === null || typeof value !== "object") return value;
-    const entry = ([key, inner]) => [key, key === "color" || key === "fillcolor" ? colour(inner) : coloured(inner)];
-    return Object.fromEntries(Object.entries(value).map(entry));
-  }
 
-  function heat(trace) {
+  function line(from, unit) {
+    const isPoint = from.y.filter((y) => y !== null).length === 1;
+    const fills = {
+      nothing: {},
+      to_previous: { fill: "tonexty", fillcolor: colour(from.colour, 0.16) },
+      stacked: { stackgroup: "all", fillcolor: colour(from.colour, 0.55) },
+    };
+    return {
+      type: "scatter", mode: from.has_markers || isPoint ? "lines+markers" : "lines", name: from.name,
+      x: from.x, y: from.y, hovertemplate: UNITS[unit].hover,
+      line: { color: colour(from.colour), width: from.fill === "stacked" ? 0.8 : 1.8, dash: from.stroke },
+      ...fills[from.fill],
+      ...(from.has_markers && isRepeated(from.colour) && { marker: { symbol: "diamond-open", size: 9 } }),
+      ...(from.on_right && { yaxis: "y2" }),
+      ...(from.is_hidden && { visible: "legendonly" }),
+    };
+  }
+  function bars(from) {
+    const each = (of) => from.bars.map(of);
+    const [places, lengths] = [each((bar) => bar.at), each((bar) => bar.length)];
+    const error = (end) => each((bar) => bar.error && bar.error[end]);
+    const marker = { color: colour(from.colour, from.opacity), line: { width: 0 } };
+    if (isRepeated(from.colour)) marker.pattern = { shape: "/", size: 7, solidity: 0.5 };
+    return {
+      type: "bar", orientation: from.is_horizontal ? "h" : "v", name: from.name,
+      x: from.is_horizontal ? lengths : places, y: from.is_horizontal ? places : lengths, width: each((bar) => bar.width),
+      hovertext: each((bar) => bar.hover), hovertemplate: "%{hovertext}<extra></extra>", marker,
+      ...(from.bars.some((bar) => bar.error) && {
+        error_y: {
+          type: "data", symmetric: false, arrayminus: error(0), array: error(1), color: colour("text"), thickness: 1.4, width: 4,
+        },
+      }),
+    };
+  }
+  // Counts in a grid, as colours on a logarithmic scale.
+  function heat(from) {
     let most = 1;
-    for (const row of trace.counts) for (const n of row) if (n > most) most = n;
+    for (const row of from.counts) for (const n of row) if (n > most) most = n;
     const decades = Math.max(1, Math.ceil(Math.log10(most)));
     const ticks = Array.from({ length: decades + 1 }, (_, power) => power);
     return {
-      type: "heatmap", x: trace.x, y: trace.y,
-      z: trace.counts.map((row) => row.map((n) => (n > 0 ? Math.log10(n) : null))),
-      customdata: trace.counts,
+      type: "heatmap", x: from.x_edges, y: from.y_edges,
+      z: from.counts.map((row) => row.map((n) => (n > 0 ? Math.log10(n) : null))),
+      customdata: from.counts,
       zmin: 0, zmax: Math.max(1, Math.log10(most)),
-      colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("$heat" + step)]),
+      colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("heat" + step)]),
       colorbar: {
-        title: { text: trace.of, side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
+        title: { text: from.of, side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
         ticktext: ticks.map((power) => (10 ** power).toLocaleString("en")),
       },
-      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} " + trace.of + "<extra></extra>",
+      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} " + from.of + "<extra></extra>",
       hoverongaps: false,
     };
+  }
+  function trace(from, chart) {
+    if (from.type === "heat") return heat(from);
+    return from.type === "bars" ? bars(from) : line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
   }
 
   // 0.0002 is 200 µs.
@@ -145,12 +190,16 @@
   }
   function axis(from, length, extra) {
     if (!from) return undefined;
-    const it = colour("$text-2");
-    const range = from.range || from.type === "log" ? {} : { rangemode: "tozero" };
+    const it = colour("text-2");
+    const end = (value) => (from.is_log ? Math.log10(value) : value);
+    const names = { tickvals: from.names.map(([at]) => at), ticktext: from.names.map(([, name]) => name.replaceAll("\n", "<br>")) };
     return {
-      ...from, ...range, ...extra,
-      title: { text: wrapped(from.title.text, length), font: { size: 12, color: it }, standoff: 10 },
-      color: it, gridcolor: colour("$grid"), linecolor: colour("$line"), zeroline: false,
+      type: from.is_log ? "log" : "linear", tickformat: UNITS[from.unit].ticks, ticksuffix: UNITS[from.unit].suffix,
+      ...(from.names.length > 0 && names),
+      ...(from.range ? { range: from.range.map(end) } : !from.is_log && { rangemode: "tozero" }),
+      ...extra,
+      title: { text: wrapped(from.title, length), font: { size: 12, color: it }, standoff: 10 },
+      color: it, gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false,
       automargin: true, tickfont: { size: 11 },
     };
   }
@@ -158,50 +207,46 @@
   // Lines of the legend, whose names stand in columns as wide as the longest.
   const LEGEND_LINE = 19;
   function legendLines(chart, place) {
-    if (chart.traces.length < 2 || chart.traces.some((trace) => trace.type === "heatmap")) return 0;
+    if (chart.traces.length < 2 || chart.traces.some((trace) => trace.type === "heat")) return 0;
     const longest = Math.max(...chart.traces.map((trace) => trace.name.length));
     const room = (printing ? PRINT_WIDTH : place.clientWidth) - 90;
     return Math.ceil(chart.traces.length / Math.max(1, Math.floor(room / (7 * longest + 60))));
   }
   function figure(chart, place, lines) {
-    const heatmap = chart.traces.some((trace) => trace.type === "heatmap");
-    const bars = chart.traces.every((trace) => trace.type === "bar");
-    const traces = chart.traces.map((trace) => (trace.type === "heatmap" ? heat(trace) : coloured(trace)));
-    const log = (name) => {
-      const one = chart[name];
-      return one.type === "log" && !one.tickvals ? timeTicks(extent(chart.traces, name)) : {};
-    };
+    const isClosest = chart.traces.some((from) => from.type === "heat") || chart.traces.every((from) => from.type === "bars");
+    const traces = chart.traces.map((from) => trace(from, chart));
+    const log = (name) => (chart[name].is_log && chart[name].names.length === 0 ? timeTicks(extent(traces, name)) : {});
     const across = (printing ? PRINT_WIDTH : place.clientWidth) - (chart.right ? 112 : 70);
     const height = printing ? PRINT_HEIGHT + LEGEND_LINE * Math.max(0, lines - 1) : place.clientHeight;
     const up = height - 70 - LEGEND_LINE * lines;
     const layout = {
       autosize: true,
-      font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("$text") },
+      font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("text") },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: chart.right ? 56 : 14, t: 8, b: 44 },
       showlegend: lines > 0,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, maxheight: 0.7 },
-      hovermode: heatmap || bars ? "closest" : "x unified",
+      hovermode: isClosest ? "closest" : "x unified",
       hoverdistance: -1,
-      hoverlabel: { bgcolor: colour("$card"), bordercolor: colour("$line"), font: { color: colour("$text"), size: 12 } },
+      hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text"), size: 12 } },
       dragmode: coarse ? false : "zoom",
       bargap: 0, barmode: "overlay",
-      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("$text-2"), activecolor: colour("$text") },
-      xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("$line"), tickangle: 0, ...log("x") }),
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("text-2"), activecolor: colour("text") },
+      xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("line"), tickangle: 0, ...log("x") }),
       yaxis: axis(chart.y, up, log("y")),
       shapes: [
         ...chart.shades.map(([x0, x1]) => ({
           type: "rect", xref: "x", yref: "paper", x0, x1, y0: 0, y1: 1,
-          fillcolor: colour("$shade"), line: { width: 0 }, layer: "below",
+          fillcolor: colour("shade"), line: { width: 0 }, layer: "below",
         })),
         ...chart.marks.map(([x]) => ({
           type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1,
-          line: { width: 1, dash: "dash", color: colour("$text-2") },
+          line: { width: 1, dash: "dash", color: colour("text-2") },
         })),
       ],
       annotations: chart.marks.map(([x, text]) => ({
         x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
-        font: { size: 11, color: colour("$text-2") },
+        font: { size: 11, color: colour("text-2") },
       })),
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
@@ -238,12 +283,12 @@
   // Charts over time are zoomed together.
   let following = false;
   function follow(source, change) {
-    if (following || printing || !charts[source.dataset.chart].timeline) return;
+    if (following || printing || !charts[source.dataset.chart].is_timeline) return;
     const reset = change["xaxis.autorange"] === true;
     const given = change["xaxis.range"] || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
     if (!reset && given[0] === undefined) return;
     following = true;
-    const others = places.filter((place) => charts[place.dataset.chart].timeline);
+    const others = places.filter((place) => charts[place.dataset.chart].is_timeline);
     const moved = others.map((place) => {
       const name = place.dataset.chart;
       const range = reset ? charts[name].x.range : given;

@@ -1,0 +1,373 @@
+//! Repeated runs of several variants: tables, intervals, and verdicts that say which differences are more than noise.
+//!
+//! The tables are those of Brian Pardy's SLOB.R (2013): a row for each variant, a column for each number of sessions and
+//! one for all of them; each figure is the mean after dropping every value equal to the extremes. Beside it stand the
+//! plain mean with its confidence interval, the median, the coefficient of variation, and the number of runs.
+//!
+//! Pairs of variants are compared on logarithms by Welch's interval, see [`slob_stats::Comparison`]. The statements on all
+//! pairs of a table hold together with the requested confidence (Bonferroni's inequality: Dunn, "Multiple comparisons among
+//! means", *JASA* 56 (1961) 52): a comparison of seven file systems would else find a difference by luck.
+
+mod curve;
+mod runs;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use slob_stats::Comparison;
+use slob_stats::summary::{self, mean_interval, mean_without_extremes};
+
+pub use self::curve::{Bottleneck, Curve, CurvePoint};
+pub use self::runs::{
+    Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem, variants_of,
+};
+pub use self::views::analysis_page;
+
+use self::runs::IoUnit;
+use crate::diff::{noise, range, shown_percent};
+use crate::format::fixed;
+use crate::{Confidence, csv_cell, figure};
+
+/// A variant, and how labels select its runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Variant {
+    pub name: String,
+    /// The identical variant, in an A/A pair.
+    pub twin_of: Option<String>,
+    /// True if the label is the name; else the label contains it, as in SLOB.R.
+    #[serde(skip)]
+    is_whole_label: bool,
+}
+
+impl Variant {
+    /// The variant of the runs whose labels contain this text.
+    #[must_use]
+    pub fn part(name: &str) -> Self {
+        Self { name: name.to_owned(), twin_of: None, is_whole_label: false }
+    }
+
+    /// The variant of the runs with exactly this label.
+    #[must_use]
+    pub fn whole(name: &str) -> Self {
+        Self { is_whole_label: true, ..Self::part(name) }
+    }
+
+    #[must_use]
+    pub fn twin_of(self, original: Option<String>) -> Self {
+        Self { twin_of: original, ..self }
+    }
+
+    fn has(&self, run: &Run) -> bool {
+        if self.is_whole_label { run.label == self.name } else { run.label.contains(&self.name) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    pub title: String,
+    pub model: String,
+    pub metric: Metric,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub confidence: Confidence,
+    /// The variant that figures are shown relative to.
+    pub scale: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Holds for all pairs of a table together.
+    pub confidence: Confidence,
+    /// The variant that `scaled` figures are relative to.
+    pub scale: Option<String>,
+    pub variants: Vec<Variant>,
+    pub tables: Vec<Table>,
+    pub notes: Vec<String>,
+}
+
+/// Rows are variants, columns numbers of sessions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    pub title: String,
+    pub model: String,
+    /// The figure, in words with its unit.
+    pub metric: String,
+    pub sessions: Vec<u32>,
+    pub rows: Vec<Row>,
+    pub pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub variant: String,
+    /// One for each number of sessions.
+    pub cells: Vec<Cell>,
+    /// All runs, whatever their sessions.
+    pub overall: Cell,
+}
+
+/// The repeats of one variant at one number of sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cell {
+    pub runs: usize,
+    pub runs_without: usize,
+    /// SLOB.R's mean: every value equal to the extremes is dropped. For reads and writes together, the sum of both means.
+    /// Absent if nothing is left, as of two runs.
+    pub slob_r_mean: Option<f64>,
+    /// `slob_r_mean` relative to that of the variant that figures are scaled by.
+    pub scaled: Option<f64>,
+    pub mean: Option<f64>,
+    /// Confidence interval of the mean; absent with fewer than two runs, and for different numbers of sessions.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub median: Option<f64>,
+    /// Standard deviation in percent of the mean; absent like `low`.
+    pub cv_percent: Option<f64>,
+    /// Mean latency of an operation, or of a wait for one block if only that is known.
+    pub latency_us: Option<f64>,
+    /// In the order of the runs.
+    pub values: Vec<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    pub first: String,
+    pub second: String,
+    /// True for an A/A pair, in which a difference can only be noise.
+    pub same_thing: bool,
+    /// Over all numbers of sessions that both have repeats of, each with the same weight.
+    pub overall: Option<Comparison>,
+    /// At each number of sessions of the table.
+    pub by_sessions: Vec<Option<Comparison>>,
+    pub verdict: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnalysisError {
+    #[error("there is nothing to analyse: no run belongs to any of the variants {0}")]
+    Nothing(String),
+    #[error("there is no variant '{name}' to scale by; there are {known}")]
+    NoSuchVariant { name: String, known: String },
+}
+
+impl Analysis {
+    /// Analyses runs. Tables without runs are left out.
+    ///
+    /// # Errors
+    /// If no run belongs to a variant, or the variant to scale by does not exist.
+    pub fn of(
+        runs: &[Run],
+        variants: &[Variant],
+        tables: &[TableSpec],
+        options: &Options,
+    ) -> Result<Self, AnalysisError> {
+        let known = || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ");
+        if let Some(name) = &options.scale
+            && !variants.iter().any(|variant| &variant.name == name)
+        {
+            return Err(AnalysisError::NoSuchVariant { name: name.clone(), known: known() });
+        }
+        let tables: Vec<Table> =
+            tables.iter().filter_map(|spec| Table::of(runs, variants, spec, options)).collect();
+        if tables.is_empty() {
+            return Err(AnalysisError::Nothing(known()));
+        }
+        let (confidence, scale) = (options.confidence, options.scale.clone());
+        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes: Vec::new() })
+    }
+
+    /// Comma-separated values (RFC 4180): a line for each variant, model and number of sessions, and one for all of
+    /// them. Unknown values are empty.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let head = "table,model,metric,variant,sessions,runs,slob_r_mean,scaled,mean,low,high,median,cv_percent,\
+                    latency_us\n";
+        let mut lines = head.to_owned();
+        for (table, row) in
+            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+        {
+            let sessions = table.sessions.iter().map(u32::to_string).chain(["Overall".to_owned()]);
+            for (sessions, cell) in sessions.zip(row.cells.iter().chain([&row.overall])) {
+                let names = [&table.title, &table.model, &table.metric, &row.variant, &sessions];
+                let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high, cell.median];
+                let figures = figures.into_iter().chain([cell.cv_percent, cell.latency_us]);
+                let figures =
+                    figures.map(|figure| figure.map_or_else(String::new, |value| value.to_string()));
+                let cells = names.into_iter().map(|name| csv_cell(name)).chain([cell.runs.to_string()]);
+                lines += &(cells.chain(figures).collect::<Vec<_>>().join(",") + "\n");
+            }
+        }
+        lines
+    }
+}
+
+impl Table {
+    /// The table of the runs of a model; `None` if there are none.
+    fn of(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options) -> Option<Self> {
+        let is_of_model = |run: &&Run| run.models.contains(&spec.model);
+        let runs: Vec<&Run> = runs
+            .iter()
+            .filter(is_of_model)
+            .filter(|run| variants.iter().any(|variant| variant.has(run)))
+            .collect();
+        if runs.is_empty() {
+            return None;
+        }
+        let unit = IoUnit::known_to(&runs);
+        let parts = spec.metric.parts(unit);
+        let sessions: BTreeSet<u32> = runs.iter().flat_map(|run| run.sessions.iter().copied()).collect();
+        let row = |variant: &Variant| {
+            let own: Vec<&Run> = runs.iter().copied().filter(|run| variant.has(run)).collect();
+            let cell = |sessions: &u32| {
+                let repeats = own.iter().copied().filter(|run| run.sessions.contains(sessions));
+                Cell::of(&repeats.collect::<Vec<_>>(), &parts, options.confidence)
+            };
+            // Runs with different numbers of sessions are no repeats: their spread is not noise.
+            let all = Cell::of(&own, &parts, options.confidence);
+            let overall = Cell { low: None, high: None, cv_percent: None, latency_us: None, ..all };
+            Row { variant: variant.name.clone(), cells: sessions.iter().map(cell).collect(), overall }
+        };
+        let mut rows: Vec<Row> = variants.iter().map(row).collect();
+        let pairs = pairs(variants, &rows, options.confidence, spec.metric.words_of_change());
+        let base =
+            options.scale.as_ref().and_then(|scale| rows.iter().find(|row| &row.variant == scale)).cloned();
+        if let Some(base) = base {
+            for row in &mut rows {
+                row.overall.scale_by(&base.overall);
+                row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));
+            }
+        }
+        rows.retain(|row| row.overall.runs > 0);
+        Some(Self {
+            title: spec.title.clone(),
+            model: spec.model.clone(),
+            metric: spec.metric.words(unit),
+            sessions: sessions.into_iter().collect(),
+            rows,
+            pairs,
+        })
+    }
+}
+
+impl Cell {
+    /// The repeats of a figure that is the sum of `parts`.
+    fn of(runs: &[&Run], parts: &[&str], confidence: Confidence) -> Self {
+        let known = |name: &str| -> Vec<f64> {
+            runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
+        };
+        let sum = |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
+        let values: Vec<f64> = runs.iter().filter_map(sum).collect();
+        let interval = mean_interval(&values, confidence.ratio());
+        let latencies = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name].map(known);
+        Self {
+            runs: values.len(),
+            runs_without: runs.len() - values.len(),
+            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part))).sum(),
+            scaled: None,
+            mean: summary::mean(&values),
+            // The interval of two runs that differ much reaches below 0, which no rate or time does.
+            low: interval.map(|(low, _)| low.max(0.0)),
+            high: interval.map(|(_, high)| high),
+            median: summary::median(&values),
+            cv_percent: summary::coefficient_of_variation(&values).map(|ratio| 100.0 * ratio),
+            latency_us: latencies.iter().find_map(|values| summary::mean(values)),
+            values,
+        }
+    }
+
+    fn scale_by(&mut self, base: &Self) {
+        let ratio = self.slob_r_mean.zip(base.slob_r_mean).map(|(mean, base)| mean / base);
+        self.scaled = ratio.filter(|ratio| ratio.is_finite());
+    }
+}
+
+/// The places of the pairs to compare, the earlier first: every pair, but a twin with its original alone. `names` returns a
+/// name and the name of the original.
+pub(crate) fn compared_places<T>(
+    all: &[T],
+    names: impl Fn(&T) -> (&str, Option<&str>),
+) -> Vec<(usize, usize)> {
+    let is_compared = |&(first, second): &(usize, usize)| match (names(&all[first]), names(&all[second])) {
+        ((original, _), (_, Some(twin_of))) => twin_of == original,
+        ((_, of_first), (_, None)) => of_first.is_none(),
+    };
+    let all_pairs =
+        (0..all.len()).flat_map(|first| (first + 1..all.len()).map(move |second| (first, second)));
+    all_pairs.filter(is_compared).collect()
+}
+
+/// The confidence is that of all statements together; `words` are those for more and for less.
+fn pairs(variants: &[Variant], rows: &[Row], confidence: Confidence, words: [&str; 2]) -> Vec<Pair> {
+    let mut places = compared_places(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
+    places.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
+    let confidence = confidence.of_each(places.len());
+    let pair = |&(first, second): &(usize, usize)| {
+        let same_thing = variants[second].twin_of.is_some();
+        Pair::of(&rows[first], &rows[second], same_thing, confidence, words)
+    };
+    places.iter().map(pair).collect()
+}
+
+impl Pair {
+    fn of(first: &Row, second: &Row, same_thing: bool, confidence: Confidence, words: [&str; 2]) -> Self {
+        let cells = first.cells.iter().zip(&second.cells);
+        let values: Vec<(&[f64], &[f64])> =
+            cells.map(|(a, b)| (a.values.as_slice(), b.values.as_slice())).collect();
+        // The marks of all numbers of sessions hold together too.
+        let of_each = confidence.of_each(values.len()).ratio();
+        let by_sessions = values.iter().map(|(a, b)| Comparison::of(a, b, of_each)).collect();
+        let over = |least: usize| {
+            let repeated: Vec<_> =
+                values.iter().copied().filter(|(a, b)| a.len().min(b.len()) >= least).collect();
+            Comparison::over(&repeated, confidence.ratio())
+        };
+        // Single runs say nothing of noise, and count only where there are no repeats.
+        let overall = over(2).or_else(|| over(1).map(|single| Comparison { interval: None, ..single }));
+        let (first, second) = (first.variant.clone(), second.variant.clone());
+        let verdict = match overall {
+            None => format!(
+                "{second} can't be compared with {first}: they have no sessions in common, or a run has a 0."
+            ),
+            Some(overall) if same_thing => noise_verdict(&first, &overall),
+            Some(overall) => difference_verdict(&first, &second, &overall, words),
+        };
+        Self { first, second, same_thing, overall, by_sessions, verdict }
+    }
+}
+
+fn difference_verdict(first: &str, second: &str, comparison: &Comparison, [more, less]: [&str; 2]) -> String {
+    let word = |percent: f64| if percent > 0.0 { more } else { less };
+    match comparison.interval {
+        None => format!(
+            "{second} is {} % {} than {first}; with a single run on a side it can't be said whether that is noise.",
+            shown_percent(comparison.percent.abs()),
+            word(comparison.percent)
+        ),
+        // Percents of hundreds are hard to read.
+        Some(interval) if interval.low >= 100.0 => {
+            let [low, high] = [interval.low, interval.high].map(|percent| fixed(1.0 + percent / 100.0, 1));
+            format!("{second} has {low} to {high} times the figure of {first}.")
+        }
+        Some(interval) if interval.excludes_zero() => {
+            format!("{second} is {} {} than {first}.", range(&interval), word(interval.low))
+        }
+        Some(interval) => format!("{second} and {first}: {}", noise(&interval)),
+    }
+}
+
+fn noise_verdict(name: &str, comparison: &Comparison) -> String {
+    match comparison.interval {
+        None => format!("A/A: {name} against itself needs two runs or more on each side to show noise."),
+        Some(interval) if interval.excludes_zero() => format!(
+            "A/A: {name} differs from itself by {}: something other than the variant changed between the runs. Do \
+             not trust differences of that size.",
+            range(&interval)
+        ),
+        Some(interval) => format!("A/A: {name} against itself: {}", noise(&interval)),
+    }
+}

@@ -1,0 +1,315 @@
+//! Runs as an analysis sees them: labels, figures, and the models of SLOB.R.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slob_awr::Rates;
+use slob_awr::info::{Head, Named, Row};
+use slob_record::{Record, Status};
+
+use super::{TableSpec, Variant};
+use crate::figure::{self, Figure, Figures};
+use crate::info::{self, AWR_COLUMNS};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// A record's id, or the FILE of a row.
+    pub id: String,
+    /// Variants select runs by it.
+    pub label: String,
+    /// A run with readers and writers belongs to two models of SLOB.R.
+    pub models: BTreeSet<String>,
+    /// SLOB.R counts a run with 8 readers and 4 writers for 8 sessions and for 4.
+    pub sessions: BTreeSet<u32>,
+    /// Figures by their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes by names of their own.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
+const REDO_BYTES: &str = "redo_bytes_per_s";
+
+/// A unit of physical I/O, and the figures of reads and writes in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IoUnit {
+    words: &'static str,
+    reads: &'static str,
+    writes: &'static str,
+}
+
+const BLOCKS: IoUnit = IoUnit {
+    words: "in blocks",
+    reads: figure::PHYSICAL_READS_PER_S.name,
+    writes: figure::PHYSICAL_WRITES_PER_S.name,
+};
+const REQUESTS: IoUnit = IoUnit {
+    words: "in requests",
+    reads: "physical_read_requests_per_s",
+    writes: "physical_write_requests_per_s",
+};
+/// The columns of `awr_info`, which every run has. Whether they are blocks or requests depends on the report.
+const UNKNOWN: IoUnit =
+    IoUnit { words: "as PREADS and PWRITES count them", reads: "PREADS", writes: "PWRITES" };
+
+impl IoUnit {
+    /// A unit that all runs know: AWR reports know both, and SLOB.R's figure is their requests.
+    pub(super) fn known_to(runs: &[&Run]) -> &'static Self {
+        let knows = |run: &Run, unit: &Self| run.figures.contains_key(unit.reads);
+        let knowing =
+            || runs.iter().filter(|run| [UNKNOWN, BLOCKS, REQUESTS].iter().any(|unit| knows(run, unit)));
+        let all_know = |unit: &Self| knowing().all(|run| knows(run, unit));
+        if knowing().next().is_some() && all_know(&REQUESTS) {
+            &REQUESTS
+        } else if all_know(&BLOCKS) {
+            &BLOCKS
+        } else {
+            &UNKNOWN
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Metric {
+    Reads,
+    /// Bytes of log.
+    Redo,
+    Writes,
+    ReadWrite,
+    Figure(&'static Figure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no metric '{name}'{near}; use reads, redo, writes, read-write or a column that `slob info --columns \
+     help` lists"
+)]
+pub struct UnknownMetric {
+    name: String,
+    near: String,
+}
+
+impl Metric {
+    /// The metric of this name: `reads`, `redo`, `writes`, `read-write`, or a figure of `slob info`.
+    ///
+    /// # Errors
+    /// If there is none, with similar names.
+    pub fn named(name: &str) -> Result<Self, UnknownMetric> {
+        match name {
+            "reads" => Ok(Self::Reads),
+            "redo" => Ok(Self::Redo),
+            "writes" => Ok(Self::Writes),
+            "read-write" => Ok(Self::ReadWrite),
+            _ => figure::named(name).map(Self::Figure).ok_or_else(|| {
+                let near = info::near_columns(name).join(", ");
+                let near = if near.is_empty() { near } else { format!(" (did you mean {near}?)") };
+                UnknownMetric { name: name.to_owned(), near }
+            }),
+        }
+    }
+
+    pub(super) fn words(&self, IoUnit { words, .. }: &IoUnit) -> String {
+        match self {
+            Self::Reads => format!("physical reads per second ({words})"),
+            Self::Redo => "bytes of redo per second".to_owned(),
+            Self::Writes => format!("physical writes per second ({words})"),
+            Self::ReadWrite => format!("physical reads and writes per second ({words})"),
+            Self::Figure(figure) if figure.unit.is_empty() => figure.name.to_owned(),
+            Self::Figure(figure) => format!("{} ({})", figure.name, figure.unit),
+        }
+    }
+
+    /// The words for more and for less of it.
+    pub(super) fn words_of_change(&self) -> [&'static str; 2] {
+        match self {
+            Self::Figure(figure) if figure.unit == "us" || figure.unit == "s" => ["longer", "shorter"],
+            Self::Figure(figure) if !figure.unit.contains('/') => ["higher", "lower"],
+            _ => ["faster", "slower"],
+        }
+    }
+
+    /// The names of the figures that it is the sum of.
+    pub(super) fn parts(&self, unit: &IoUnit) -> Vec<&'static str> {
+        match self {
+            Self::Reads => vec![unit.reads],
+            Self::Redo => vec![REDO_BYTES],
+            Self::Writes => vec![unit.writes],
+            Self::ReadWrite => vec![unit.reads, unit.writes],
+            Self::Figure(figure) => vec![figure.name],
+        }
+    }
+}
+
+const READS_MODEL: &str = "READS";
+const REDO_MODEL: &str = "REDO";
+const WRITES_MODEL: &str = "WRITES";
+
+/// SLOB.R's four tables, for runs with models by its rules.
+#[must_use]
+pub fn slob_r_tables() -> Vec<TableSpec> {
+    let tables = [
+        ("READS", READS_MODEL, Metric::Reads),
+        ("REDO", REDO_MODEL, Metric::Redo),
+        ("WRITES", WRITES_MODEL, Metric::Writes),
+        ("READWRITE", WRITES_MODEL, Metric::ReadWrite),
+    ];
+    tables.map(|(title, model, metric)| TableSpec { title: title.into(), model: model.into(), metric }).into()
+}
+
+/// SLOB.R's models of a run, from its columns of `awr_info`.
+///
+/// If writers and readers are known: READS if it has readers; REDO if redo bytes / (writes x block size) is more than 2 and
+/// it is not READS; WRITES if it has writers and is not REDO. If only sessions are known: READS if writes and redo are each
+/// at most 1 % of the bytes read; else REDO or WRITES by the same ratio.
+fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>) -> Vec<&'static str> {
+    /// SLOB.R's assumption.
+    const BLOCK_BYTES: f64 = 8192.0;
+    let write_model = write_model(figures, UNKNOWN.writes, BLOCK_BYTES);
+    let Some([writers, readers]) = writers_and_readers else {
+        let bytes = |name: &str, size: f64| figures.get(name).map_or(0.0, |count| count * size);
+        let written = bytes(REDO_BYTES, 1.0).max(bytes(UNKNOWN.writes, BLOCK_BYTES));
+        // A little is the database's own housekeeping.
+        let is_reads = written <= 0.01 * bytes(UNKNOWN.reads, BLOCK_BYTES);
+        return vec![if is_reads { READS_MODEL } else { write_model }];
+    };
+    let is_redo = readers == 0 && write_model == REDO_MODEL;
+    let models = [(readers > 0, READS_MODEL), (is_redo, REDO_MODEL), (writers > 0 && !is_redo, WRITES_MODEL)];
+    models.into_iter().filter_map(|(is_model, name)| is_model.then_some(name)).collect()
+}
+
+/// The model of a run that writes.
+fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) -> &'static str {
+    let is_redo = |(redo, writes): (&f64, &f64)| *redo > 2.0 * writes * block_bytes;
+    if figures.get(REDO_BYTES).zip(figures.get(writes)).is_some_and(is_redo) {
+        REDO_MODEL
+    } else {
+        WRITES_MODEL
+    }
+}
+
+/// A run with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
+#[must_use]
+pub fn run_of(record: &Record) -> Option<Run> {
+    if record.status != Status::Completed || record.window.is_none() {
+        return None;
+    }
+    let all = Figures::of(record);
+    let known = figure::all().filter_map(|figure| Some((figure.name.to_owned(), figure.of(&all)?)));
+    let mut figures: BTreeMap<String, f64> = known.collect();
+    if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
+        figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
+    }
+    let model = match record.workload.update_pct {
+        0 => READS_MODEL,
+        _ => write_model(&figures, BLOCKS.writes, f64::from(record.server.block_bytes)),
+    };
+    let blocks = [BLOCKS.reads, BLOCKS.writes].map(|name| figures.get(name).copied());
+    extend(&mut figures, [(UNKNOWN.reads, blocks[0]), (UNKNOWN.writes, blocks[1])]);
+    Some(Run {
+        id: record.id.clone(),
+        label: record.name.clone(),
+        models: BTreeSet::from([model.to_owned()]),
+        sessions: BTreeSet::from([record.workload.sessions()]),
+        figures,
+    })
+}
+
+fn extend<const N: usize>(figures: &mut BTreeMap<String, f64>, more: [(&str, Option<f64>); N]) {
+    figures.extend(more.into_iter().filter_map(|(name, figure)| Some((name.to_owned(), figure?))));
+}
+
+/// The run of a row of `awr_info`, with its FILE as label and SLOB.R's models.
+#[must_use]
+pub fn run_of_row(row: &Row) -> Run {
+    let name = |head: Head, own: &'static str| match head {
+        Head::Reads => UNKNOWN.reads,
+        Head::Writes => UNKNOWN.writes,
+        _ => own,
+    };
+    let known = AWR_COLUMNS
+        .into_iter()
+        .filter_map(|(head, column)| Some((name(head, column.name()).to_owned(), row.figure(head)?)));
+    let mut figures: BTreeMap<String, f64> = known.collect();
+    extend(&mut figures, [(REDO_BYTES, row.figure(Head::RedoMib).map(|mib| mib * 1_048_576.0))]);
+    let sessions: Vec<u32> = match row.writers_and_readers {
+        Some(counts) => counts.into(),
+        None => row.figure(Head::Sessions).map(|sessions| sessions as u32).into_iter().collect(),
+    };
+    let models = models(&figures, row.writers_and_readers);
+    Run {
+        id: row.file.clone(),
+        label: row.file.clone(),
+        models: models.into_iter().map(str::to_owned).collect(),
+        sessions: sessions.into_iter().filter(|sessions| *sessions > 0).collect(),
+        figures,
+    }
+}
+
+/// The run of a report: that of its row, whose reads and writes are requests, with blocks beside them.
+#[must_use]
+pub fn run_of_report(named: &Named) -> Run {
+    let mut run = run_of_row(&Row::of(named));
+    let rates = Rates::of(&named.report);
+    let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|name| run.figures.get(name).copied());
+    let requests = [(REQUESTS.reads, reads), (REQUESTS.writes, writes)];
+    let blocks = [(BLOCKS.reads, rates.physical_reads), (BLOCKS.writes, rates.physical_writes)];
+    extend(&mut run.figures, requests);
+    extend(&mut run.figures, blocks);
+    run
+}
+
+/// The variants that labels have in common: their [`stem`]s.
+#[must_use]
+pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant> {
+    let stems: BTreeSet<String> = labels.into_iter().map(stem).collect();
+    // A stem within another one would take its runs too.
+    let is_within_another =
+        |stem: &String| stems.iter().any(|other| other != stem && other.contains(stem.as_str()));
+    let variant = |stem: &String| match is_within_another(stem) {
+        true => Variant::whole(stem),
+        false => Variant::part(stem),
+    };
+    stems.iter().map(variant).collect()
+}
+
+/// A label without its folder, the numbers that end it after dots (sessions, or writers and readers), and the number of
+/// the run: `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`.
+#[must_use]
+pub fn stem(label: &str) -> String {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut rest = label.rsplit('/').next().unwrap_or(label);
+    for _ in 0..2 {
+        match rest.rsplit_once('.') {
+            Some((head, tail)) if is_number(tail) && !head.is_empty() => rest = head,
+            _ => break,
+        }
+    }
+    let without_digits = rest.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    if without_digits.len() == rest.len() {
+        return rest.to_owned();
+    }
+    let word = ["run", "Run", "RUN", "r"].iter().find_map(|word| without_digits.strip_suffix(word));
+    let head = word.unwrap_or(without_digits);
+    // Only a number after a separator counts runs: `ext4` ends with a number too.
+    let separated = head.strip_suffix(['-', '_', '.']);
+    separated.filter(|head| !head.is_empty()).unwrap_or(rest).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stems_have_no_numbers_of_runs_and_sessions() {
+        for (name, expected) in [
+            ("AWR-FCSAN-run1.8.0", "AWR-FCSAN"),
+            ("/tmp/x/AWR-XFS-run10.0.16", "AWR-XFS"),
+            ("awr.txt.128", "awr.txt"),
+            ("ext4", "ext4"),
+            ("ext4-2", "ext4"),
+            ("read-raw-r2", "read-raw"),
+            ("EXT3_READ_7.16.0", "EXT3_READ"),
+            ("7", "7"),
+            ("run", "run"),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
+        }
+    }
+}

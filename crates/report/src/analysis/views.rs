@@ -1,0 +1,473 @@
+//! An analysis as text and as a page with charts.
+
+use slob_stats::Comparison;
+
+use super::{Analysis, Cell, Pair, Row, Table};
+use crate::diff::shown_percent;
+use crate::format::{duration_us, fixed, or_absent, plural, signed_percent, significant};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table as Grid};
+
+impl Analysis {
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut page = Page::new();
+        for table in &self.tables {
+            page.section(&heading(table));
+            figures(&mut page, self, table);
+            if !table.pairs.is_empty() {
+                page.line("");
+                verdicts(&mut page, table);
+                differences(&mut page, table);
+            }
+        }
+        page.section("How to read this");
+        notes(self).iter().for_each(|note| page.paragraph(note));
+        page.into_text()
+    }
+}
+
+/// The analysis as one HTML file that needs no network.
+#[must_use]
+pub fn analysis_page(analysis: &Analysis) -> String {
+    let names: Vec<&str> = analysis.variants.iter().map(|variant| variant.name.as_str()).collect();
+    let runs = |table: &Table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
+    let most = match analysis.tables.iter().map(runs).max().unwrap_or(0) {
+        0 => String::new(),
+        runs => format!("; up to {} a table", plural(runs as u64, "run")),
+    };
+    let counted = format!("{}: {}{most}", plural(names.len() as u64, "variant"), names.join(", "));
+    let section = |(table, place): (&Table, u32)| {
+        Section::new(format!("table-{place}"), heading(table))
+            .linked_as(&table.title)
+            .part("Verdicts", |page| verdicts(page, table))
+            .charts(charts(analysis, table, place))
+            .part("Figures", |page| figures(page, analysis, table))
+            .part("Differences", |page| differences(page, table))
+    };
+    let reading = Section::new("reading", "How to read this")
+        .part("", |page| notes(analysis).iter().for_each(|note| page.paragraph(note)));
+    View {
+        title: "OpenSLOB analysis".into(),
+        heading: "Analysis".into(),
+        lead: lead(&counted),
+        has_links: true,
+        sections: analysis.tables.iter().zip(1..).map(section).chain([reading]).collect(),
+        source: "From the saved figures of the runs alone.".into(),
+    }
+    .html()
+}
+
+fn heading(table: &Table) -> String {
+    format!("{}: {}", table.title, table.metric)
+}
+
+fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
+    if table.rows.is_empty() {
+        return page.paragraph("None of these runs has this figure: their databases do not count it.");
+    }
+    let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().chain([&row.overall]));
+    if cells.any(|cell| cell.slob_r_mean.is_some()) {
+        page.table(&grid(table, |cell| cell.slob_r_mean, as_r_prints));
+        page.paragraph(
+            "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
+        );
+        if let Some(scale) = &analysis.scale {
+            page.line("");
+            page.paragraph(&format!("Relative to {scale}:"));
+            page.table(&grid(
+                table,
+                |cell| cell.scaled,
+                |ratios| ratios.iter().map(|ratio| or_absent(*ratio, |ratio| fixed(ratio, 3))).collect(),
+            ));
+        }
+    } else {
+        let most = table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.runs).max().unwrap_or(0);
+        let runs = match most {
+            1 => "There is a single run".to_owned(),
+            most => format!("There are at most {most} runs"),
+        };
+        page.paragraph(&format!(
+            "{runs} a cell: SLOB.R's mean, which drops the smallest and the largest, has nothing left. These are the runs \
+             themselves; repeat them three times or more to tell differences from noise."
+        ));
+    }
+    page.line("");
+    page.table(&details(analysis, table));
+}
+
+/// A row for each variant, a column for each number of sessions and one for all. `show` gets the values of a column.
+fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) -> Vec<String>) -> Grid {
+    let column = |at: usize| {
+        let cell = |row: &Row| of(row.cells.get(at).unwrap_or(&row.overall));
+        show(&table.rows.iter().map(cell).collect::<Vec<_>>())
+    };
+    let columns: Vec<Vec<String>> = (0..=table.sessions.len()).map(column).collect();
+    let mut grid = Grid::new(columns_by_sessions("Sessions", table));
+    for (at, row) in table.rows.iter().enumerate() {
+        let cells = columns.iter().map(|column| column[at].clone());
+        grid.row([row.variant.clone()].into_iter().chain(cells));
+    }
+    grid
+}
+
+fn columns_by_sessions(first: &str, table: &Table) -> Vec<Column> {
+    let sessions = table.sessions.iter().map(|sessions| Column::right(&sessions.to_string()));
+    [Column::left(first)].into_iter().chain(sessions).chain([Column::right("Overall")]).collect()
+}
+
+/// The numbers of a column as R's `print` shows those of a matrix: each is rounded to seven significant digits, and all get
+/// as many decimals as the one that needs most. R has no thousands separators.
+pub(super) fn as_r_prints(values: &[Option<f64>]) -> Vec<String> {
+    let decimals = values.iter().flatten().map(|value| decimals_in_r(*value)).max().unwrap_or(0);
+    values.iter().map(|value| or_absent(*value, |value| fixed(value, decimals))).collect()
+}
+
+/// Decimals of a number rounded to seven significant digits, without zeros at the end.
+fn decimals_in_r(value: f64) -> usize {
+    if !value.is_finite() || value == 0.0 {
+        return 0;
+    }
+    // The exponent after rounding: 9999999.7 has eight digits before the point.
+    let rounded = format!("{:.6e}", value.abs());
+    let Some((digits, exponent)) = rounded.split_once('e') else { return 0 };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let significant = digits.trim_end_matches('0').trim_end_matches('.').replace('.', "").len() as i32;
+    (significant - 1 - exponent).max(0) as usize
+}
+
+fn details(analysis: &Analysis, table: &Table) -> Grid {
+    let interval = format!("{} interval", analysis.confidence);
+    let numbers = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"].map(Column::right);
+    let mut grid = Grid::new([Column::left("Variant")].into_iter().chain(numbers));
+    for row in &table.rows {
+        for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
+            grid.row([
+                row.variant.clone(),
+                sessions.to_string(),
+                cell.runs.to_string(),
+                or_absent(cell.mean, significant),
+                or_absent(cell.low.zip(cell.high), |(low, high)| {
+                    format!("{} to {}", significant(low), significant(high))
+                }),
+                or_absent(cell.median, significant),
+                or_absent(cell.cv_percent, |cv| fixed(cv, 1)),
+                or_absent(cell.latency_us, duration_us),
+            ]);
+        }
+    }
+    grid
+}
+
+fn verdicts(page: &mut Page, table: &Table) {
+    table.pairs.iter().for_each(|pair| page.hanging("  *", &pair.verdict));
+}
+
+/// The differences of each pair, if there are several numbers of sessions.
+fn differences(page: &mut Page, table: &Table) {
+    if table.sessions.len() < 2 || table.pairs.is_empty() {
+        return;
+    }
+    page.line("");
+    let mut grid = Grid::new(columns_by_sessions("Difference in % at", table));
+    for pair in &table.pairs {
+        let name = format!("{} / {}", pair.second, pair.first);
+        let cells = pair.by_sessions.iter().chain([&pair.overall]).map(|one| or_absent(*one, difference));
+        grid.row([name].into_iter().chain(cells));
+    }
+    page.table(&grid);
+}
+
+fn difference(comparison: Comparison) -> String {
+    let percent = signed_percent(comparison.percent);
+    let Some(interval) = comparison.interval else { return percent };
+    let mark = if interval.excludes_zero() { "*" } else { " " };
+    format!("{percent} +-{}{mark}", shown_percent(interval.noise_percent()))
+}
+
+fn notes(analysis: &Analysis) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Differences: Welch's interval on logarithms. All verdicts of a table hold together with {} confidence \
+         (Bonferroni), and so do all its marks. * marks a difference that is more than noise. 'Overall' gives each \
+         number of sessions the same weight.",
+        analysis.confidence
+    )];
+    let cells = || analysis.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+    let fewest = cells().filter(|cell| cell.runs > 0).map(|cell| cell.runs).min().unwrap_or(0);
+    match fewest {
+        0 | 1 => notes.push("Cells with a single run say nothing about noise: repeat three times or more.".to_owned()),
+        2 => notes.push(
+            "Cells with two runs have wide intervals, and SLOB.R's mean has nothing left of them: repeat more often.".to_owned(),
+        ),
+        _ => {}
+    }
+    if cells().any(|cell| cell.runs_without > 0) {
+        notes.push("Some runs lack the figure of a table and are left out of it.".to_owned());
+    }
+    notes.extend(analysis.notes.iter().cloned());
+    notes
+}
+
+fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    vec![means(analysis, table, place), ratios(analysis, table, place), sweep(table, place)]
+}
+
+type Estimate = (f64, Option<(f64, f64)>);
+
+/// A bar for each variant above each number of sessions. `of` returns the estimate and the end of its text.
+fn bars(
+    table: &Table,
+    y: Axis,
+    show: fn(f64) -> String,
+    of: impl Fn(&Row, usize) -> Option<(Estimate, String)>,
+) -> Drawing {
+    /// Room of the bars above a number of sessions.
+    const ROOM: f64 = 0.8;
+    let room = ROOM / table.rows.len().max(1) as f64;
+    let trace = |(place, row): (usize, &Row)| {
+        let bar = |(at, sessions): (usize, &u32)| {
+            let ((length, interval), more) = of(row, at)?;
+            let within = interval.map(|(low, high)| format!(", {} to {}", show(low), show(high)));
+            let (name, within) = (&row.variant, within.unwrap_or_default());
+            let hover = format!("{name} at {sessions} sessions: {}{within}{more}", show(length));
+            let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
+            Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
+        };
+        let bars = table.sessions.iter().enumerate().filter_map(bar).collect();
+        Trace::Bars(Bars::new(&row.variant, Colour::Variant(place), bars))
+    };
+    let names = table.sessions.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.to_string()));
+    let x =
+        Axis::linear("sessions", Unit::Plain).ranging(-0.5, table.sessions.len() as f64 - 0.5).named(names);
+    Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect())
+}
+
+fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
+    let y = Axis::linear(table.metric.as_str(), Unit::Count);
+    Chart {
+        id: format!("means-{place}"),
+        title: "Means with their intervals".into(),
+        about: format!(
+            "The mean of the repeats of each cell; the line at its end is its {} confidence interval, which a single run \
+             does not have.",
+            analysis.confidence
+        ),
+        source: "the runs of the analysis; Student's interval of the mean".into(),
+        body: Ok(bars(table, y, significant, |row, at| {
+            let cell = &row.cells[at];
+            Some(((cell.mean?, cell.low.zip(cell.high)), format!("; {}", plural(cell.runs as u64, "run"))))
+        })),
+    }
+}
+
+/// The variants relative to the chosen one, or to the first.
+fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
+    let chosen = analysis.scale.as_ref().filter(|scale| table.rows.iter().any(|row| row.variant == **scale));
+    let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
+    let y = Axis::linear(format!("ratio to {base}"), Unit::Plain);
+    let show = |ratio| fixed(ratio, 3);
+    Chart {
+        id: format!("ratios-{place}"),
+        title: format!("Relative to {base}"),
+        about: format!(
+            "{base} is 1. Where the line at the end of a bar does not reach 1, the difference at that number of \
+             sessions is more than noise. The verdicts go by all numbers of sessions together."
+        ),
+        source: "the comparisons of the analysis: ratios of geometric means, Welch's interval".into(),
+        body: match table.rows.len() {
+            ..2 => Err("there is one variant only".into()),
+            _ => Ok(bars(table, y, show, |row, at| Some((ratio(table, base, row, at)?, String::new())))),
+        },
+    }
+}
+
+/// The ratio of a variant to the base at one number of sessions; `None` if both were not compared.
+fn ratio(table: &Table, base: &str, row: &Row, at: usize) -> Option<Estimate> {
+    if row.variant == base {
+        return (row.cells[at].runs > 0).then_some((1.0, None));
+    }
+    let estimate = |pair: &Pair| {
+        let comparison = pair.by_sessions.get(at).copied().flatten()?;
+        let ratio = |percent: f64| 1.0 + percent / 100.0;
+        let interval = comparison.interval.map(|interval| (ratio(interval.low), ratio(interval.high)));
+        Some((ratio(comparison.percent), interval))
+    };
+    let find = |first: &str, second: &str| {
+        table.pairs.iter().find(|pair| pair.first == first && pair.second == second).and_then(estimate)
+    };
+    find(base, &row.variant).or_else(|| find(&row.variant, base).map(inverse))
+}
+
+fn inverse((value, interval): Estimate) -> Estimate {
+    (1.0 / value, interval.map(|(low, high)| (1.0 / high, 1.0 / low)))
+}
+
+/// Throughput and latency over the number of sessions in one chart, as sweeps of arrays are shown.
+fn sweep(table: &Table, place: u32) -> Chart {
+    let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
+    let (mut traces, mut latencies) = (Vec::new(), Vec::new());
+    for (at, row) in table.rows.iter().enumerate() {
+        let line = |name: &str, of: fn(&Cell) -> Option<f64>| {
+            let y = row.cells.iter().map(of).collect();
+            Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
+        };
+        traces.push(Trace::Line(line(&row.variant, |cell| cell.mean)));
+        let latency = line(&format!("{}: latency", row.variant), |cell| Some(cell.latency_us? / 1e6));
+        if latency.is_known() {
+            latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
+        }
+    }
+    let latency = match latencies.is_empty() {
+        false => {
+            " Dotted, on the right: mean latency. Where the solid lines go flat and the dotted ones turn up, more sessions \
+             only wait."
+        }
+        true => " These runs have no latency figures.",
+    };
+    let right = (!latencies.is_empty()).then(|| Axis::linear("mean latency", Unit::Seconds));
+    traces.extend(latencies);
+    // Sweeps double, so each step has the same room.
+    let axis =
+        Axis::log("sessions", Unit::Plain).named(x.iter().map(|sessions| (*sessions, sessions.to_string())));
+    let drawing = Drawing::new(axis, Axis::linear(table.metric.as_str(), Unit::Count), traces);
+    Chart {
+        id: format!("sweep-{place}"),
+        title: "Over the number of sessions".into(),
+        about: format!("Solid, on the left: {}, the mean of the repeats.{latency}", table.metric),
+        source: "the runs of the analysis".into(),
+        body: match x.len() {
+            ..2 => Err("all runs have the same number of sessions".into()),
+            _ => Ok(Drawing { right, height_px: 380, ..drawing }),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::super::{Metric, Options, Run, TableSpec, Variant};
+    use super::*;
+
+    fn run(variant: &str, model: &str, sessions: u32, figures: &[(&str, f64)]) -> Run {
+        Run {
+            label: variant.into(),
+            models: BTreeSet::from([model.into()]),
+            sessions: BTreeSet::from([sessions]),
+            figures: figures
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect::<BTreeMap<_, _>>(),
+            ..Run::default()
+        }
+    }
+
+    /// `raw` and its twin, and `xfs`, which is twice as fast; two numbers of sessions, three repeats.
+    fn analysis(scale: Option<&str>) -> Analysis {
+        let mut runs = Vec::new();
+        for (variant, factor) in [("raw", 1.0), ("raw.again", 1.0), ("xfs", 2.0)] {
+            for sessions in [1_u32, 4] {
+                for repeat in 0..3 {
+                    let rate = 1000.0 * f64::from(sessions) * factor + f64::from(repeat);
+                    let figures = [("physical_reads_per_s", rate), ("operation_mean_us", 250.0)];
+                    runs.push(run(variant, "read", sessions, &figures));
+                }
+            }
+        }
+        let twin = Variant::whole("raw.again").twin_of(Some("raw".into()));
+        let variants = [Variant::whole("raw"), twin, Variant::whole("xfs")];
+        let spec = TableSpec { title: "read <all>".into(), model: "read".into(), metric: Metric::Reads };
+        let options = Options { scale: scale.map(str::to_owned), ..Options::default() };
+        Analysis::of(&runs, &variants, &[spec], &options).unwrap()
+    }
+
+    fn bars_of(chart: &Chart, trace: usize) -> &Bars {
+        match &chart.body.as_ref().unwrap().traces[trace] {
+            Trace::Bars(bars) => bars,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The tables of the article that SLOB.R was published with.
+    #[test]
+    fn columns_look_as_r_prints_them() {
+        let shown = |values: &[f64]| as_r_prints(&values.iter().copied().map(Some).collect::<Vec<_>>());
+        assert_eq!(shown(&[27223.894, 30076.766]), ["27,223.89", "30,076.77"]);
+        assert_eq!(shown(&[326_480_426.3, 304_188_997.0]), ["326,480,426", "304,188,997"]);
+        assert_eq!(shown(&[9876.5432, 27223.89]), ["9,876.543", "27,223.890"]);
+        assert_eq!(shown(&[1.0, 0.5]), ["1.0", "0.5"]);
+        assert_eq!(shown(&[1.0 / 3.0]), ["0.3333333"]);
+        assert_eq!(shown(&[9_999_999.7, 5.0]), ["10,000,000", "5"]);
+        assert_eq!(as_r_prints(&[None, Some(2.0)]), ["-", "2"]);
+    }
+
+    #[test]
+    fn bars_stand_beside_each_other_with_their_intervals() {
+        let analysis = analysis(None);
+        let table = &analysis.tables[0];
+        let chart = means(&analysis, table, 1);
+        let xfs = bars_of(&chart, 2);
+        assert_eq!((xfs.name.as_str(), xfs.bars[1].length), ("xfs", 8001.0));
+        let cell = &table.rows[2].cells[1];
+        assert_eq!(xfs.bars[1].error, Some((8001.0 - cell.low.unwrap(), cell.high.unwrap() - 8001.0)));
+        // Groups lie around 0 and 1, and no bar lies over another.
+        let mut all: Vec<_> = (0..3).flat_map(|trace| bars_of(&chart, trace).bars.clone()).collect();
+        all.sort_by(|a, b| a.at.total_cmp(&b.at));
+        assert!(all.windows(2).all(|two| two[0].at + two[0].width / 2.0 < two[1].at - two[1].width / 2.0));
+        assert!(all.iter().all(|bar| (bar.at - bar.at.round()).abs() < 0.5));
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_verdicts_either_way_round() {
+        let value = |scale: Option<&str>, trace: usize| {
+            let analysis = analysis(scale);
+            let chart = ratios(&analysis, &analysis.tables[0], 1);
+            bars_of(&chart, trace).bars.first().map(|bar| (bar.length, bar.error))
+        };
+        let (xfs, error) = value(None, 2).unwrap();
+        let (below, above) = error.unwrap();
+        assert!((xfs - 2.0).abs() < 0.01 && below > 0.0 && above > 0.0, "{xfs} {below} {above}");
+        assert_eq!(value(None, 0), Some((1.0, None)));
+        let (raw, error) = value(Some("xfs"), 0).unwrap();
+        assert!((raw * xfs - 1.0).abs() < 1e-9 && error.unwrap().0 > 0.0, "{raw}");
+        assert_eq!(inverse((2.0, Some((1.0, 4.0)))), (0.5, Some((0.25, 1.0))));
+        // A twin is compared with its original alone.
+        assert_eq!(value(Some("xfs"), 1), None);
+    }
+
+    #[test]
+    fn the_page_has_verdicts_charts_and_figures_and_escapes_them() {
+        let page = analysis_page(&analysis(Some("raw")));
+        for text in [
+            "read &lt;all&gt;: physical reads",
+            "faster than raw",
+            "Relative to raw:",
+            "Difference in",
+            "Bonferroni",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+        for chart in ["means-1", "ratios-1", "sweep-1"] {
+            assert_eq!(page.matches(&format!("data-chart=\"{chart}\"")).count(), 1, "{chart}");
+        }
+        assert!(!page.contains("<all>"));
+    }
+
+    #[test]
+    fn a_figure_that_no_run_has_has_a_sentence_and_no_chart() {
+        let run = run("raw", "write", 1, &[("physical_reads_per_s", 1000.0)]);
+        let spec = TableSpec { title: "writes".into(), model: "write".into(), metric: Metric::Writes };
+        let options = Options::default();
+        let analysis = Analysis::of(&[run], &[Variant::whole("raw")], &[spec], &options).unwrap();
+        let page = analysis_page(&analysis);
+        assert!(
+            page.contains("None of these runs has this figure")
+                && analysis.text().contains("None of these runs")
+        );
+        assert!(!page.contains("0 runs") && !page.contains("class=\"chart\""));
+    }
+}

@@ -1,0 +1,527 @@
+//! A chart as data: what is drawn, on which axes, and where its figures come from.
+//!
+//! Nothing here knows a record, so one chart can hold the lines of several runs. Nothing here knows the chart library either:
+//! the page's own script gets the data as JSON and draws them, with the colours of the light or the dark theme.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::escape;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    /// Unique within the page.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) about: String,
+    /// Origin of the figures.
+    pub(crate) source: String,
+    /// The drawing, or the reason why there is none.
+    pub(crate) body: Result<Drawing, String>,
+}
+
+impl Chart {
+    /// The chart as HTML: heading, room for the drawing, source.
+    pub(crate) fn container(&self) -> String {
+        let (id, title) = (&self.id, escape::text(&self.title));
+        let about = escape::text(&self.about);
+        let body = match &self.body {
+            Ok(drawing) => format!(
+                "<div class=\"plot\" data-chart=\"{id}\" role=\"img\" aria-label=\"{title}\" \
+                 style=\"height:{}px\"></div>\n<p class=\"source\">Source: {}.</p>",
+                drawing.height_px,
+                escape::text(&self.source)
+            ),
+            Err(reason) => format!("<p class=\"absent\">Not shown: {}.</p>", escape::text(reason)),
+        };
+        format!(
+            "<figure class=\"chart\" id=\"{id}\">\n<figcaption><h3>{title}</h3><p>{about}</p></figcaption>\n{body}\n\
+             </figure>\n"
+        )
+    }
+}
+
+/// The drawings of all charts by id, for the page's script.
+pub(crate) fn data(charts: &[&Chart]) -> Value {
+    let drawn = charts.iter().filter_map(|chart| Some((chart.id.clone(), chart.body.as_ref().ok()?)));
+    Value::Object(drawn.map(|(id, drawing)| (id, drawing.to_json())).collect())
+}
+
+/// Rounds numbers to five significant digits, the precision of a screen, and escapes texts: the library knows some tags.
+fn for_script(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let rounded = format!("{:.4e}", number.as_f64().unwrap_or(f64::NAN)).parse().unwrap_or(f64::NAN);
+            let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
+            if is_whole { Value::from(rounded as i64) } else { Value::from(rounded) }
+        }
+        Value::String(text) => escape::label(&text).into(),
+        Value::Array(values) => values.into_iter().map(for_script).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, for_script(value))).collect(),
+        other => other,
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Drawing {
+    /// Later ones are drawn over earlier ones.
+    pub(crate) traces: Vec<Trace>,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    /// A second vertical axis, on the right.
+    pub(crate) right: Option<Axis>,
+    /// True if `x` is the time of the run: such charts zoom together.
+    pub(crate) is_timeline: bool,
+    /// Ranges of `x` outside the measurement.
+    pub(crate) shades: Vec<(f64, f64)>,
+    /// Vertical lines at values of `x`, with their texts.
+    pub(crate) marks: Vec<(f64, String)>,
+    #[serde(skip)]
+    pub(crate) height_px: u32,
+}
+
+impl Drawing {
+    pub(crate) fn new(x: Axis, y: Axis, traces: Vec<Trace>) -> Self {
+        let (shades, marks) = (Vec::new(), Vec::new());
+        Self { traces, x, y, right: None, is_timeline: false, shades, marks, height_px: 320 }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut drawing = self.clone();
+        for trace in &mut drawing.traces {
+            // The library takes absent values of a stack for zero: leave them out.
+            if let Trace::Line(line) = trace
+                && line.fill == Fill::Stacked
+            {
+                let points = line.x.iter().zip(&line.y).filter(|(_, y)| y.is_some());
+                (line.x, line.y) = points.unzip();
+            }
+        }
+        for_script(json!(drawing))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// Written with the prefix that fits: 150 µs, 2 ms.
+    Seconds,
+    /// 12,000.
+    Count,
+    /// 0 to 100.
+    Percent,
+    Plain,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Axis {
+    pub(crate) title: String,
+    pub(crate) unit: Unit,
+    pub(crate) is_log: bool,
+    /// The ends of the axis, if the data do not decide them.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Labels at values, instead of numbers.
+    pub(crate) names: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// A linear axis from zero, or from the lowest value if that is negative.
+    pub(crate) fn linear(title: impl Into<String>, unit: Unit) -> Self {
+        Self { title: title.into(), unit, is_log: false, range: None, names: Vec::new() }
+    }
+
+    pub(crate) fn log(title: impl Into<String>, unit: Unit) -> Self {
+        Self { is_log: true, ..Self::linear(title, unit) }
+    }
+
+    pub(crate) fn ranging(self, low: f64, high: f64) -> Self {
+        Self { range: Some((low, high)), ..self }
+    }
+
+    pub(crate) fn named(self, names: impl IntoIterator<Item = (f64, String)>) -> Self {
+        Self { names: names.into_iter().collect(), ..self }
+    }
+}
+
+/// A colour by its meaning, the same in every chart. The style sheet holds the colours themselves, as `--c-<name>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Colour {
+    /// Physical reads, and SELECTs.
+    Reads,
+    Logical,
+    Device,
+    /// UPDATEs and writes.
+    Updates,
+    Scans,
+    Redo,
+    User,
+    System,
+    Interrupts,
+    Stolen,
+    /// CPUs idle while I/O was outstanding.
+    Waiting,
+    /// CPU of the database.
+    Database,
+    First,
+    Second,
+    /// Latencies, darker with the percentile: 0 to 4.
+    Latency(u8),
+    /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
+    Variant(usize),
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Trace {
+    Line(Line),
+    Bars(Bars),
+    Heat(Heat),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fill {
+    Nothing,
+    /// Down to the trace before it.
+    ToPrevious,
+    /// The line lies on the trace before it, and is filled down to that.
+    Stacked,
+}
+
+/// The names are those of the chart library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Stroke {
+    Solid,
+    Dot,
+    Dash,
+    DashDot,
+    LongDash,
+}
+
+/// A line through points; it breaks where a value is absent.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) colour: Colour,
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<Option<f64>>,
+    pub(crate) fill: Fill,
+    /// True if `y` belongs to the right axis.
+    pub(crate) on_right: bool,
+    pub(crate) stroke: Stroke,
+    pub(crate) has_markers: bool,
+    /// True if the line appears only after a click on its name.
+    pub(crate) is_hidden: bool,
+}
+
+impl Line {
+    pub(crate) fn new(name: impl Into<String>, colour: Colour, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
+        let (name, fill, stroke) = (name.into(), Fill::Nothing, Stroke::Solid);
+        let (on_right, has_markers, is_hidden) = (false, false, false);
+        Self { name, colour, x, y, fill, on_right, stroke, has_markers, is_hidden }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.y.iter().any(Option::is_some)
+    }
+
+    pub(crate) fn stacked(self) -> Self {
+        Self { fill: Fill::Stacked, ..self }
+    }
+}
+
+/// Bars from zero.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Bars {
+    pub(crate) name: String,
+    pub(crate) colour: Colour,
+    /// 0 to 1.
+    pub(crate) opacity: f64,
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) is_horizontal: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Bar {
+    /// The middle of its foot.
+    pub(crate) at: f64,
+    pub(crate) width: f64,
+    pub(crate) length: f64,
+    /// Distances of the ends of the confidence interval, below and above.
+    pub(crate) error: Option<(f64, f64)>,
+    pub(crate) hover: String,
+}
+
+impl Bar {
+    pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
+        Self { at: f64::midpoint(low, high), width: high - low, length, error: None, hover }
+    }
+
+    pub(crate) fn with_interval(self, interval: Option<(f64, f64)>) -> Self {
+        let error = interval.map(|(low, high)| (self.length - low, high - self.length));
+        Self { error, ..self }
+    }
+}
+
+impl Bars {
+    /// Bars that stand alone.
+    pub(crate) fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
+        Self { name: name.into(), colour, opacity: 0.85, bars, is_horizontal: false }
+    }
+}
+
+/// Counts in a grid, as colours on a logarithmic scale.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Heat {
+    /// Edges of the columns, one more than there are columns.
+    pub(crate) x_edges: Vec<f64>,
+    /// Edges of the rows in seconds, one more than there are rows.
+    pub(crate) y_edges: Vec<f64>,
+    pub(crate) counts: Vec<Vec<u64>>,
+    /// The noun of the counts.
+    pub(crate) of: &'static str,
+}
+
+/// Lines of a run keep these strokes in an overlay, in the order of their names.
+const STROKES: [Stroke; 5] = [Stroke::Solid, Stroke::Dot, Stroke::Dash, Stroke::DashDot, Stroke::LongDash];
+
+impl Chart {
+    /// The charts of two runs: those with the same id over each other, the others as they are.
+    pub(crate) fn overlay_all(first: &[Self], second: &[Self]) -> Vec<Self> {
+        let find = |charts: &[Self], id: &str| charts.iter().find(|chart| chart.id == id).cloned();
+        let of_first = first.iter().flat_map(|chart| match find(second, &chart.id) {
+            Some(other) => chart.overlay(&other),
+            None => vec![chart.of_run("first")],
+        });
+        let alone = second.iter().filter(|chart| find(first, &chart.id).is_none());
+        of_first.chain(alone.map(|chart| chart.of_run("second"))).collect()
+    }
+
+    /// Both charts in one if they fit, else side by side; one for both if neither is drawn for the same reason.
+    fn overlay(&self, second: &Self) -> Vec<Self> {
+        match (&self.body, &second.body) {
+            (Ok(a), Ok(b)) if a.fits(b) => {
+                let is_stacked =
+                    |trace: &Trace| matches!(trace, Trace::Line(line) if line.fill == Fill::Stacked);
+                let unstacked =
+                    if a.traces.iter().any(is_stacked) { " Here the lines are not stacked." } else { "" };
+                let about = format!("{}{unstacked}", self.about);
+                vec![Self { about, body: Ok(a.overlay(b)), ..self.clone() }]
+            }
+            (Err(a), Err(b)) if a == b => vec![self.clone()],
+            _ => vec![self.of_run("first"), second.of_run("second")],
+        }
+    }
+
+    fn of_run(&self, run: &str) -> Self {
+        Self { id: format!("{}-{run}", self.id), title: format!("{}: {run}", self.title), ..self.clone() }
+    }
+}
+
+impl Drawing {
+    /// True if both can be read on the same axes, and their traces do not hide each other.
+    fn fits(&self, other: &Self) -> bool {
+        let axes = |drawing: &Self| {
+            [&drawing.x, &drawing.y].map(|axis| (axis.title.clone(), axis.unit, axis.is_log))
+        };
+        // Each horizontal bar has a name, which differs between the runs.
+        let can_overlay = |trace: &Trace| match trace {
+            Trace::Line(_) => true,
+            Trace::Bars(bars) => !bars.is_horizontal,
+            Trace::Heat(_) => false,
+        };
+        axes(self) == axes(other) && self.traces.iter().chain(&other.traces).all(can_overlay)
+    }
+
+    fn overlay(&self, other: &Self) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for trace in self.traces.iter().chain(&other.traces) {
+            if let Trace::Line(line) = trace
+                && !names.contains(&line.name.as_str())
+            {
+                names.push(&line.name);
+            }
+        }
+        let runs = [(self, "first", Colour::First), (other, "second", Colour::Second)];
+        let traces = runs.iter().flat_map(|(drawing, run, colour)| {
+            drawing.traces.iter().map(|trace| trace.of_run(run, *colour, &names))
+        });
+        let marks = runs.iter().flat_map(|(drawing, run, _)| {
+            drawing.marks.iter().map(move |(at, text)| (*at, format!("{run}: {text}")))
+        });
+        Self {
+            traces: traces.collect(),
+            x: self.x.with_room_for(&other.x),
+            y: self.y.with_room_for(&other.y),
+            right: self.right.clone().or_else(|| other.right.clone()),
+            is_timeline: self.is_timeline && other.is_timeline,
+            shades: [self.shades.as_slice(), &other.shades].concat(),
+            marks: marks.collect(),
+            height_px: self.height_px.max(other.height_px),
+        }
+    }
+}
+
+impl Trace {
+    /// The trace in the colour of its run. Strokes tell lines apart, and nothing is filled: it would hide the other run.
+    fn of_run(&self, run: &str, colour: Colour, names: &[&str]) -> Self {
+        match self {
+            Self::Line(line) => {
+                let place = names.iter().position(|name| *name == line.name).unwrap_or(0);
+                let (name, stroke) = (format!("{run}: {}", line.name), STROKES[place % STROKES.len()]);
+                Self::Line(Line { name, colour, fill: Fill::Nothing, stroke, ..line.clone() })
+            }
+            Self::Bars(bars) => {
+                let mut bars = Bars { name: run.to_owned(), colour, opacity: 0.55, ..bars.clone() };
+                bars.bars.iter_mut().for_each(|bar| bar.hover = format!("{run}: {}", bar.hover));
+                Self::Bars(bars)
+            }
+            Self::Heat(_) => self.clone(),
+        }
+    }
+}
+
+impl Axis {
+    /// The axis with room for both, and the names of the one that has more.
+    fn with_room_for(&self, other: &Self) -> Self {
+        let range = match (self.range, other.range) {
+            (Some((low, high)), Some((other_low, other_high))) => {
+                Some((low.min(other_low), high.max(other_high)))
+            }
+            (range, other) => range.or(other),
+        };
+        let names = if self.names.len() >= other.names.len() { &self.names } else { &other.names };
+        Self { range, names: names.clone(), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(body: Result<Drawing, &str>) -> Chart {
+        let (title, about, source) = ("T <b>".into(), String::new(), String::new());
+        Chart { id: "c".into(), title, about, source, body: body.map_err(str::to_owned) }
+    }
+
+    fn drawing(high: f64, traces: Vec<Trace>) -> Drawing {
+        let x = Axis::linear("s", Unit::Plain).ranging(0.0, high);
+        Drawing::new(x, Axis::linear("n", Unit::Count), traces)
+    }
+
+    fn line(name: &str, fill: Fill) -> Trace {
+        let line = Line::new(name, Colour::Reads, vec![1.0], vec![Some(2.0)]);
+        Trace::Line(Line { fill, ..line })
+    }
+
+    fn ids(charts: Vec<Chart>) -> Vec<String> {
+        charts.into_iter().map(|chart| chart.id).collect()
+    }
+
+    #[test]
+    fn an_absent_chart_gives_its_reason_and_has_no_drawing() {
+        let chart = chart(Err("nobody <measured>"));
+        let html = chart.container();
+        assert!(
+            html.contains("Not shown: nobody &lt;measured&gt;.") && !html.contains("data-chart"),
+            "{html}"
+        );
+        assert_eq!(data(&[&chart]), json!({}));
+    }
+
+    #[test]
+    fn numbers_have_five_digits() {
+        let shown = |value: f64| for_script(json!(value)).to_string();
+        assert_eq!((shown(0.000_123_456_789), shown(29_706.44)), ("0.00012346".into(), "29706".into()));
+        assert_eq!((shown(0.0), shown(1.0), shown(-2.5)), ("0".into(), "1".into(), "-2.5".into()));
+        assert_eq!((shown(f64::NAN), shown(f64::INFINITY)), ("null".into(), "null".into()));
+    }
+
+    #[test]
+    fn absent_values_are_gaps_in_a_line_and_left_out_of_a_stack() {
+        let (x, y) = (vec![0.0, 1.0, 2.0], vec![Some(5.0), None, Some(6.0)]);
+        let line = Line::new("a", Colour::Reads, x, y);
+        let [gap, stacked] = [line.clone(), line.stacked()]
+            .map(|line| drawing(1.0, vec![Trace::Line(line)]).to_json()["traces"][0].clone());
+        assert_eq!(gap["y"], json!([5, null, 6]));
+        assert_eq!((&stacked["x"], &stacked["y"]), (&json!([0, 2]), &json!([5, 6])));
+    }
+
+    #[test]
+    fn error_bars_are_distances_from_the_end_of_the_bar() {
+        let bar = |interval| Bar::between(0.8, 1.2, 10.0, String::new()).with_interval(interval);
+        let bars = Bars::new("a", Colour::Variant(9), vec![bar(Some((9.0, 12.5))), bar(None)]);
+        let json = for_script(json!(bars));
+        assert_eq!((&json["bars"][0]["error"], &json["bars"][1]["error"]), (&json!([1, 2.5]), &json!(null)));
+        assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!({ "variant": 9 }), &json!(1)));
+    }
+
+    #[test]
+    fn the_style_sheet_holds_every_colour_for_both_themes() {
+        let style = include_str!("assets/style.css");
+        let named = [
+            Colour::Reads,
+            Colour::Logical,
+            Colour::Device,
+            Colour::Updates,
+            Colour::Scans,
+            Colour::Redo,
+            Colour::User,
+            Colour::System,
+            Colour::Interrupts,
+            Colour::Stolen,
+            Colour::Waiting,
+            Colour::Database,
+            Colour::First,
+            Colour::Second,
+        ];
+        let numbered = (0..5).map(Colour::Latency).chain((0..8).map(Colour::Variant));
+        for colour in named.into_iter().chain(numbered) {
+            let name = json!(colour).to_string().replace(['"', ':', '{', '}'], "");
+            let property = format!("--c-{name}:");
+            assert_eq!(style.matches(&property).count(), 2, "{property}");
+        }
+    }
+
+    #[test]
+    fn lines_of_two_runs_share_axes_and_keep_their_strokes() {
+        let a = chart(Ok(drawing(10.0, vec![line("p50", Fill::Nothing), line("p99", Fill::ToPrevious)])));
+        let b = chart(Ok(drawing(20.0, vec![line("p99", Fill::Stacked)])));
+        let both = a.overlay(&b);
+        let [Chart { id, body: Ok(drawing), .. }] = &both[..] else { panic!("{both:?}") };
+        assert_eq!((id.as_str(), drawing.x.range), ("c", Some((0.0, 20.0))));
+        let line = |trace: &Trace| match trace {
+            Trace::Line(line) => (line.name.clone(), line.colour, line.stroke, line.fill),
+            other => panic!("{other:?}"),
+        };
+        let expected = [
+            ("first: p50".into(), Colour::First, Stroke::Solid, Fill::Nothing),
+            ("first: p99".into(), Colour::First, Stroke::Dot, Fill::Nothing),
+            ("second: p99".into(), Colour::Second, Stroke::Dot, Fill::Nothing),
+        ];
+        assert_eq!(drawing.traces.iter().map(line).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn charts_that_do_not_fit_stand_side_by_side() {
+        let (x_edges, y_edges) = (vec![0.0, 1.0], vec![1.0, 2.0]);
+        let heat = Heat { x_edges, y_edges, counts: vec![vec![1]], of: "operations" };
+        let map = chart(Ok(drawing(1.0, vec![Trace::Heat(heat)])));
+        assert_eq!(ids(map.overlay(&map)), ["c-first", "c-second"]);
+        let seconds = drawing(1.0, vec![line("a", Fill::Nothing)]);
+        let mut minutes = seconds.clone();
+        minutes.x.title = "minutes".into();
+        assert_eq!(ids(chart(Ok(seconds)).overlay(&chart(Ok(minutes)))), ["c-first", "c-second"]);
+    }
+
+    #[test]
+    fn the_run_without_a_drawing_is_named_with_the_reason() {
+        let drawn = chart(Ok(drawing(1.0, vec![line("a", Fill::Nothing)])));
+        let charts = drawn.overlay(&chart(Err("nobody looked")));
+        assert!(charts[0].body.is_ok() && charts[1].title == "T <b>: second", "{charts:?}");
+        assert_eq!(charts[1].body.as_ref().unwrap_err(), "nobody looked");
+        assert_eq!(chart(Err("x")).overlay(&chart(Err("x"))).len(), 1);
+    }
+}
