@@ -197,7 +197,7 @@ impl Site {
             Self::Nowhere => None,
             Self::Here(here) => {
                 let folder = here.folder();
-                Some((folder.display().to_string(), free_space(folder).ok()?.free_bytes))
+                Some((folder.display().to_string(), free_space(folder).ok()?))
             }
             Self::Servers(hosts) => hosts::room(&hosts.topology),
         }

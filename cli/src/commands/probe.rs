@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
 use jiff::Timestamp;
-use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan};
+use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, run_probe};
 use slob_observe::Eye;
 use slob_record::{SavedProbe, save_probe};
 use slob_report::probe_text;
@@ -129,7 +129,7 @@ pub(crate) fn measure(plan: &ProbePlan, stop: &AtomicBool) -> Result<SavedProbe,
         ProbeEvent::StepFinished(_) => {}
     };
     let taken = Timestamp::now();
-    let result = Probe::run(plan, &mut on_event, stop);
+    let result = run_probe(plan, &mut on_event, stop);
     progress.finish();
     Ok(SavedProbe {
         taken,

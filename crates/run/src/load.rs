@@ -240,7 +240,7 @@ const FULL_BYTES: u64 = 64 << 20;
 
 fn check_free_space(path: &Path, load_bytes: u64) -> Result<(), RunError> {
     let place = nearest_existing(path);
-    let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
+    let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?;
     check_room(&place.display(), free, load_bytes)
 }
 
@@ -262,7 +262,7 @@ fn check_room(place: &dyn Display, free: u64, load_bytes: u64) -> Result<(), Run
 /// connection may be such an error.
 fn space_hint(error: &EngineError, path: Option<&Path>, missing_bytes: u64) -> Option<String> {
     let place = nearest_existing(path?);
-    let free = slob_host::free_space(place).ok()?.free_bytes;
+    let free = slob_host::free_space(place).ok()?;
     let full = free < FULL_BYTES;
     if !(error.kind() == ErrorKind::Space || (error.kind() == ErrorKind::Connection && full)) {
         return None;

@@ -7,7 +7,7 @@ use slob_engine::{
     Engine, EngineError, EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, SchemaState, Scripts,
     Server, SessionPlan,
 };
-use slob_host::TooFew;
+use slob_host::ThreadLimit;
 use slob_method::{PlanSeed, RowContent, SchemaNo, Workload};
 use slob_spec::{LoadSpec, Observe, Observers, RunSpec};
 
@@ -64,7 +64,7 @@ pub(crate) fn fresh_seed() -> u64 {
 /// Each session needs a thread, and a connection unless the database is embedded.
 fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
-    slob_host::room_for_threads(sessions, connections).map_err(|TooFew { limit, most, remedy }| {
+    slob_host::check_thread_limits(sessions, connections).map_err(|ThreadLimit { limit, most, remedy }| {
         RunError::usage(format!(
             "{sessions} sessions do not fit on this machine: {limit}; {remedy}, or run with at most {most} sessions (fewer \
              schemas or threads)"

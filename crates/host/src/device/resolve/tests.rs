@@ -7,11 +7,11 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A fixture host: block devices, mounts, and where paths are.
+/// A fixture host: block devices, mounts, and locations of paths.
 struct Host {
     root: TempDir,
     mountinfo: String,
-    places: HashMap<PathBuf, Place>,
+    locations: HashMap<PathBuf, Location>,
 }
 
 impl Host {
@@ -20,7 +20,7 @@ impl Host {
         for dir in ["proc/self", "sys/dev/block", "sys/class/block", "sys/devices"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        Self { root, mountinfo: String::new(), places: HashMap::new() }
+        Self { root, mountinfo: String::new(), locations: HashMap::new() }
     }
 
     fn sys(&self) -> PathBuf {
@@ -51,26 +51,26 @@ impl Host {
 
     /// Mounts `source` at `point`; paths below `point` are then found there.
     fn mount(&mut self, number: &str, point: &str, kind: &str, source: &str, options: &str) {
-        let id = self.places.len() as u64 + 20;
+        let id = self.locations.len() as u64 + 20;
         let line = format!("{id} 1 {number} / {point} rw,relatime shared:1 - {kind} {source} {options}\n");
         self.mountinfo.push_str(&line);
         let (major, minor) = number.split_once(':').unwrap();
         let (major, minor) = (major.parse().unwrap(), minor.parse().unwrap());
-        let place = Place { path: point.into(), major, minor, mount_id: Some(id) };
-        self.places.insert(point.into(), place);
+        let location = Location { path: point.into(), major, minor, mount_id: Some(id) };
+        self.locations.insert(point.into(), location);
     }
 
     fn resolve(&self, path: &str) -> Device {
         fs::write(self.root.path().join("proc/self/mountinfo"), &self.mountinfo).unwrap();
         let roots = Roots { proc: self.root.path().join("proc"), sys: self.sys() };
-        let place = |path: &Path| {
-            let above = path.ancestors().find_map(|dir| self.places.get(dir));
+        let locate = |path: &Path| {
+            let above = path.ancestors().find_map(|dir| self.locations.get(dir));
             above.cloned().ok_or_else(|| HostError::NoSuchPath { path: path.into() })
         };
-        let resolver = Resolver { roots, place: Box::new(place) };
+        let resolver = Resolver { roots, locate: Box::new(locate) };
         let device = resolver.device(path.as_ref()).unwrap();
         for id in device.top.iter().chain(device.disks.iter().map(|disk| &disk.id)) {
-            assert_eq!(id.counters_in(&resolver.roots).unwrap().used.reads, 1);
+            assert_eq!(id.counters(&resolver.roots).unwrap().used.reads, 1);
         }
         device
     }
@@ -134,7 +134,7 @@ fn device_mapper_on_md_on_two_disks_gives_both_disks_once() {
 }
 
 #[test]
-fn an_overlay_is_followed_to_the_folder_that_takes_its_writes() {
+fn an_overlay_is_followed_to_its_upper_directory() {
     let mut host = Host::new();
     host.block("pci0/block/nvme0n1", "259:0", &[]);
     host.mount("259:0", "/", "ext4", "/dev/nvme0n1", "rw");
@@ -146,7 +146,7 @@ fn an_overlay_is_followed_to_the_folder_that_takes_its_writes() {
 }
 
 #[test]
-fn an_overlay_whose_upper_folder_is_elsewhere_says_so() {
+fn an_overlay_with_an_invisible_upper_directory_gets_a_note() {
     let mut host = Host::new();
     host.mount("0:50", "/", "overlay", "overlay", "rw,upperdir=/host/only");
     host.mount("0:51", "/relative", "overlay", "overlay", "rw,upperdir=host/only");
@@ -177,7 +177,7 @@ fn a_loop_device_leads_to_the_disk_of_its_file() {
 }
 
 #[test]
-fn a_loop_device_through_the_page_cache_is_known_as_such_wherever_it_lies_in_the_stack() {
+fn a_loop_device_through_the_page_cache_is_found_anywhere_in_the_stack() {
     let mut host = Host::new();
     host.block("pci0/block/vda", "254:0", &[]);
     let file = ("loop/backing_file", "/images/disk.img");
@@ -197,7 +197,7 @@ fn a_loop_device_through_the_page_cache_is_known_as_such_wherever_it_lies_in_the
 }
 
 #[test]
-fn the_reads_of_the_disks_below_are_counted_beside_the_top_devices() {
+fn reads_of_the_disks_below_count_beside_those_of_the_top_device() {
     let mut host = Host::new();
     host.block("pci0/block/vda", "254:0", &[]);
     let file = ("loop/backing_file", "/images/disk.img");
@@ -213,7 +213,7 @@ fn the_reads_of_the_disks_below_are_counted_beside_the_top_devices() {
     assert_eq!(counters("/images").disk_read_bytes, None, "a disk by itself has nothing below");
     let device = host.resolve("/data");
     fs::remove_file(host.sys().join("devices/pci0/block/vda/stat")).unwrap();
-    assert_eq!(device.counters_in(&roots).unwrap().unwrap().disk_read_bytes, None, "not known is not 0");
+    assert_eq!(device.counters_in(&roots).unwrap().unwrap().disk_read_bytes, None, "unknown is not 0");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn btrfs_members_come_from_sysfs() {
 }
 
 #[test]
-fn file_systems_without_a_block_device_say_what_they_are() {
+fn file_systems_without_a_block_device_get_a_note() {
     let cases = [
         ("tmpfs", "memory"),
         ("nfs4", "filer:/vol"),
@@ -243,18 +243,18 @@ fn file_systems_without_a_block_device_say_what_they_are() {
         ("virtiofs", "host"),
         ("9p", "host"),
     ];
-    for (kind, said) in cases {
+    for (kind, word) in cases {
         let mut host = Host::new();
         host.mount("0:44", "/x", kind, "filer:/vol", "rw");
         let device = host.resolve("/x/y");
         assert_eq!((device.top, device.disks.len(), device.stack.len()), (None, 0, 0), "{kind}");
         let note = device.note.unwrap();
-        assert!(note.contains(said) && note.contains(kind), "{note}");
+        assert!(note.contains(word) && note.contains(kind), "{note}");
     }
 }
 
 #[test]
-fn a_device_that_sysfs_does_not_show_is_said() {
+fn a_device_that_sysfs_does_not_show_gets_a_note() {
     let mut host = Host::new();
     host.mount("8:1", "/", "ext4", "/dev/sda1", "rw");
     let device = host.resolve("/x");

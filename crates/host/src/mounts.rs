@@ -1,29 +1,27 @@
-//! The mount table, `/proc/self/mountinfo`.
+//! The mount table, `/proc/PID/mountinfo`.
 //!
-//! Read here and not with a library, because the order of the options and escaped characters in paths are needed.
+//! Libraries lose the order of the options, and the escaped characters of paths.
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::StatxFlags;
+use rustix::fs::{AtFlags, CWD, OFlags, Statx, StatxFlags, statx};
 
 use crate::HostError;
-use crate::roots::{Roots, read_text};
-use crate::within::open_within;
-
-/// What is asked of a path.
-const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::MNT_ID);
+use crate::files::{Roots, open_within, read_text};
 
 /// One line of mountinfo (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mount {
-    pub(super) id: u64,
-    pub(super) major: u32,
-    pub(super) minor: u32,
-    pub(super) point: PathBuf,
-    pub(super) file_system: String,
-    pub(super) source: String,
-    /// Per-mount options, then those of the file system that are not among them.
-    pub(super) options: Vec<String>,
+pub(crate) struct Mount {
+    pub(crate) id: u64,
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+    /// Folder of the file system that is visible at the mount point.
+    pub(crate) root: PathBuf,
+    pub(crate) point: PathBuf,
+    pub(crate) file_system: String,
+    pub(crate) source: String,
+    /// Options of the mount, then other options of the file system.
+    pub(crate) options: Vec<String>,
 }
 
 impl Mount {
@@ -31,7 +29,7 @@ impl Mount {
         let mut fields = line.split(' ');
         let id = fields.next()?.parse().ok()?;
         let (major, minor) = fields.nth(1)?.split_once(':')?;
-        let point = unescape(fields.nth(1)?);
+        let (root, point) = (unescape(fields.next()?), unescape(fields.next()?));
         let own_options = fields.next()?;
         let mut fields = fields.skip_while(|field| *field != "-").skip(1); // any number of optional fields
         let file_system = fields.next()?.to_owned();
@@ -43,52 +41,58 @@ impl Mount {
             }
         }
         let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
-        Some(Self { id, major, minor, point: point.into(), file_system, source, options })
+        Some(Self { id, major, minor, root: root.into(), point: point.into(), file_system, source, options })
     }
 
     /// The value of `name=value` among the options.
-    pub(super) fn option(&self, name: &str) -> Option<&str> {
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// How the kernel names the place of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// The path without symbolic links.
-    pub(super) path: PathBuf,
-    pub(super) major: u32,
-    pub(super) minor: u32,
-    /// The mount it is reached through (Linux 5.8 and later).
-    pub(super) mount_id: Option<u64>,
+/// All mounts that a process sees; `process` is its number, or "self".
+pub(crate) fn read_mounts(roots: &Roots, process: &str) -> Result<Vec<Mount>, HostError> {
+    let path = roots.proc.join(process).join("mountinfo");
+    let mounts: Vec<Mount> = read_text(&path)?.lines().filter_map(Mount::parse).collect();
+    if mounts.is_empty() {
+        return Err(HostError::unexpected(&path, "no line describes a mount"));
+    }
+    Ok(mounts)
 }
 
-impl Place {
-    pub(super) fn of(path: &Path) -> Result<Self, HostError> {
-        use rustix::fs::{AtFlags, CWD, statx};
-        let canonical = path.canonicalize().map_err(|source| match source.kind() {
+/// A path with the numbers that the kernel gives for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Without symbolic links.
+    pub(crate) path: PathBuf,
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+    /// Linux 5.8 and later.
+    pub(crate) mount_id: Option<u64>,
+}
+
+impl Location {
+    const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::MNT_ID);
+
+    pub(crate) fn of(path: &Path) -> Result<Self, HostError> {
+        let canonical = path.canonicalize().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => HostError::NoSuchPath { path: path.to_path_buf() },
-            _ => HostError::Io { action: "find", path: path.to_path_buf(), source },
+            _ => HostError::io("find", path)(error),
         })?;
-        let stat = statx(CWD, &canonical, AtFlags::empty(), WANTED).map_err(|errno| HostError::Io {
-            action: "stat",
-            path: canonical.clone(),
-            source: errno.into(),
-        })?;
-        Ok(Self::told(canonical, &stat))
+        let stat = statx(CWD, &canonical, AtFlags::empty(), Self::WANTED)
+            .map_err(HostError::io("stat", &canonical))?;
+        Ok(Self::from_stat(canonical, &stat))
     }
 
-    /// The same for a path as another process sees it, whose root and mounts may be its own, as in a container. Its links are
-    /// followed within its root.
-    pub(super) fn seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
-        use rustix::fs::{AtFlags, OFlags, statx};
+    /// The same for a path as another process sees it.
+    pub(crate) fn seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
         let file = open_within(pid, path, OFlags::PATH)?;
-        let stat = statx(&file, "", AtFlags::EMPTY_PATH, WANTED)
-            .map_err(|errno| HostError::io("stat", path)(errno.into()))?;
-        Ok(Self::told(path.to_path_buf(), &stat))
+        let stat =
+            statx(&file, "", AtFlags::EMPTY_PATH, Self::WANTED).map_err(HostError::io("stat", path))?;
+        Ok(Self::from_stat(path.to_path_buf(), &stat))
     }
 
-    fn told(path: PathBuf, stat: &rustix::fs::Statx) -> Self {
+    fn from_stat(path: PathBuf, stat: &Statx) -> Self {
         let given = StatxFlags::from_bits_retain(stat.stx_mask);
         Self {
             path,
@@ -97,38 +101,19 @@ impl Place {
             mount_id: given.contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id),
         }
     }
-}
 
-/// All mounts that a process sees.
-pub(super) struct Mounts(Vec<Mount>);
-
-impl Mounts {
-    /// Those of this process.
-    pub(super) fn read(roots: &Roots) -> Result<Self, HostError> {
-        Self::read_of(roots, "self")
-    }
-
-    /// Those of the process with that number.
-    pub(super) fn read_of(roots: &Roots, process: &str) -> Result<Self, HostError> {
-        let path = roots.proc.join(process).join("mountinfo");
-        let mounts: Vec<Mount> = read_text(&path)?.lines().filter_map(Mount::parse).collect();
-        if mounts.is_empty() {
-            return Err(HostError::unexpected(&path, "no line describes a mount"));
-        }
-        Ok(Self(mounts))
-    }
-
-    /// The mount that carries a place: by mount id; else by device number and the longest mount point above the
-    /// path; else (btrfs gives every subvolume a number of its own) by mount point alone. Of equals the last one,
-    /// which covers the others.
-    pub(super) fn of(&self, place: &Place) -> Option<&Mount> {
-        let by_id = place.mount_id.and_then(|id| self.0.iter().find(|mount| mount.id == id));
+    /// The mount that carries it: by mount id, else by device number and the longest mount point above the path.
+    ///
+    /// Each subvolume of a btrfs has a device number of its own, so the mount point alone is the last resort. The last
+    /// of equal mounts covers the others.
+    pub(crate) fn mount<'a>(&self, mounts: &'a [Mount]) -> Option<&'a Mount> {
+        let by_id = self.mount_id.and_then(|id| mounts.iter().find(|mount| mount.id == id));
         if by_id.is_some() {
             return by_id;
         }
-        let above = || self.0.iter().filter(|mount| place.path.starts_with(&mount.point));
+        let above = || mounts.iter().filter(|mount| self.path.starts_with(&mount.point));
         let depth = |mount: &&Mount| mount.point.components().count();
-        let same_device = |m: &&Mount| (m.major, m.minor) == (place.major, place.minor);
+        let same_device = |m: &&Mount| (m.major, m.minor) == (self.major, self.minor);
         above().filter(same_device).max_by_key(depth).or_else(|| above().max_by_key(depth))
     }
 }
@@ -174,7 +159,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_the_kernel_escapes_comes_back(text in ".{0,40}") {
+        fn all_escaped_characters_come_back(text in ".{0,40}") {
             let escaped: String = text.bytes().map(|byte| format!("\\{byte:03o}")).collect();
             proptest::prop_assert_eq!(unescape(&escaped), text);
         }
@@ -190,19 +175,20 @@ mod tests {
     #[test]
     fn the_covering_mount_wins() {
         let parse = |line| Mount::parse(line).unwrap();
-        let mounts = Mounts(vec![
+        let mounts = [
             parse("1 0 8:1 / / rw - ext4 /dev/sda1 rw"),
             parse("2 1 8:2 / /data rw - xfs /dev/sda2 rw"),
             parse("3 1 8:3 / /data rw - xfs /dev/sda3 rw"),
-        ]);
-        let place = |path: &str, minor, mount_id| Place { path: path.into(), major: 8, minor, mount_id };
-        let id = |place: &Place| mounts.of(place).map(|mount| mount.id);
-        assert_eq!(id(&place("/data/x", 3, None)), Some(3));
-        assert_eq!(id(&place("/data/x", 2, None)), Some(2));
-        assert_eq!(id(&place("/data/x", 2, Some(3))), Some(3));
-        assert_eq!(id(&place("/database", 1, None)), Some(1));
+        ];
+        let location =
+            |path: &str, minor, mount_id| Location { path: path.into(), major: 8, minor, mount_id };
+        let id = |location: &Location| location.mount(&mounts).map(|mount| mount.id);
+        assert_eq!(id(&location("/data/x", 3, None)), Some(3));
+        assert_eq!(id(&location("/data/x", 2, None)), Some(2));
+        assert_eq!(id(&location("/data/x", 2, Some(3))), Some(3));
+        assert_eq!(id(&location("/database", 1, None)), Some(1));
         assert_eq!(
-            id(&place("/data/x", 77, None)),
+            id(&location("/data/x", 77, None)),
             Some(3),
             "an unknown number falls back to the mount point"
         );

@@ -11,17 +11,21 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
 }
 
 /// A machine with a process 7 in these groups, and these lines of mounts, in which `@` is the folder.
-fn group(dir: &Path, groups: &str, mounts: &str) -> Option<Group> {
+fn machine(dir: &Path, groups: &str, mounts: &str) -> Roots {
     let proc = dir.join("proc");
     write(&proc.join("7"), &[("cgroup", groups)]);
     write(&proc.join("self"), &[("mountinfo", &mounts.replace('@', &dir.display().to_string()))]);
-    Group::of_process_in(7, &Roots { proc, sys: dir.join("sys") })
+    Roots { proc, sys: dir.join("sys") }
+}
+
+fn group(dir: &Path, groups: &str, mounts: &str) -> Option<Group> {
+    Group::of_process_in(7, &machine(dir, groups, mounts))
 }
 
 const TWO: &str = "30 20 0:26 / @/two rw - cgroup2 cgroup2 rw,nsdelegate\n";
 
 #[test]
-fn version_two_takes_the_least_quota_of_all_levels_and_counts_there() {
+fn version_two_takes_the_least_quota_of_all_levels_and_its_throttling() {
     let dir = tempfile::tempdir().unwrap();
     let at = |path: &str| dir.path().join("two").join(path);
     write(
@@ -97,7 +101,7 @@ fn version_one_has_a_hierarchy_for_each_controller() {
     assert_eq!((used.read_bytes, used.write_bytes, used.memory_bytes), (Some(8192), Some(512), None));
 }
 
-/// From within a container the mount shows the container's own group as its root.
+/// In a container, the mount shows the container's own group as its root.
 #[test]
 fn a_part_of_the_hierarchy_that_is_mounted_has_its_limits_in_its_root() {
     let dir = tempfile::tempdir().unwrap();
@@ -107,6 +111,28 @@ fn a_part_of_the_hierarchy_that_is_mounted_has_its_limits_in_its_root() {
     assert_eq!(found.limits().cpus, Some(2.0));
     assert!(group(dir.path(), "0::/docker/y\n", mounts).is_none());
     assert!(group(dir.path(), "0::/../y\n", mounts).is_none());
+}
+
+/// Only the innermost group was read, although the kernel holds a process to the limits of all groups around it.
+#[test]
+fn task_limits_of_outer_groups_and_of_both_versions_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = |path: &str, most: &str, in_use: &str| {
+        write(&dir.path().join(path), &[("pids.max", most), ("pids.current", in_use)]);
+    };
+    tasks("two/user.slice/x", "max", "3\n");
+    tasks("two/user.slice", "500\n", "20\n");
+    let limit = |groups: &str, mounts: &str| task_limit("7", &machine(dir.path(), groups, mounts));
+    assert_eq!(limit("0::/user.slice/x\n", TWO), Some((500, 20)));
+    tasks("two/user.slice/x", "300\n", "3\n");
+    assert_eq!(limit("0::/user.slice/x\n", TWO), Some((300, 3)));
+    let mounts = format!("{TWO}31 20 0:30 / @/pids rw - cgroup cgroup rw,pids\n");
+    tasks("pids/a/b", "70\n", "7\n");
+    assert_eq!(limit("9:name=systemd:/\n8:pids:/a/b\n4:memory:/c\n", &mounts), Some((70, 7)));
+    // A container with a namespace of control groups sees its own group as the root.
+    tasks("two", "90\n", "9\n");
+    assert_eq!(limit("0::/\n", TWO), Some((90, 9)));
+    assert_eq!(limit("", TWO), None);
 }
 
 #[test]
@@ -125,10 +151,10 @@ fn an_interval_has_only_what_both_ends_have() {
     assert_eq!((between.cpu_s, between.periods, between.read_bytes), (Some(2.0), None, None));
 }
 
-/// A real mount of version 2, with whatever controllers the machine has bound to it. What those of others would tell is absent.
+/// A real mount of version 2, with the controllers that the machine has bound to it. Figures of other controllers are absent.
 #[test]
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn a_real_group_of_version_two_tells_what_its_controllers_know() {
+fn a_real_group_of_version_two_has_the_figures_of_its_controllers() {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let at = mounts.lines().filter(|line| line.contains(" - cgroup2 ")).find_map(|line| {
         let mut fields = line.split(' ').skip(3);
@@ -145,7 +171,7 @@ fn a_real_group_of_version_two_tells_what_its_controllers_know() {
     let mut process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     fs::write(folder.join("cgroup.procs"), process.id().to_string()).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    // Where controllers are bound to version 1, those lines would be preferred.
+    // Lines of version 1 would win where controllers are bound to it.
     let group = group(dir.path(), &format!("0::/{name}\n"), &mounts).unwrap();
     let before = group.used();
     let (mut input, mut output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
@@ -160,13 +186,9 @@ fn a_real_group_of_version_two_tells_what_its_controllers_know() {
     fs::remove_dir(&folder).unwrap();
     assert_eq!((limits.version, limits.cpus, limits.memory_bytes), (2, None, None));
     assert_eq!(limits.path, format!("/{name}"));
-    // The time is there without a controller, by the scheduler's own account.
+    // The scheduler counts the time without a controller.
     assert!(used.cpu_s.is_some_and(|cpu_s| cpu_s > 0.01), "{used:?}");
-    assert_eq!(
-        (used.periods, used.throttled_s),
-        (None, None),
-        "without a quota there is nothing to be held up by"
-    );
+    assert_eq!((used.periods, used.throttled_s), (None, None), "a group without a quota is never throttled");
     assert_eq!(used.memory_bytes.is_some(), has_memory, "{used:?}");
     // A group without I/O has a file without lines.
     assert!(has_io || used.read_bytes.is_none(), "{used:?}");
