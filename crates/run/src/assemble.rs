@@ -340,7 +340,7 @@ fn observed(topology: &Topology, measured: &Measurements, hosts: &HostsInterval)
             cpus: host.and_then(|host| server.cpus(host)),
             limits: found.ok().and_then(|found| found.limits.clone()),
             group: figures.and_then(|server| server.group),
-            memory_available_bytes: end.and_then(|seen| seen.sight.memory_available_bytes),
+            memory_available_bytes: end.and_then(|seen| seen.sample.memory_available_bytes),
             cpu: figures.and_then(|server| server.cpu),
             io: figures.and_then(|server| server.io).filter(|_| several),
             host_cpu: of_host.and_then(|host| host.cpu).filter(|_| several),
