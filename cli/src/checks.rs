@@ -99,10 +99,9 @@ pub(crate) fn results(folder: &Path) -> Check {
             format!("only {} MB are free for {}", free_bytes / 1_000_000, folder.display()),
             "make room, or name another folder with --results-dir",
         ),
-        Ok(free_bytes) => Check::good(
-            subject,
-            format!("{}: {:.1} GB free", folder.display(), free_bytes as f64 / 1e9),
-        ),
+        Ok(free_bytes) => {
+            Check::good(subject, format!("{}: {:.1} GB free", folder.display(), free_bytes as f64 / 1e9))
+        }
         Err(error) => Check::problem(subject, error.to_string()),
     }
 }

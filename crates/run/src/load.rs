@@ -108,7 +108,7 @@ impl LoadPlan {
                     return Ok(());
                 }
                 LoadState::Damaged => {
-                    let lack = state.state.lack(format_args!("schema {schema}"));
+                    let lack = state.state.unusable(format_args!("schema {schema}"));
                     return Err(RunError::usage(lack.map_or_else(String::new, |lack| lack.to_string())));
                 }
                 // Its slices keep their size, whatever the size of new ones.
@@ -516,7 +516,7 @@ impl LocalData {
     /// data are elsewhere or can't be seen.
     pub fn find(engine: &dyn Engine, embedded: bool) -> Result<Self, String> {
         let server =
-            engine.whereabouts().into_iter().next().ok_or("this target has no server to look for")?;
+            engine.locations().into_iter().next().ok_or("this target has no server to look for")?;
         if embedded {
             let path = server.clues.data.ok_or("this target keeps no files")?;
             let device = Device::behind(nearest_existing(&path)).map_err(|error| error.to_string());

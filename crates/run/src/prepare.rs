@@ -130,7 +130,7 @@ fn usable_schemas(
 
 fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError> {
     let number = state.schema;
-    if let Some(lack) = state.state.lack(format_args!("schema {number}")) {
+    if let Some(lack) = state.state.unusable(format_args!("schema {number}")) {
         return Err(RunError::usage(lack.to_string()));
     }
     if let Some(layout) = state.state.layout().filter(|layout| !layout.one_row_per_block()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Asked, Counter, Engine, EngineError, Snapshot, Unanswered, Whereabouts};
+use slob_engine::{PendingAnswer, Counter, Engine, EngineError, Snapshot, Unanswered, ServerLocation};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
 use slob_observe::{
     FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures,
@@ -26,7 +26,7 @@ pub(crate) struct Sampler {
     /// True to sample this program's CPU and I/O too.
     samples_client: bool,
     /// A question that is not answered yet; the next one waits for it.
-    late: Option<Asked<Result<Snapshot, EngineError>>>,
+    late: Option<PendingAnswer<Result<Snapshot, EngineError>>>,
 }
 
 /// Cumulative figures at one moment; what is unknown is absent.
@@ -85,7 +85,7 @@ impl Sampler {
             return Err(Unanswered::Silence(PATIENCE));
         }
         let engine = Arc::clone(&self.engine);
-        let asked = Asked::begin(move || engine.snapshot())?;
+        let asked = PendingAnswer::begin(move || engine.snapshot())?;
         let answer = asked.wait(PATIENCE);
         if matches!(answer, Err(Unanswered::Silence(_))) {
             self.late = Some(asked);
@@ -175,8 +175,8 @@ impl Hosts {
     /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
     /// `copy` makes remote observers copies of this program.
     pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool) -> Self {
-        let wanted: Vec<(Whereabouts, Observe, Result<Option<SshHost>, String>)> = engine
-            .whereabouts()
+        let wanted: Vec<(ServerLocation, Observe, Result<Option<SshHost>, String>)> = engine
+            .locations()
             .into_iter()
             .map(|server| {
                 let observe = observers.of_endpoint(server.endpoint).clone();

@@ -314,7 +314,7 @@ fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
         (loaded.server.pid(), true),
         "{server:?}"
     );
-    let clues = loaded.engine.whereabouts().remove(0).clues;
+    let clues = loaded.engine.locations().remove(0).clues;
     let tunnel = Clues { port: clues.port.map(|port| port ^ 1), socket: None, ..clues.clone() };
     let complaint = Observer::local().find(tunnel).expect_err("nothing shows that it is this one");
     assert!(complaint.contains("pid:"), "{complaint}");

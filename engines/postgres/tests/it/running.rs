@@ -268,7 +268,7 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
 fn processes_are_those_of_this_server() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     let session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let clues = loaded.engine.whereabouts().remove(0).clues;
+    let clues = loaded.engine.locations().remove(0).clues;
     let mut observer = Observer::local();
     let server = observer.find(clues.clone()).expect("it is on this machine");
     assert_eq!(Some(server.pid), loaded.cluster.pid(), "{server:?}");
