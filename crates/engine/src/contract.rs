@@ -88,7 +88,7 @@ pub trait Engine: Send + Sync {
     /// [`crate::Capabilities::parallel_slices`], the slices of a schema come one after the other, in order.
     ///
     /// # Errors
-    /// With [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
+    /// [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError>;
 
     /// Completes a schema with all its slices: index, statistics, a clean start for the first run. Returns the measured
@@ -133,7 +133,7 @@ pub trait Engine: Send + Sync {
     /// such as steps that lacked rights.
     ///
     /// # Errors
-    /// With [`crate::ErrorKind::Usage`] if the run must not start.
+    /// [`crate::ErrorKind::Usage`] if the run must not start.
     fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         Ok(Vec::new())
     }
@@ -177,7 +177,7 @@ pub trait Session: Send {
     /// wait short.
     ///
     /// # Errors
-    /// Of the first operation that fails; `outcome` holds the operations before it. The session is not used again unless
+    /// The error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
     /// the error is [`crate::ErrorKind::Retryable`].
     fn execute(
         &mut self,
@@ -217,7 +217,7 @@ pub struct RunPlan<'a> {
     pub schemas: &'a [SchemaNo],
     /// Number of its sessions.
     pub sessions: u32,
-    /// How much of a row its UPDATEs change; `None` without UPDATEs.
+    /// Part of a row that its UPDATEs change; `None` without UPDATEs.
     pub redo: Option<RedoStress>,
     /// True if it scans.
     pub scans: bool,
@@ -236,9 +236,9 @@ impl RunPlan<'_> {
 /// The facts about a session that it is opened with.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
-    /// From 0.
+    /// Its number, from 0.
     pub number: u32,
-    /// How often it has lost its database and been opened again.
+    /// Number of times that it lost its database and was opened again.
     pub attempt: u32,
     /// Its own schema.
     pub home: SchemaNo,
@@ -246,7 +246,7 @@ pub struct SessionPlan {
     pub hot_schema: bool,
     /// True if it scans.
     pub scans: bool,
-    /// How much of a row its UPDATEs change; `None` without UPDATEs.
+    /// Part of a row that its UPDATEs change; `None` without UPDATEs.
     pub redo: Option<RedoStress>,
     /// Text that its UPDATEs write.
     pub update_text: Arc<UpdateText>,

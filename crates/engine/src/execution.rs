@@ -117,7 +117,7 @@ pub trait Perform {
 /// none before it is due, at or after `deadline`, or after a cancellation. Each takes two readings of the clock.
 ///
 /// # Errors
-/// Of the first operation that fails, or [`crate::ErrorKind::Cancelled`]; `outcome` holds those before it.
+/// The error of the first operation that fails, or [`ErrorKind::Cancelled`]; `outcome` holds those before it.
 pub fn execute_each(
     session: &mut impl Perform,
     batch: &Batch,

@@ -94,7 +94,7 @@ pub struct SchemaState {
     pub load: Load,
     /// Bytes of filler in each row.
     pub filler_bytes: usize,
-    /// How far the load got.
+    /// Progress of its load.
     pub state: LoadState,
 }
 
@@ -137,7 +137,7 @@ pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
         .with_advice("remove the schema with `slob drop` and load it again")
 }
 
-/// How far the load of a schema got.
+/// Progress of a schema's load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadState {
     /// These slices exist; the others, the index and the statistics are missing.
@@ -267,7 +267,7 @@ impl LoadProgress {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Tells the streams to stop.
+    /// Stops the streams.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -31,7 +31,7 @@ pub struct Server {
 pub struct Setting {
     /// The server's name for it.
     pub name: String,
-    /// With its unit.
+    /// Its value with the unit.
     pub value: String,
 }
 

@@ -16,7 +16,7 @@ use crate::mounts::{Mount, read_mounts};
 pub struct GroupLimits {
     /// 1 or 2.
     pub version: u32,
-    /// As the kernel names it.
+    /// The kernel's path of the group.
     pub path: String,
     /// CPUs by quota: the least of the group and of the groups around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ impl Group {
         Self::of_process_in(pid, &Roots::default())
     }
 
-    /// Where a machine has both versions, the one that has the controllers counts.
+    /// If a machine has both versions, the one with the controllers counts.
     fn of_process_in(pid: u32, roots: &Roots) -> Option<Self> {
         let hierarchies = Hierarchies::read(&pid.to_string(), roots)?;
         let of_one: BTreeMap<_, _> = CONTROLLERS

@@ -12,7 +12,7 @@ use crate::files::{Roots, attribute, number, read_text};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockId {
-    /// As in `/sys/class/block`.
+    /// Its name in `/sys/class/block`.
     pub name: String,
     pub major: u32,
     pub minor: u32,

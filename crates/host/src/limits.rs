@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use procfs::Current;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cgroups;
@@ -59,7 +60,8 @@ impl Limit {
 /// reports them itself. Fails with the limit that leaves room for the fewest.
 pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> {
     let mappings = fs::read_to_string("/proc/self/maps").ok().map(|maps| maps.lines().count() as u64);
-    let tasks = all_tasks();
+    // All threads of the machine.
+    let tasks = procfs::LoadAverage::current().ok().map(|load| u64::from(load.max));
     let limits = [
         Limit::of_kernel(
             "vm.max_map_count",
@@ -74,12 +76,6 @@ pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> 
     ];
     let narrowest = limits.into_iter().flatten().min_by_key(Limit::room);
     narrowest.filter(|limit| limit.room() < threads).map_or(Ok(()), |limit| Err(limit.into_error()))
-}
-
-/// Number of threads of the machine.
-fn all_tasks() -> Option<u64> {
-    let load = fs::read_to_string("/proc/loadavg").ok()?;
-    load.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
 /// The limit of the container or service of this process.

@@ -68,7 +68,7 @@ fn cpuinfo_value(cpuinfo: &str, key: &str) -> Option<String> {
         .map(|(_, v)| v.trim().to_owned())
 }
 
-/// How many numbers a kernel list such as `0-3,8` names.
+/// Length of a kernel list such as `0-3,8`.
 fn list_len(list: &str) -> Option<u32> {
     list.trim().split(',').try_fold(0, |sum: u32, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -249,7 +249,7 @@ impl AllProcessesCpu {
 
     /// CPU time since `earlier` of processes that ended since, by the process whose account of children now holds it.
     ///
-    /// That account takes in the whole life of a process, and all accounts below it, so the part before `earlier` is
+    /// The account takes in the whole life of a process, and all accounts below it, so the part before `earlier` is
     /// subtracted again. It is the parent's account if the parent lives. A family that ends is handed up from one to
     /// the next, and orphans go to an ancestor, at the latest to process 1.
     fn accounts_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {

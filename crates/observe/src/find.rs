@@ -62,7 +62,7 @@ pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
 
 fn none_named(clues: &Clues) -> String {
     let names = clues.names.join(" or ");
-    // With hidepid, an account sees its own processes alone, which never include process 1.
+    // An account sees its own processes alone with hidepid, and these never include process 1.
     if started(1).is_none() {
         return format!("no process named {names} is seen, nor any other account's: run as root");
     }

@@ -97,7 +97,7 @@ pub(crate) fn pid_namespace() -> Option<String> {
     Some(link.to_string_lossy().into_owned())
 }
 
-/// By a clock that is never set, and that goes on while the host sleeps.
+/// Seconds by a clock that is never set, and that goes on while the host sleeps.
 fn since_boot_s() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9

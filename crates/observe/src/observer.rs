@@ -28,7 +28,7 @@ pub struct Observation {
     pub sample: HostSample,
     /// Number of the observer's process: one that ended has a successor.
     pub observer: u32,
-    /// From request to reply. The sample was taken in between.
+    /// Time from request to reply. The sample was taken in between.
     pub round_trip: Duration,
 }
 

@@ -1,8 +1,8 @@
 //! An observer on another host. One that ends, hangs or sends implausible samples costs figures, and is started again.
 
+use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use slob_engine::Clues;
@@ -50,7 +50,7 @@ struct Search {
 enum State {
     Up(Box<Link>),
     /// A successor is being started.
-    Starting(Receiver<Result<Link, String>>),
+    Starting(JoinHandle<Result<Link, String>>),
     /// There is no observer, for this reason.
     Down(String),
 }
@@ -143,31 +143,28 @@ impl RemoteObserver {
             return;
         }
         self.starts += 1;
-        let (sender, receiver) = sync_channel(1);
         let (client, host) = (self.client.clone(), self.host.clone());
         let (copy, searches) = (self.copy, self.searches.clone());
-        let start = move || {
-            // The receiver may be gone already.
-            let _ = sender.send(Link::open(&client, &host, copy).and_then(|link| link.repeat(searches)));
-        };
-        if thread::Builder::new().name("observer".into()).spawn(start).is_ok() {
-            self.state = State::Starting(receiver);
+        let start = move || Link::open(&client, &host, copy)?.repeat(searches);
+        if let Ok(thread) = thread::Builder::new().name("observer".into()).spawn(start) {
+            self.state = State::Starting(thread);
         }
     }
 
     fn take_successor(&mut self) {
-        let State::Starting(receiver) = &self.state else { return };
-        match receiver.try_recv() {
+        if !matches!(&self.state, State::Starting(thread) if thread.is_finished()) {
+            return;
+        }
+        let ended = State::Down("the thread that started it ended".into());
+        let State::Starting(thread) = mem::replace(&mut self.state, ended) else { return };
+        match thread.join() {
             Ok(Ok(link)) => self.state = State::Up(Box::new(link)),
             Ok(Err(fault)) => {
                 self.faults
                     .push(format!("The observer of ssh:{} could not be started again: {fault}.", self.host));
                 self.state = State::Down(fault);
             }
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => {
-                self.state = State::Down("the thread that started it ended".into());
-            }
+            Err(_) => {}
         }
     }
 }

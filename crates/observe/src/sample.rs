@@ -53,7 +53,7 @@ pub struct HostSample {
 pub struct ServerSample {
     /// Number of its processes.
     pub processes: u32,
-    /// How often it was found: a restart makes it another process.
+    /// Number of times it was found: a restart makes it another process.
     pub found: u32,
     #[serde(flatten)]
     pub figures: ServerFigures,
@@ -79,11 +79,11 @@ pub struct ServerFigures {
 /// Differences between two samples of one host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostInterval {
-    /// By the host's own clock.
+    /// Time by the host's own clock.
     pub seconds: f64,
     pub cpu: Option<CpuTimes>,
     pub others_cpu_s: Option<f64>,
-    /// As in [`HostSample::servers`].
+    /// The order is that of [`HostSample::servers`].
     pub servers: Vec<Option<ServerFigures>>,
 }
 

@@ -515,8 +515,7 @@ impl LocalData {
     /// Looks for the data of the first server of a target, which may be `embedded` in this program. Returns the reason if the
     /// data are elsewhere or can't be seen.
     pub fn find(engine: &dyn Engine, embedded: bool) -> Result<Self, String> {
-        let server =
-            engine.locations().into_iter().next().ok_or("this target has no server to look for")?;
+        let server = engine.locations().into_iter().next().ok_or("this target has no server to look for")?;
         if embedded {
             let path = server.clues.data.ok_or("this target keeps no files")?;
             let device = Device::behind(nearest_existing(&path)).map_err(|error| error.to_string());

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{PendingAnswer, Counter, Engine, EngineError, Snapshot, Unanswered, ServerLocation};
+use slob_engine::{Counter, Engine, EngineError, PendingAnswer, ServerLocation, Snapshot, Unanswered};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
-use slob_observe::{
-    FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures,
-};
+use slob_observe::{FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures};
 use slob_record::Interval;
 use slob_spec::{Observe, Observers, SshHost};
 use slob_stats::Merge;
@@ -239,8 +237,12 @@ impl Hosts {
     }
 
     pub(crate) fn answers(&mut self, asked: Vec<PendingSample>) -> HostsSample {
-        let seen =
-            self.observers.iter_mut().zip(asked).map(|(observer, asked)| observer.receive_sample(asked)).collect();
+        let seen = self
+            .observers
+            .iter_mut()
+            .zip(asked)
+            .map(|(observer, asked)| observer.receive_sample(asked))
+            .collect();
         HostsSample { topology: Arc::clone(&self.topology), seen }
     }
 
@@ -281,7 +283,9 @@ fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<S
 
 /// Opens all observers at the same time: each login takes a moment.
 fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Observer> {
-    let open = |host: &Option<SshHost>| host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy));
+    let open = |host: &Option<SshHost>| {
+        host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy))
+    };
     thread::scope(|scope| {
         let opening: Vec<_> = hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
         // A thread that panics has reported it; this host is then observed instead.

@@ -1,6 +1,6 @@
 //! The server's answers word for word, and the figures that they make without a server.
 
-use slob_engine::{EngineError, ErrorKind, Figures, CapturedAnswer};
+use slob_engine::{CapturedAnswer, EngineError, ErrorKind, Figures};
 
 use crate::client::{Bind, Client, Fault, Row, failed};
 use crate::counters::{QUERIES, Views, figures, queries};
@@ -23,7 +23,9 @@ pub(crate) fn views(views: Views, version: &Version) -> impl Iterator<Item = (St
 }
 
 fn ask(client: &mut dyn Client, name: &str, sql: &str) -> CapturedAnswer {
-    CapturedAnswer::ask(name, sql, |sql| client.query(sql, &[]).map(|rows| (Vec::new(), rows)).map_err(text_of))
+    CapturedAnswer::ask(name, sql, |sql| {
+        client.query(sql, &[]).map(|rows| (Vec::new(), rows)).map_err(text_of)
+    })
 }
 
 #[allow(clippy::needless_pass_by_value)]

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use slob_engine::{
-    Counter, Counters, EngineError, Figures, Latency, LatencyKind, ServerSnapshot, Snapshot, WaitEvent, WaitTotal,
+    Counter, Counters, EngineError, Figures, Latency, LatencyKind, ServerSnapshot, Snapshot, WaitEvent,
+    WaitTotal,
 };
 use slob_stats::Histogram;
 
@@ -127,7 +128,8 @@ pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
         let all = Figures::sum(figures.into_values());
         // All services lead to one database, and its views count all of it.
         let others = database.connections.access.services.len().saturating_sub(1);
-        let seen = [ServerSnapshot::Figures(all)].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
+        let seen =
+            [ServerSnapshot::Figures(all)].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
         return Ok(Snapshot::of_servers(seen.collect()));
     };
     let seen = |(endpoint, instance): (usize, &u64)| {

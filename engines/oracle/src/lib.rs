@@ -34,8 +34,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, CapturedAnswer, SchemaState,
-    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
+    SchemaState, Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;

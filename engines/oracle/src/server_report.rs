@@ -3,7 +3,7 @@
 //! A connection of its own takes the snapshots, and stays for the whole run: a Statspack snapshot is of the connection's
 //! instance. The server makes AWR reports. SQL*Plus makes Statspack's, so the run only says how.
 
-use slob_engine::{ReportFile, EngineError, ErrorKind, ServerReport, FetchedReport};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
 use slob_spec::StatisticsType;
 
 use crate::client::{Bind, Client, During, failed, number, text};

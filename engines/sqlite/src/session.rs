@@ -11,7 +11,7 @@ use rusqlite::ffi::{
 };
 use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
-    CancelToken, Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;

@@ -1,4 +1,4 @@
-//! From a path to its file system, and down the stack of block devices to the disks.
+//! The way from a path to its file system, and down the stack of block devices to the disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -60,62 +60,55 @@ fn measure(
     let mut latency = Histogram::new();
     let cpu_before = own_cpu().ok();
     let start = Instant::now();
-    let (end, error) = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut latency);
+    let mut end = start;
+    let done = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut latency, &mut end);
     let (seconds, cpu_s) = ((end - start).as_secs_f64(), cpu_since(cpu_before));
     let measured = Measured { latency, bytes_per_operation: u64::from(plan.block_bytes), seconds, cpu_s };
-    ProbeStep::measured(step, interface, measured, error.map(|e| e.to_string()))
+    ProbeStep::measured(step, interface, measured, done.err().map(|e| e.to_string()))
 }
 
-/// Keeps all slots busy until the time is over, then waits for the rest. Returns the moment of the last completion
-/// and the first failure, which ends the work.
+/// Keeps all slots busy until the time is over, then waits for the rest. The first failure ends the work. `now` is at last
+/// the moment of the last completion.
 fn keep_busy(
     plan: &ProbePlan,
     depth: usize,
     queue: &mut dyn ReadQueue,
     stop: &AtomicBool,
     latency: &mut Histogram,
-) -> (Instant, Option<io::Error>) {
+    now: &mut Instant,
+) -> io::Result<()> {
     let block_bytes = plan.block_bytes as usize;
     let mut random = Random::new(plan.seed, depth as u64);
     let mut next_offset = || random.below(plan.blocks()) * block_bytes as u64;
-    let mut now = Instant::now();
-    let deadline = now + Duration::from_secs_f64(plan.seconds_per_step);
-    let mut requested = vec![now; depth];
+    *now = Instant::now();
+    let deadline = *now + Duration::from_secs_f64(plan.seconds_per_step);
+    let mut requested = vec![*now; depth];
     for slot in 0..depth {
-        if let Err(e) = queue.prepare(slot, next_offset()) {
-            return (now, Some(e));
-        }
+        queue.prepare(slot, next_offset())?;
     }
     let mut completed: Vec<Completion> = Vec::with_capacity(depth);
     let mut in_flight = depth;
     while in_flight > 0 {
-        if let Err(e) = queue.submit_and_wait(&mut completed) {
-            return (now, Some(e));
-        }
+        queue.submit_and_wait(&mut completed)?;
         // One reading of the clock for all that completed together.
-        now = Instant::now();
-        let go_on = now < deadline && !stop.load(Ordering::Relaxed);
+        *now = Instant::now();
+        let go_on = *now < deadline && !stop.load(Ordering::Relaxed);
         for Completion { slot, result } in completed.drain(..) {
             in_flight -= 1;
-            match result {
-                Ok(bytes) if bytes == block_bytes => latency.record(nanoseconds(now - requested[slot])),
-                Ok(bytes) => return (now, Some(short_read(bytes, block_bytes))),
-                Err(e) => return (now, Some(e)),
+            let bytes = result?;
+            if bytes != block_bytes {
+                let short = format!("a read gave {bytes} bytes instead of {block_bytes}");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, short));
             }
+            latency.record(nanoseconds(*now - requested[slot]));
             if go_on {
-                if let Err(e) = queue.prepare(slot, next_offset()) {
-                    return (now, Some(e));
-                }
-                requested[slot] = now;
+                queue.prepare(slot, next_offset())?;
+                requested[slot] = *now;
                 in_flight += 1;
             }
         }
     }
-    (now, None)
-}
-
-fn short_read(bytes: usize, wanted: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, format!("a read gave {bytes} bytes instead of {wanted}"))
+    Ok(())
 }
 
 /// A completed request.
@@ -127,7 +120,7 @@ struct Completion {
 }
 
 impl Completion {
-    /// From the kernel's result: bytes, or a negative error number.
+    /// The kernel's `result` is a number of bytes, or a negative error number.
     fn new(slot: usize, result: i64) -> Self {
         let result = match usize::try_from(result) {
             Ok(bytes) => Ok(bytes),
@@ -171,11 +164,11 @@ impl<'a> UringQueue<'a> {
         Ok(Self { ring, file, slots: Slots::new(depth as usize, block_bytes)? })
     }
 
-    fn reap(&mut self, mut each: impl FnMut(Completion)) {
+    fn reap(&mut self, completed: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             let slot = usize::try_from(entry.user_data()).unwrap_or(usize::MAX);
             self.slots.free(slot);
-            each(Completion::new(slot, i64::from(entry.result())));
+            completed.push(Completion::new(slot, i64::from(entry.result())));
         }
     }
 }
@@ -199,7 +192,7 @@ impl ReadQueue for UringQueue<'_> {
 
     fn submit_and_wait(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
         submit_and_wait(&self.ring)?;
-        self.reap(|completion| completed.push(completion));
+        self.reap(completed);
         Ok(())
     }
 }
@@ -208,7 +201,7 @@ impl Drop for UringQueue<'_> {
     fn drop(&mut self) {
         // If waiting fails, the slots stay in flight and their memory is leaked.
         while self.slots.in_flight() > 0 && submit_and_wait(&self.ring).is_ok() {
-            self.reap(|_| ());
+            self.reap(&mut Vec::new());
         }
     }
 }

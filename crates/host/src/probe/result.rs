@@ -92,12 +92,12 @@ pub enum IoInterface {
     LinuxAio,
 }
 
-/// The figures of one step. A latency is the time from the request to its completion as the program sees it.
+/// The figures of one step. A latency is the time from the request to its completion in this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepFigures {
     /// Completed operations.
     pub operations: u64,
-    /// From the common start to the last completion.
+    /// Time from the common start to the last completion.
     pub seconds: f64,
     pub iops: f64,
     /// A megabyte is 10^6 bytes.

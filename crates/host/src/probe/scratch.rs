@@ -65,7 +65,7 @@ impl Scratch {
 
     /// A descriptor of the file, for reading and writing, through the page cache unless `direct`.
     ///
-    /// Where `/proc` allows it, the descriptor has an open file description of its own, so that sessions share no locks
+    /// If `/proc` allows it, the descriptor has an open file description of its own, so that sessions share no locks
     /// and counters in the kernel.
     pub(super) fn reopen(&self, direct: bool) -> Result<File, HostError> {
         let flags = if direct { libc::O_DIRECT } else { 0 };

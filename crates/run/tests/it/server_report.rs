@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use slob_engine::{ReportFile, EngineError, ErrorKind, ServerReport, FetchedReport};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
 use slob_record::{Record, Status};
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::StatisticsType;

@@ -1,9 +1,9 @@
 //! Loading and removing, call by call.
 
-use slob_testing::damage::check_damaged;
 use slob_engine::{Engine, ErrorKind, LoadProgress, LoadState, OpenSpec, Purpose};
 use slob_method::{SchemaNo, Table};
 use slob_spec::EngineOptions;
+use slob_testing::damage::check_damaged;
 
 use super::{LOAD, Server, options};
 

@@ -1,6 +1,6 @@
 //! Oracle's own reports, call by call.
 
-use slob_engine::{Engine, EngineError, ErrorKind, ServerReport, FetchedReport};
+use slob_engine::{Engine, EngineError, ErrorKind, FetchedReport, ServerReport};
 use slob_spec::StatisticsType;
 
 use super::Server;
