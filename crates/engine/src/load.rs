@@ -105,11 +105,7 @@ impl SchemaState {
     /// damaged ones exist: their load is unknown.
     #[must_use]
     pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
-        let example = match (read.first().cloned(), damaged) {
-            (Some(example), _) => example,
-            (None, []) => return Some(read),
-            (None, _) => return None,
-        };
+        let Some(example) = read.first().cloned() else { return damaged.is_empty().then_some(read) };
         let damaged = damaged.iter().map(|schema| Self {
             schema: *schema,
             state: LoadState::Damaged,

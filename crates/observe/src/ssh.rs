@@ -166,10 +166,7 @@ fn read_lines(output: Option<impl Read + Send + 'static>) -> Receiver<(Instant, 
         loop {
             let mut line = Vec::new();
             let read = output.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line);
-            if !read.is_ok_and(|read| read > 0)
-                || !line.ends_with(b"\n")
-                || sender.send((Instant::now(), line)).is_err()
-            {
+            if read.is_err() || !line.ends_with(b"\n") || sender.send((Instant::now(), line)).is_err() {
                 return;
             }
         }
@@ -196,7 +193,7 @@ fn keep_stderr(errors: Option<impl Read + Send + 'static>, kept: &Arc<Mutex<Vec<
 }
 
 /// The reason for a missing hello, by ssh's exit code and its last line.
-pub(crate) fn explain(host: &SshHost, code: Option<i32>, last_line: &str) -> String {
+fn explain(host: &SshHost, code: Option<i32>, last_line: &str) -> String {
     let quoted = if last_line.is_empty() { "nothing was said".to_owned() } else { format!("'{last_line}'") };
     // Shells exit with 127 if they do not find the program.
     match code {
@@ -210,11 +207,9 @@ pub(crate) fn explain(host: &SshHost, code: Option<i32>, last_line: &str) -> Str
         _ if last_line.contains("GLIBC") => format!(
             "this program does not run on the system there ({quoted}): use the static binary of the release, here or there"
         ),
-        Some(2) if last_line.contains("observe") || last_line.contains("--help") => {
-            format!(
-                "the slob there knows no observer ({quoted}): install this release there, or let a copy be sent (--observe-copy)"
-            )
-        }
+        Some(2) if last_line.contains("observe") || last_line.contains("--help") => format!(
+            "the slob there knows no observer ({quoted}): install this release there, or let a copy be sent (--observe-copy)"
+        ),
         Some(255) => format!("ssh says {quoted}; {}", remedy(host, last_line)),
         Some(code) => format!("it ended with exit code {code}: {quoted}"),
         None => format!("it was ended: {quoted}"),
