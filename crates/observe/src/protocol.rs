@@ -131,12 +131,14 @@ pub fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()
         }
         let Question { number, body: request } = serde_json::from_slice(&line)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no question: {error}")))?;
-        let mut lost: Option<io::Error> = None;
-        let reply = observer.answer(request, &mut |progress: Reply| {
-            lost = lost.take().or_else(|| send(output, &Answer { number, body: progress }).err());
-            lost.is_none()
+        let mut sent = Ok(());
+        let reply = observer.answer(request, &mut |progress| {
+            if sent.is_ok() {
+                sent = send(output, &Answer { number, body: progress });
+            }
+            sent.is_ok()
         });
-        lost.map_or(Ok(()), Err)?;
+        sent?;
         send(output, &Answer { number, body: reply })?;
     }
 }

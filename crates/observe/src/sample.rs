@@ -8,9 +8,8 @@ use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, GroupLimits, GroupUs
 /// A server that was found on its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundServer {
-    /// Its first process, in the host's numbers.
+    /// Number of its first process on the host.
     pub pid: u32,
-    /// Name of that process.
     pub name: String,
     /// The evidence, in words that follow 'found'.
     pub how: String,
@@ -23,7 +22,6 @@ pub struct FoundServer {
     /// Free bytes of the data's file system.
     #[serde(default)]
     pub free_bytes: Option<u64>,
-    /// Limits of its control group.
     pub limits: Option<GroupLimits>,
     /// CPUs in its affinity mask.
     pub cpus_allowed: Option<u32>,
@@ -51,7 +49,6 @@ pub struct HostSample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerSample {
-    /// Number of its processes.
     pub processes: u32,
     /// Number of times it was found: a restart makes it another process.
     pub found: u32,
@@ -63,15 +60,12 @@ pub struct ServerSample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerFigures {
-    /// CPU time of all its processes.
     pub cpu: Option<CpuSplit>,
     /// CPU time of its processes for sessions, which started after it was found.
     pub sessions_cpu: Option<CpuSplit>,
     /// I/O of its processes. It grows at edges only.
     pub io: Option<ProcessIo>,
-    /// Device behind the data.
     pub data: Option<DeviceCounters>,
-    /// Device behind the log, if it is another one.
     pub log: Option<DeviceCounters>,
     pub group: Option<GroupUse>,
 }

@@ -88,7 +88,7 @@ impl Ssh {
         if hello.slob_observe == PROTOCOL { Ok(hello) } else { Err(other_version(&hello)) }
     }
 
-    /// Sends a request; returns its number.
+    /// Returns the number of the request.
     pub(crate) fn send(&mut self, request: Request) -> Result<u64, String> {
         self.questions += 1;
         let question = Question { number: self.questions, body: request };
