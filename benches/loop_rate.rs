@@ -13,7 +13,7 @@ use slob_engine::{
     Engine, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session, SessionPlan,
 };
 use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
-use slob_observe::Eye;
+use slob_observe::Observer;
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
 
 const STREAMS: u64 = 2;
@@ -122,10 +122,10 @@ fn measure(
     let sessions = open_sessions(engine, load, arguments.sessions)?;
     let opened = opening.elapsed().as_secs_f64();
     let before = engine.snapshot()?;
-    let mut eye = Eye::here();
-    let server = engine.whereabouts().into_iter().next().ok_or("there is no server")?;
-    eye.find(server.clues)?;
-    let (server, own) = (server_cpu_s(&mut eye)?, slob_host::own_cpu()?.total_s());
+    let mut observer = Observer::local();
+    let server = engine.locations().into_iter().next().ok_or("there is no server")?;
+    observer.find(server.clues)?;
+    let (server, own) = (server_cpu_s(&mut observer)?, slob_host::own_cpu()?.total_s());
     let begun = Instant::now();
     let end = begun + arguments.time;
     let work = |(number, mut session): Numbered| {
@@ -152,7 +152,7 @@ fn measure(
         })
     })?;
     let elapsed = begun.elapsed().as_secs_f64();
-    let (server, own) = (server_cpu_s(&mut eye)? - server, slob_host::own_cpu()?.total_s() - own);
+    let (server, own) = (server_cpu_s(&mut observer)? - server, slob_host::own_cpu()?.total_s() - own);
     let delta = engine.snapshot()?.since(&before).counters;
     let seen = rows as f64;
     Ok(format!(
@@ -187,9 +187,9 @@ fn open_sessions(
 }
 
 /// CPU time of the server's processes since it was found, in seconds.
-fn server_cpu_s(eye: &mut Eye) -> Result<f64, Box<dyn Error>> {
-    let asked = eye.ask(false);
-    let sight = eye.answer(asked).ok_or("the server is not seen")?.sight;
-    let server = sight.servers.into_iter().flatten().next().ok_or("the server is gone")?;
+fn server_cpu_s(observer: &mut Observer) -> Result<f64, Box<dyn Error>> {
+    let pending = observer.request_sample(false);
+    let sample = observer.receive_sample(pending).ok_or("the server is not seen")?.sample;
+    let server = sample.servers.into_iter().flatten().next().ok_or("the server is gone")?;
     Ok(server.figures.cpu.ok_or("its CPU time is not seen")?.total_s())
 }

@@ -94,15 +94,14 @@ pub(crate) fn results(folder: &Path) -> Check {
         );
     }
     match free_space(there) {
-        Ok(space) if space.free_bytes < RECORD_BYTES => Check::warning(
+        Ok(free_bytes) if free_bytes < RECORD_BYTES => Check::warning(
             subject,
-            format!("only {} MB are free for {}", space.free_bytes / 1_000_000, folder.display()),
+            format!("only {} MB are free for {}", free_bytes / 1_000_000, folder.display()),
             "make room, or name another folder with --results-dir",
         ),
-        Ok(space) => Check::good(
-            subject,
-            format!("{}: {:.1} GB free", folder.display(), space.free_bytes as f64 / 1e9),
-        ),
+        Ok(free_bytes) => {
+            Check::good(subject, format!("{}: {:.1} GB free", folder.display(), free_bytes as f64 / 1e9))
+        }
         Err(error) => Check::problem(subject, error.to_string()),
     }
 }

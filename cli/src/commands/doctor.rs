@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use rustix::fs::{Mode, OFlags};
 use slob_engine::{Engine, Purpose, Server};
 use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, free_space};
-use slob_observe::Between;
+use slob_observe::HostInterval;
 use slob_record::latest_probe;
 use slob_report::format::{fixed, percent};
 use slob_run::{Hosts, LoadPlan, Loaded, LocalData, check_observers, page_cache_advice, prepare};
@@ -108,7 +108,7 @@ fn build() -> Check {
 struct Watched {
     this_machine: Option<CpuTimes>,
     /// The hosts of the servers.
-    hosts: Vec<Option<Between>>,
+    hosts: Vec<Option<HostInterval>>,
     /// The device behind the data of a database that is part of this program.
     device: Option<DeviceCounters>,
 }
@@ -197,7 +197,7 @@ impl Site {
             Self::Nowhere => None,
             Self::Here(here) => {
                 let folder = here.folder();
-                Some((folder.display().to_string(), free_space(folder).ok()?.free_bytes))
+                Some((folder.display().to_string(), free_space(folder).ok()?))
             }
             Self::Servers(hosts) => hosts::room(&hosts.topology),
         }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
 use jiff::Timestamp;
-use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan};
-use slob_observe::Eye;
+use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, run_probe};
+use slob_observe::Observer;
 use slob_record::{SavedProbe, save_probe};
 use slob_report::probe_text;
 use slob_spec::{Entry, Observe, Origin, Settings, SshHost, Value};
@@ -73,14 +73,12 @@ fn measure_far(
             plan.dir.display()
         )));
     }
-    let mut eye = Eye::far(host.clone(), copy);
-    let Some(hostname) = eye.hello().map(|hello| hello.host.hostname.clone()) else {
-        let why = eye.blindness().unwrap_or_default();
-        return Err(Failure::usage(format!("no observer on {host}: {why}")));
-    };
+    let mut observer = Observer::remote(host.clone(), copy);
+    let hello = observer.hello().map_err(|why| Failure::usage(format!("no observer on {host}: {why}")))?;
+    let hostname = hello.host.hostname.clone();
     let progress = Progress::new("probing");
     let taken = Timestamp::now();
-    let probed = eye.probe(plan, &mut |done, of, at| {
+    let probed = observer.probe(plan, &mut |done, of, at| {
         progress.at(done, of, at);
         !stop.load(Ordering::Relaxed)
     });
@@ -129,7 +127,7 @@ pub(crate) fn measure(plan: &ProbePlan, stop: &AtomicBool) -> Result<SavedProbe,
         ProbeEvent::StepFinished(_) => {}
     };
     let taken = Timestamp::now();
-    let result = Probe::run(plan, &mut on_event, stop);
+    let result = run_probe(plan, &mut on_event, stop);
     progress.finish();
     Ok(SavedProbe {
         taken,

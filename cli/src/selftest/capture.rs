@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
-use slob_engine::{Engine, EngineError, EngineKind, Figures, Said};
+use slob_engine::{CapturedAnswer, Engine, EngineError, EngineKind, Figures};
 use slob_host::HostInfo;
 use slob_spec::Settings;
 
@@ -133,7 +133,7 @@ impl Capture {
             }
             Err(error) => moment["server_error"] = json!(error.to_string()),
         }
-        match engine.testimony() {
+        match engine.capture() {
             Ok(said) => {
                 moment["said"] = said.iter().map(written).collect();
                 let figures = match self.kind.replay {
@@ -190,7 +190,7 @@ impl Calls {
     }
 }
 
-fn written(said: &Said) -> Json {
+fn written(said: &CapturedAnswer) -> Json {
     json!({
         "name": said.name, "question": said.question, "columns": said.columns, "rows": said.rows,
         "took_us": micros(said.took), "fault": said.fault,

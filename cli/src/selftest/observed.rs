@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use slob_engine::{
-    Cancel, Engine, EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server,
-    ServerReport, Session, SessionPlan, Slice, Snapshot, Whereabouts,
+    Cancel, CapturedAnswer, Engine, EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, SchemaState,
+    Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{Batch, RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -78,8 +78,8 @@ impl Engine for Observed {
         self.notebook.note("snapshot", || self.engine.snapshot())
     }
 
-    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
-        self.notebook.note("testimony", || self.engine.testimony())
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+        self.notebook.note("testimony", || self.engine.capture())
     }
 
     fn read_rows(
@@ -109,8 +109,8 @@ impl Engine for Observed {
         self.engine.endpoints()
     }
 
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        self.engine.whereabouts()
+    fn locations(&self) -> Vec<ServerLocation> {
+        self.engine.locations()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
-use slob_engine::{EngineKind, Said};
+use slob_engine::{CapturedAnswer, EngineKind};
 
 use super::capture::{DATA, FORMAT, figures_of};
 use crate::failure::{Failure, JUDGED, Outcome};
@@ -117,10 +117,10 @@ fn tell(page: &mut String, kind: &EngineKind, moment: &Json) -> bool {
     same
 }
 
-fn said_of(moment: &Json) -> Vec<Said> {
+fn said_of(moment: &Json) -> Vec<CapturedAnswer> {
     let text = |value: &Json| value.as_str().map(str::to_owned);
     let texts = |values: &Json| values.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
-    let one = |said: &Json| Said {
+    let one = |said: &Json| CapturedAnswer {
         name: text(&said["name"]).unwrap_or_default(),
         question: text(&said["question"]).unwrap_or_default(),
         columns: texts(&said["columns"]).into_iter().flatten().collect(),

@@ -13,7 +13,7 @@ use rstest::rstest;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use slob_engine::Clues;
-use slob_observe::{Eye, Sight};
+use slob_observe::{HostSample, Observer};
 use slob_testing::postgres::Version;
 use slob_testing::{Container, Sshd, as_nobody};
 
@@ -89,19 +89,19 @@ fn whoever_looks_sees_the_same() {
         port: Some(bench.cluster.port()),
         ..named.clone()
     };
-    let mut eyes = vec![(Eye::here(), found.clone()), (Eye::here(), named)];
+    let mut observers = vec![(Observer::local(), found.clone()), (Observer::local(), named)];
     let client = sshd.client();
-    eyes.push((Eye::far_by(&client, "localhost".parse().unwrap(), false), found));
-    for (eye, clues) in &mut eyes {
-        let server = eye.find(clues.clone()).unwrap();
+    observers.push((Observer::remote_by(&client, "localhost".parse().unwrap(), false), found));
+    for (observer, clues) in &mut observers {
+        let server = observer.find(clues.clone()).unwrap();
         assert!(u64::from(server.pid) == pid && server.data.is_some(), "{server:?}");
     }
-    let mut look = || -> Vec<Sight> {
-        let sights = eyes.iter_mut().map(|(eye, _)| {
-            let asked = eye.ask(true);
-            eye.answer(asked).unwrap().sight
+    let mut look = || -> Vec<HostSample> {
+        let samples = observers.iter_mut().map(|(observer, _)| {
+            let pending = observer.request_sample(true);
+            observer.receive_sample(pending).unwrap().sample
         });
-        sights.collect()
+        samples.collect()
     };
     // What works is there at both edges, and at rest.
     let mut session = bench.cluster.admin();

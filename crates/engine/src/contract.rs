@@ -1,86 +1,125 @@
-//! The contract itself.
+//! The contract: database products, targets, sessions, and the plans that they are given.
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use slob_method::{Batch, RowView, SchemaNo, Table};
-use slob_spec::StatisticsType;
+use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
+use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
-    EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, Said, SchemaState, Server, ServerReport,
-    SessionPlan, Slice, Snapshot, Whereabouts, Workload,
+    CapturedAnswer, EngineError, Figures, Layout, Load, LoadProgress, Outcome, SchemaState, Server,
+    ServerLocation, ServerReport, Slice, Snapshot, Workload,
 };
 
-/// One target of one database product.
+/// A database product that targets can name: one line of the registry.
+#[derive(Clone, Copy)]
+pub struct EngineKind {
+    /// The scheme of its targets' URLs.
+    pub scheme: &'static str,
+    /// The form of a target, for help texts.
+    pub target_form: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// The client library or embedded database in this build, with its version.
+    pub library: fn() -> String,
+    /// Parameters of its own.
+    pub params: &'static [Param],
+    /// Opens a target: checks it as far as possible without changing anything.
+    pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
+    /// The statements that it can write down without a connection; `None` if it can't.
+    pub scripts: Option<&'static Scripts>,
+    /// Computes figures from captured answers; `None` if this program counts them.
+    pub replay: Option<Replay>,
+}
+
+/// Fails if an answer that it needs is missing or invalid.
+type Replay = fn(&[CapturedAnswer]) -> Result<Figures, EngineError>;
+
+/// Purpose of opening a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Loading, which may create missing parts.
+    Load,
+    /// Anything else: missing parts are an error.
+    Use,
+}
+
+/// Arguments of opening a target.
+#[derive(Clone, Debug)]
+pub struct OpenSpec {
+    /// The target.
+    pub target: Target,
+    /// The purpose.
+    pub purpose: Purpose,
+    /// Values of the engine's own parameters ([`EngineKind::params`]).
+    pub options: EngineOptions,
+    /// Tablespace of a load, for engines with [`crate::Capabilities::tablespaces`].
+    pub tablespace: Option<String>,
+}
+
+impl OpenSpec {
+    /// Arguments without a tablespace.
+    #[must_use]
+    pub fn new(target: Target, purpose: Purpose, options: EngineOptions) -> Self {
+        Self { target, purpose, options, tablespace: None }
+    }
+}
+
+/// One target of one database product. Several threads may call methods at once.
 ///
-/// Methods may be called from several threads at once.
+/// All methods fail if the server is unreachable, or refuses. Their docs state other errors.
 pub trait Engine: Send + Sync {
     /// Describes the server.
-    ///
-    /// # Errors
-    /// If the server can't be asked.
     fn server(&self) -> Result<Server, EngineError>;
 
-    /// The schemas on the target that carry our marker, in order of their numbers. Schemas without the marker are
-    /// not ours, whatever their names.
-    ///
-    /// # Errors
-    /// If the target can't be read.
+    /// The schemas on the target that carry our marker, in order of their numbers. Schemas without the marker are not
+    /// ours, even with our names.
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError>;
 
-    /// Makes an empty, marked schema, ready for slices.
+    /// Creates an empty, marked schema, ready for slices.
     ///
     /// # Errors
-    /// If something of that name exists: what is not ours is never touched, and what is ours is not replaced.
+    /// If something of that name exists, ours or not: nothing is replaced.
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError>;
 
-    /// Loads a slice that is not there yet, and marks it as loaded, both or neither. Engines without
-    /// [`crate::Capabilities::parallel_slices`] are given the slices of a schema one after the other, in order.
+    /// Loads a missing slice and marks it as loaded, both or neither. Without
+    /// [`crate::Capabilities::parallel_slices`], the slices of a schema come one after the other, in order.
     ///
     /// # Errors
-    /// With [`crate::ErrorKind::Cancelled`] when `progress` was asked to stop; then the slice is not there.
+    /// [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError>;
 
-    /// Completes a schema whose slices are all there: index, statistics, a clean start for the first run. May be
-    /// called again after it was cut off. Looks at the result and returns how the rows lie.
-    ///
-    /// # Errors
-    /// If the schema can't be completed.
+    /// Completes a schema with all its slices: index, statistics, a clean start for the first run. Returns the measured
+    /// layout. It may be called again after an interruption.
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError>;
 
     /// Removes a schema and everything in it.
     ///
     /// # Errors
-    /// If it does not carry our marker, or can't be removed.
+    /// If it does not carry our marker.
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError>;
 
     /// Opens a session, connected and ready to execute.
     ///
     /// # Errors
-    /// If its schemas are not loaded, or the server refuses.
+    /// If its schemas are not loaded.
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError>;
 
-    /// Reads the cumulative counters, of each server in the order of [`Engine::endpoints`].
+    /// Reads the cumulative counters of each server, in the order of [`Engine::endpoints`].
     ///
     /// # Errors
-    /// If no server can be asked. One of several that can't be asked is absent from the snapshot.
+    /// If all servers are unreachable. One of several unreachable ones is absent from the snapshot.
     fn snapshot(&self) -> Result<Snapshot, EngineError>;
 
-    /// Reads what the whole server counts, whoever is at work, without changing or locking anything and through one
-    /// connection; `None` where there are no such counters. What [`Engine::snapshot`] counts may be a part of it.
-    ///
-    /// # Errors
-    /// If the server can't be asked.
+    /// Reads the counters of the whole server, for all its clients, through one connection and without changing or locking
+    /// anything; `None` if it has none. [`Engine::snapshot`] may count a part of it.
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
         Ok(None)
     }
 
-    /// Reads back the rows at `positions` of a table, in any order, for verification. Rows that are missing are
-    /// not visited.
-    ///
-    /// # Errors
-    /// If the table can't be read.
+    /// Reads the rows at `positions` of a table, in any order, for verification. It does not visit missing rows.
     fn read_rows(
         &self,
         schema: SchemaNo,
@@ -89,27 +128,24 @@ pub trait Engine: Send + Sync {
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError>;
 
-    /// Called once before the sessions of a run are opened: the place to bring the server to a known state and to
-    /// refuse what would spoil the test, such as too few connections or a plan that is not single-block I/O.
-    /// Returns sentences for the record, such as what could not be done for lack of rights.
+    /// Called once before the sessions of a run are opened. It brings the server to a known state, and refuses what would
+    /// spoil the test, such as too few connections or a plan without single-block I/O. Returns sentences for the record,
+    /// such as steps that lacked rights.
     ///
     /// # Errors
-    /// With [`crate::ErrorKind::Usage`] if the run must not start.
+    /// [`crate::ErrorKind::Usage`] if the run must not start.
     fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         Ok(Vec::new())
     }
 
-    /// Called once after the sessions of a run have ended: puts back what [`Engine::before_run`] changed on the server.
-    /// Returns sentences for the record: what could not be put back, and how to do it.
+    /// Called once after the sessions of a run have ended. It undoes the changes of [`Engine::before_run`]. Returns
+    /// sentences for the record: changes that it could not undo, with the remedy.
     fn after_run(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Begins the server's own report of that kind, by its first snapshot; `None` where there is no such report. Called only
-    /// if the user asked for one, just before the window begins.
-    ///
-    /// # Errors
-    /// If the snapshot can't be taken. The run goes on without the report.
+    /// Begins the server's own report by its first snapshot; `None` if it has no such report. Called just before the
+    /// window begins, if the user wants a report. After an error the run goes on without it.
     fn open_server_report(
         &self,
         _kind: StatisticsType,
@@ -117,37 +153,32 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
-    /// The names of the servers that sessions are spread over; empty when the target is one.
+    /// Names of the servers that share the sessions; empty for a target of one server.
     fn endpoints(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the server says of itself, word for word: its version, its settings, every view that counters are read from, and
-    /// the plans of the operations if schemas are loaded. For those who look what became of it; nothing where figures are
-    /// counted in this program.
-    ///
-    /// # Errors
-    /// If the server can't be asked. What it refuses to tell is among the answers.
-    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+    /// Captures the server's raw answers: version, settings, all views with counters, and the plans of the operations if
+    /// schemas are loaded. Refusals are among the answers. Empty if this program counts the figures.
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
         Ok(Vec::new())
     }
 
-    /// What each server can be found by on its host, the first endpoints of them in order. A server that can't be asked has
-    /// fewer clues.
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        vec![Whereabouts::default()]
+    /// Locations of the servers, in the order of their first endpoints. An unreachable server has fewer clues.
+    fn locations(&self) -> Vec<ServerLocation> {
+        vec![ServerLocation::default()]
     }
 }
 
-/// One connection that executes batches. Each belongs to one thread at a time.
+/// One connection that executes batches. It belongs to one thread at a time.
 pub trait Session: Send {
     /// Executes the operations of a batch in order, none before it is due ([`Batch::not_before`]), each followed by its
-    /// pause, and puts what came of them into `outcome` (cleared first). Before an operation would start at or after `deadline`, the call returns; a
-    /// pause or a wait is cut short at the deadline too.
+    /// pause, and clears and fills `outcome`. No operation starts at or after `deadline`, which also cuts a pause or a
+    /// wait short.
     ///
     /// # Errors
-    /// Of the first operation that fails; `outcome` holds the operations before it. The session is not used
-    /// again after an error that is not [`crate::ErrorKind::Retryable`].
+    /// The error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
+    /// the error is [`crate::ErrorKind::Retryable`].
     fn execute(
         &mut self,
         batch: &Batch,
@@ -155,21 +186,18 @@ pub trait Session: Send {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
 
-    /// Has the database's counters hold everything that the session did. Called when it comes to rest, and when it ends.
-    ///
-    /// # Errors
-    /// If the database can't be asked.
+    /// Makes the database's counters include all work of the session. Called when it becomes idle, and when it ends.
     fn publish(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// Which of [`Engine::endpoints`] it works on now, counted from 0.
+    /// Its current server: an index of [`Engine::endpoints`].
     fn endpoint(&self) -> usize {
         0
     }
 
-    /// A handle that ends a call of [`Session::execute`] from another thread; `None` where
-    /// [`crate::Capabilities::cancel`] is false.
+    /// A handle that ends a call of [`Session::execute`] from another thread; `None` without
+    /// [`crate::Capabilities::cancel`].
     fn canceller(&self) -> Option<Arc<dyn Cancel>> {
         None
     }
@@ -180,4 +208,86 @@ pub trait Cancel: Send + Sync {
     /// Makes the running call of [`Session::execute`], and every later one, return soon with
     /// [`crate::ErrorKind::Cancelled`].
     fn cancel(&self);
+}
+
+/// The facts about a run that a server must be ready for.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlan<'a> {
+    /// The schemas that it uses.
+    pub schemas: &'a [SchemaNo],
+    /// Number of its sessions.
+    pub sessions: u32,
+    /// Part of a row that its UPDATEs change; `None` without UPDATEs.
+    pub redo: Option<RedoStress>,
+    /// True if it scans.
+    pub scans: bool,
+    /// Set to end the run, and long preparations with it; `None` if the run can't be stopped.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl RunPlan<'_> {
+    /// True once the run is to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// The facts about a session that it is opened with.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Number of times that it lost its database and was opened again.
+    pub attempt: u32,
+    /// Its own schema.
+    pub home: SchemaNo,
+    /// True if some of its operations go to schema 1.
+    pub hot_schema: bool,
+    /// True if it scans.
+    pub scans: bool,
+    /// Part of a row that its UPDATEs change; `None` without UPDATEs.
+    pub redo: Option<RedoStress>,
+    /// Text that its UPDATEs write.
+    pub update_text: Arc<UpdateText>,
+}
+
+impl SessionPlan {
+    /// The endpoint that it uses: round-robin, and the next one after it has lost its own.
+    #[must_use]
+    pub fn endpoint(&self, endpoints: usize) -> usize {
+        (self.number as usize + self.attempt as usize) % endpoints.max(1)
+    }
+}
+
+/// Scripts of an engine's statements, for review. Writing them connects to nothing.
+#[derive(Debug)]
+pub struct Scripts {
+    /// All statements of a load.
+    pub load: fn(&OpenSpec, &PlannedLoad<'_>) -> Result<String, EngineError>,
+    /// All statements of a run: those before it, and those of a session like this one.
+    pub run: fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>,
+    /// Preparation of a server for tests with so many concurrent sessions: parameters, space, and the server's own
+    /// calibration.
+    pub init: fn(&OpenSpec, &PlannedLoad<'_>, u32) -> Result<String, EngineError>,
+}
+
+/// A load as it is planned, without knowledge of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedLoad<'a> {
+    /// The load of each schema.
+    pub load: &'a Load,
+    /// The schemas.
+    pub schemas: &'a [SchemaNo],
+    /// The expected block size in bytes.
+    pub block_bytes: u32,
+}
+
+/// Demands of a run besides its operations.
+#[derive(Clone, Copy, Debug)]
+pub struct RunExtras {
+    /// True if sessions pause between operations.
+    pub pauses: bool,
+    /// The server's own report of the run.
+    pub server_report: Option<StatisticsType>,
 }

@@ -1,29 +1,29 @@
-//! What went wrong, in a form that people can act on.
+//! Errors that people can act on.
 
 use std::fmt;
 
-/// What sort of failure it is; decides the exit code and whether a retry makes sense.
+/// Kind of a failure: it decides the exit code, and on a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The request can't be carried out as it was made: nothing was touched.
+    /// The request is invalid as it was made. Nothing was changed.
     Usage,
-    /// The server can't be reached, or went away.
+    /// The server is unreachable, or went away.
     Connection,
-    /// The role or the file permissions do not allow it.
+    /// The role or the file permissions are insufficient.
     Privilege,
-    /// No room is left for data or log.
+    /// No space is left for data or log.
     Space,
-    /// A conflict with other work; the same operation may succeed when repeated.
+    /// A conflict with other work. The operation may succeed when repeated.
     Retryable,
     /// Ended by [`crate::Cancel`].
     Cancelled,
-    /// Stored data are not what they must be.
+    /// Stored data are damaged.
     Data,
     /// Anything else.
     Fatal,
 }
 
-/// An engine's error: what failed, in which step, on which target, with the server's own words and the remedy.
+/// An engine's error: the step, the target, the message of the server or the system, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineError {
     kind: ErrorKind,
@@ -34,7 +34,7 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    /// An error of a step, such as "opening ./data/slob3.db", with what the server or system said.
+    /// An error of a step, such as "opening ./data/slob3.db", with the message of the server or the system.
     pub fn new(kind: ErrorKind, step: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, step: step.into(), message: message.into(), code: None, advice: None }
     }
@@ -46,21 +46,21 @@ impl EngineError {
         self
     }
 
-    /// Adds what to do next.
+    /// Adds the remedy.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// The same as another sort of failure, where the place it happened in says more than the server's code.
+    /// Changes the kind, where the context says more than the server's code.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// What sort of failure it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind

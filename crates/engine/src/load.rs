@@ -1,4 +1,4 @@
-//! What is loaded, in which pieces.
+//! Loads: their parameters, their slices, their state, and the layout of their rows.
 
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
@@ -8,8 +8,7 @@ use slob_method::{MAX_SCALE, RowContent, Scatter, SchemaNo, Table, Verifier};
 
 use crate::{EngineError, ErrorKind};
 
-/// The decisions of one load. Engines keep it with the data: a load can only be resumed, verified and run against
-/// as what it was begun.
+/// The parameters of one load. Engines keep them with the data: resuming, verifying and running need the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Seed of scatter and content.
@@ -18,7 +17,7 @@ pub struct Load {
     pub scale: u64,
     /// Blocks, and rows, of each scan table; 0 for none.
     pub scan_blocks: u64,
-    /// Whether columns are filled incompressibly.
+    /// True if columns are filled incompressibly.
     pub obfuscated: bool,
     /// Rows of a slice; the last slice of a table may be smaller.
     pub slice_rows: u64,
@@ -47,7 +46,7 @@ impl Load {
         })
     }
 
-    /// Whether it can be the load of anything: what a damaged marker says need not be.
+    /// True if the parameters are in range. Those of a damaged marker need not be.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         (1..=MAX_SCALE).contains(&self.scale) && self.scan_blocks <= MAX_SCALE && self.slice_rows > 0
@@ -59,13 +58,13 @@ impl Load {
         RowContent::new(self.seed, self.obfuscated)
     }
 
-    /// Which key lives at which position of a schema's main table.
+    /// Positions of the keys in a schema's main table.
     #[must_use]
     pub fn scatter(&self, schema: SchemaNo) -> Scatter {
         Scatter::new(self.seed, u64::from(schema.get()), self.scale)
     }
 
-    /// The verifier of a table's rows, in a layout with that many bytes of filler.
+    /// The verifier of a table's rows with that many bytes of filler.
     #[must_use]
     pub fn verifier(&self, table: Table, schema: SchemaNo, filler_bytes: usize) -> Verifier {
         match table {
@@ -75,14 +74,14 @@ impl Load {
     }
 }
 
-/// A piece of a load: it is loaded, and marked as loaded, as a whole or not at all.
+/// A piece of a load. It is loaded and marked as loaded, both or neither.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// The schema.
     pub schema: SchemaNo,
     /// The table.
     pub table: Table,
-    /// The positions, counted from 1.
+    /// Positions, counted from 1.
     pub positions: Range<u64>,
 }
 
@@ -91,25 +90,22 @@ pub struct Slice {
 pub struct SchemaState {
     /// Its number.
     pub schema: SchemaNo,
-    /// The load that it belongs to.
+    /// Its load.
     pub load: Load,
     /// Bytes of filler in each row.
     pub filler_bytes: usize,
-    /// How far the load got.
+    /// Progress of its load.
     pub state: LoadState,
 }
 
 impl SchemaState {
-    /// The schemas of a target: those that could be read, and those that carry our marker but could not, so that these are
-    /// neither taken for missing nor out of reach of `slob drop`. All schemas of a target belong to one load, so theirs is
-    /// that of the others. `None` if only damaged ones are there, because then nothing says what they were loaded as.
+    /// All schemas of a target: readable ones, and damaged ones with our marker, so that `slob drop` reaches these too.
+    ///
+    /// All schemas of a target belong to one load, so the readable ones give that of the damaged ones. `None` if only
+    /// damaged ones exist: their load is unknown.
     #[must_use]
     pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
-        let example = match (read.first().cloned(), damaged) {
-            (Some(example), _) => example,
-            (None, []) => return Some(read),
-            (None, _) => return None,
-        };
+        let Some(example) = read.first().cloned() else { return damaged.is_empty().then_some(read) };
         let damaged = damaged.iter().map(|schema| Self {
             schema: *schema,
             state: LoadState::Damaged,
@@ -121,8 +117,7 @@ impl SchemaState {
     }
 }
 
-/// The error of a target all of whose schemas carry our marker and can't be read. `what` is to be removed, in words or
-/// statements.
+/// The error of a target with damaged schemas only. `what` names the things to remove, in words or statements.
 #[must_use]
 pub fn only_damaged(step: &str, what: &str) -> EngineError {
     let message =
@@ -130,7 +125,7 @@ pub fn only_damaged(step: &str, what: &str) -> EngineError {
     EngineError::new(ErrorKind::Data, step, message).with_advice(format!("to load again, remove {what}"))
 }
 
-/// The error of a schema of that name that carries our marker and can't be read.
+/// The error of a damaged schema.
 #[must_use]
 pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
     let message = format!("the load parameters of {name} are missing or damaged");
@@ -138,30 +133,30 @@ pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
         .with_advice("remove the schema with `slob drop` and load it again")
 }
 
-/// How far the load of a schema got.
+/// Progress of a schema's load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadState {
-    /// These slices are in place; the others, the index and the statistics are missing.
+    /// These slices exist; the others, the index and the statistics are missing.
     Begun(Vec<Slice>),
-    /// Begun, with these slices; but whether they ever reached the disk is not known: it is to be loaded from its start.
+    /// These slices were loaded, but may not have reached the disk: the load starts again.
     Unsynced(Vec<Slice>),
-    /// It carries our marker, and can't be read.
+    /// It carries our marker, and is unreadable.
     Damaged,
-    /// Everything is in place.
+    /// Everything exists.
     Complete(Layout),
 }
 
-/// Why a schema can't be used, and what to do.
+/// The reason why a schema can't be used, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// What is the matter with it.
+pub struct Unusable {
+    /// The reason.
     pub message: String,
-    /// What to do next.
+    /// The remedy.
     pub advice: &'static str,
 }
 
 impl LoadState {
-    /// How a complete schema lies in its blocks.
+    /// Layout of a complete schema.
     #[must_use]
     pub fn layout(&self) -> Option<Layout> {
         match self {
@@ -170,27 +165,28 @@ impl LoadState {
         }
     }
 
-    /// What keeps the schema of that name from being used, if anything does.
+    /// The reason why the schema of that name can't be used; `None` if it can.
     #[must_use]
-    pub fn lack(&self, name: impl Display) -> Option<Lack> {
-        match self {
-            Self::Complete(_) => None,
-            Self::Begun(_) => Some(Lack {
-                message: format!("the load of {name} was not finished"),
-                advice: "`slob setup` with the same parameters resumes it",
-            }),
-            Self::Unsynced(_) => Some(Lack {
-                message: format!("the load of {name} was not finished before this machine was restarted"),
-                advice: "`slob setup` with the same parameters loads it again",
-            }),
-            Self::Damaged => Some(Lack {
-                message: format!("{name} carries slob's marker but can't be read"),
-                advice: "remove it with `slob drop` and load it again",
-            }),
-        }
+    pub fn unusable(&self, name: impl Display) -> Option<Unusable> {
+        let (message, advice) = match self {
+            Self::Complete(_) => return None,
+            Self::Begun(_) => (
+                format!("the load of {name} was not finished"),
+                "`slob setup` with the same parameters resumes it",
+            ),
+            Self::Unsynced(_) => (
+                format!("the load of {name} was not finished before this machine was restarted"),
+                "`slob setup` with the same parameters loads it again",
+            ),
+            Self::Damaged => (
+                format!("{name} carries slob's marker but can't be read"),
+                "remove it with `slob drop` and load it again",
+            ),
+        };
+        Some(Unusable { message, advice })
     }
 
-    /// What a schema of which all slices must be there is completed from: `Some` if it is complete already.
+    /// Checks that all slices exist before the schema is completed; `Some` if it is complete already.
     ///
     /// # Errors
     /// If slices are missing.
@@ -215,40 +211,40 @@ impl LoadState {
     }
 }
 
-impl Lack {
-    /// As the error of a step.
+impl Unusable {
+    /// The error of a step.
     #[must_use]
     pub fn into_error(self, step: &str) -> EngineError {
         EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
     }
 }
 
-impl Display for Lack {
+impl Display for Unusable {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}; {}", self.message, self.advice)
     }
 }
 
-/// How the main table of a schema lies in its blocks, as the engine found by looking.
+/// Measured layout of the main table of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Rows.
     pub rows: u64,
     /// Blocks that hold these rows.
     pub row_blocks: u64,
-    /// All blocks of the schema: both tables, index, and the engine's own.
+    /// All blocks of the schema, those of the index and the engine's own included.
     pub all_blocks: u64,
 }
 
 impl Layout {
-    /// Whether each row has a block of its own: blocks / rows within 1 %.
+    /// True if each row has a block of its own, within 1 %.
     #[must_use]
     pub fn one_row_per_block(&self) -> bool {
         self.row_blocks.abs_diff(self.rows) * 100 <= self.rows
     }
 }
 
-/// Shared by the streams of a load and whoever watches them.
+/// Progress of a load, shared by its streams and its display.
 #[derive(Debug, Default)]
 pub struct LoadProgress {
     rows: AtomicU64,
@@ -267,12 +263,12 @@ impl LoadProgress {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Asks the streams to stop.
+    /// Stops the streams.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the streams were asked to stop. Engines ask as often as they add, and then give up the slice with
+    /// True after [`LoadProgress::stop`]. Engines ask as often as they add, and then give up the slice with
     /// [`crate::ErrorKind::Cancelled`].
     #[must_use]
     pub fn stopped(&self) -> bool {
@@ -309,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_can_be_none_is_told() {
+    fn invalid_parameters_of_a_load_are_refused() {
         let load = Load { seed: 1, scale: 100, scan_blocks: 0, obfuscated: false, slice_rows: 40 };
         assert!(load.is_sound());
         let [none, huge, endless] = [

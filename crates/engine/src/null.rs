@@ -1,8 +1,7 @@
 //! The engine without a database.
 //!
-//! It executes plans by doing nothing, at once or after a latency of your choice (`null:?latency_us=100`). It
-//! shows what the tool itself costs, it carries the tests that need no database, and it is the skeleton from
-//! which an engine is written.
+//! It executes plans by doing nothing, at once or after a latency (`null:?latency_us=100`). It shows the cost of the tool
+//! itself, it serves the tests that need no database, and it is the skeleton for new engines.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use std::time::{Duration, Instant};
 use slob_method::{Action, Batch, Op, RowView, SchemaNo, Table};
 
 use crate::{
-    Alarm, Cancel, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout, Load,
-    LoadProgress, OpenSpec, Outcome, Perform, SchemaState, Server, Session, SessionPlan, Setting, Slice,
-    Snapshot, Whereabouts, execute_each,
+    Cancel, CancelToken, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout,
+    Load, LoadProgress, OpenSpec, Outcome, Perform, SchemaState, Server, ServerLocation, Session,
+    SessionPlan, Setting, Slice, Snapshot, execute_each,
 };
 
 /// The null engine's line in the registry.
@@ -65,16 +64,10 @@ impl Engine for NullEngine {
             advice: vec!["No database is behind this target: the figures show the tool alone.".into()],
             checks_blocks: None,
             capabilities: Capabilities {
-                tablespaces: false,
-                stores_data: false,
                 parallel_slices: true,
-                whole_tables: false,
-                loads_wait_for_blocks: false,
                 embedded: true,
-                batches_in_server: false,
-                joined_blocks: 0,
                 cancel: true,
-                direct_io: None,
+                ..Capabilities::default()
             },
         })
     }
@@ -102,7 +95,7 @@ impl Engine for NullEngine {
 
     fn session(&self, _: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
         let (latency, counts) = (self.latency, Arc::clone(&self.counts));
-        Ok(Box::new(NullSession { latency, counts, alarm: Arc::default() }))
+        Ok(Box::new(NullSession { latency, counts, token: Arc::default() }))
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
@@ -125,20 +118,20 @@ impl Engine for NullEngine {
         Ok(())
     }
 
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        vec![Whereabouts::embedded(None)]
+    fn locations(&self) -> Vec<ServerLocation> {
+        vec![ServerLocation::embedded(None)]
     }
 }
 
 struct NullSession {
     latency: Duration,
     counts: Arc<Counts>,
-    alarm: Arc<Alarm>,
+    token: Arc<CancelToken>,
 }
 
 impl Perform for NullSession {
     fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
-        self.alarm.sleep(self.latency, None)?;
+        self.token.sleep(self.latency, None)?;
         let rows = op.rows().unwrap_or(0);
         match op.action {
             Action::Update(..) => {
@@ -161,12 +154,11 @@ impl Session for NullSession {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         outcome.clear();
-        let alarm = Arc::clone(&self.alarm);
-        execute_each(self, batch, deadline, &alarm, outcome)
+        let token = Arc::clone(&self.token);
+        execute_each(self, batch, deadline, &token, outcome)
     }
 
     fn canceller(&self) -> Option<Arc<dyn Cancel>> {
-        let alarm: Arc<dyn Cancel> = Arc::<Alarm>::clone(&self.alarm);
-        Some(alarm)
+        Some(Arc::<CancelToken>::clone(&self.token))
     }
 }

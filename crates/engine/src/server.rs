@@ -1,4 +1,11 @@
-//! What an engine says of its server.
+//! Facts about a server: its description, its location, its raw answers and its own reports.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Counters, EngineError};
 
 /// A database server (or embedded library), described for the record.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,15 +14,15 @@ pub struct Server {
     pub product: String,
     /// Its version, in full.
     pub version: String,
-    /// The size of a block in bytes.
+    /// Size of a block.
     pub block_bytes: u32,
-    /// The settings that change results, in the order in which they should be read.
+    /// Settings that change results, in reading order.
     pub settings: Vec<Setting>,
-    /// Sentences of advice where a setting spoils an I/O test; empty when there is nothing to say.
+    /// Sentences of advice on settings that spoil an I/O test.
     pub advice: Vec<String>,
-    /// Whether the server's CPU verifies a checksum of each block that it reads; `None` when the engine can't know.
+    /// True if the server's CPU verifies a checksum of each block that it reads; `None` if unknown.
     pub checks_blocks: Option<bool>,
-    /// What the engine can do with this server.
+    /// Abilities of the engine with this server.
     pub capabilities: Capabilities,
 }
 
@@ -24,7 +31,7 @@ pub struct Server {
 pub struct Setting {
     /// The server's name for it.
     pub name: String,
-    /// Its value, with the unit.
+    /// Its value with the unit.
     pub value: String,
 }
 
@@ -35,30 +42,188 @@ impl Setting {
     }
 }
 
-/// What an engine can do. Code asks these, never an engine's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Abilities of an engine. Code asks these, never an engine's name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Rows that are loaded can be read back; false only where there is no database at all.
+    /// Loaded rows can be read back; false only without a database.
     pub stores_data: bool,
     /// Several slices of one schema may be loaded at the same time.
     pub parallel_slices: bool,
-    /// A table that is a single slice costs less than the same table in pieces: it is written once, in the form in
-    /// which runs find it, where pieces would have to be gone over again when all are there.
+    /// A table of a single slice is written once, in its final form. The same table in pieces would be rewritten at the
+    /// end.
     pub whole_tables: bool,
-    /// A stream of a load waits for each block that it writes, one after the other.
+    /// A stream of a load waits for each block that it writes.
     pub loads_wait_for_blocks: bool,
-    /// The database runs inside this process, so that its CPU is this process's CPU.
+    /// The database runs inside this process and uses its CPU time.
     pub embedded: bool,
     /// A batch runs inside the server; otherwise the client sends operation by operation.
     pub batches_in_server: bool,
-    /// SELECTs of up to so many blocks that follow each other in a closed loop are one statement, with a duration for each of
-    /// them; 0 where each is a statement of its own.
+    /// Most blocks of consecutive SELECTs that a closed loop joins in one statement, with a duration for each; 0 if each
+    /// is a statement of its own.
     pub joined_blocks: u16,
-    /// A load can be told where to put its tables ([`crate::OpenSpec::tablespace`]).
+    /// A load can choose the place of its tables ([`crate::OpenSpec::tablespace`]).
     pub tablespaces: bool,
-    /// Sessions can be cancelled from another thread.
+    /// Another thread can cancel a session.
     pub cancel: bool,
-    /// Reads of the data go around the operating system's page cache, as far as the engine knows; `None` when it
-    /// can't know.
+    /// Reads of the data bypass the page cache of the operating system; `None` if unknown.
     pub direct_io: Option<bool>,
+}
+
+/// Cumulative counters of a whole server, for all its clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Counters of all databases and sessions.
+    pub counters: Counters,
+    /// Seconds since its start, if it reports them.
+    pub uptime_s: Option<u64>,
+    /// Product and version.
+    pub version: Option<String>,
+    /// Size of a block.
+    pub block_bytes: Option<u32>,
+}
+
+/// Location of a server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerLocation {
+    /// The first of [`crate::Engine::endpoints`] that leads to it, counted from 0.
+    pub endpoint: usize,
+    /// Name or address of the endpoint's host; `None` if it is reached without a network.
+    pub host: Option<String>,
+    /// Clues to its processes.
+    pub clues: Clues,
+}
+
+impl ServerLocation {
+    /// A database inside this process, with its data there.
+    #[must_use]
+    pub fn embedded(data: Option<PathBuf>) -> Self {
+        Self { clues: Clues { pid: Some(std::process::id()), data, ..Clues::default() }, ..Self::default() }
+    }
+}
+
+/// Clues to a server's processes on its host, from the server and from knowledge of the product.
+///
+/// Paths and numbers of processes are the server's own: a container's differ from those of its host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Clues {
+    /// The process in the numbers of its host: named by the user, or this program's own.
+    pub pid: Option<u32>,
+    /// Prefixes of the names of its processes.
+    pub names: Vec<String>,
+    /// Seconds from its start to the search.
+    pub age_s: Option<f64>,
+    /// Its listening port.
+    pub port: Option<u16>,
+    /// The client's port of an open connection, as the server sees it.
+    pub client_port: Option<u16>,
+    /// Its listening unix socket.
+    pub socket: Option<PathBuf>,
+    /// The file with the number of its process.
+    pub pid_file: Option<PathBuf>,
+    /// The process that serves a connection: a child of the server's first process, if each session has one.
+    pub child: Option<u32>,
+    /// True if each session has a process.
+    pub has_children: bool,
+    /// Path of its data. A relative path starts at its working directory.
+    pub data: Option<PathBuf>,
+    /// Path of its log, likewise.
+    pub log: Option<PathBuf>,
+}
+
+/// A query to a server and its raw answer, as texts. It holds names and numbers of the server, and no rows of tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapturedAnswer {
+    /// A name that stays the same while the query may change.
+    pub name: String,
+    /// The query.
+    pub question: String,
+    /// Names of the columns, if the client library has them.
+    pub columns: Vec<String>,
+    /// The rows; `None` for NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Time of the answer.
+    pub took: Duration,
+    /// The server's error.
+    pub fault: Option<String>,
+}
+
+/// Columns and rows.
+pub type Answer = (Vec<String>, Vec<Vec<Option<String>>>);
+
+impl CapturedAnswer {
+    /// Asks, and captures the answer or the error.
+    pub fn ask<E: ToString>(name: &str, question: &str, ask: impl FnOnce(&str) -> Result<Answer, E>) -> Self {
+        let begun = Instant::now();
+        let answer = ask(question);
+        let took = begun.elapsed();
+        let (columns, rows, fault) = match answer {
+            Ok((columns, rows)) => (columns, rows, None),
+            Err(error) => (Vec::new(), Vec::new(), Some(error.to_string())),
+        };
+        Self { name: name.into(), question: question.into(), columns, rows, took, fault }
+    }
+
+    /// Rows of the answer of that name; empty if it is missing, or an error.
+    #[must_use]
+    pub fn rows_of<'a>(all: &'a [Self], name: &str) -> &'a [Vec<Option<String>>] {
+        all.iter().find(|answer| answer.name == name).map_or(&[], |answer| answer.rows.as_slice())
+    }
+
+    /// The first value of the answer of that name.
+    #[must_use]
+    pub fn value_of<'a>(all: &'a [Self], name: &str) -> Option<&'a str> {
+        Self::rows_of(all, name).first()?.first()?.as_deref()
+    }
+}
+
+/// The server's own report of a run, after its first snapshot.
+pub trait ServerReport: Send {
+    /// Takes the second snapshot. The sessions still work, so that the report holds no idle time.
+    fn close(&mut self) -> Result<(), EngineError>;
+
+    /// Fetches the report; called after the sessions have stopped, once [`ServerReport::close`] has succeeded.
+    ///
+    /// # Errors
+    /// If nothing can be fetched. Notes name missing files.
+    fn fetch(&mut self) -> Result<FetchedReport, EngineError>;
+}
+
+/// A server's own report of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FetchedReport {
+    /// The server's numbers of the two snapshots.
+    pub snapshots: [u64; 2],
+    /// Files for the folder of the run, in reading order.
+    pub files: Vec<ReportFile>,
+    /// Sentences for the record, such as the way to a report that only the server's own tools can make.
+    pub notes: Vec<String>,
+}
+
+/// A file for the folder of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportFile {
+    /// Without a folder.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_and_an_error_are_captured() {
+        let row = vec![Some("19.24".to_owned()), None];
+        let sound = CapturedAnswer::ask("version", "SELECT v", |_| {
+            Ok::<_, String>((vec!["v".into(), "w".into()], vec![row.clone()]))
+        });
+        let refused = CapturedAnswer::ask("io", "SELECT x", |_| Err::<Answer, _>("ORA-00942"));
+        let all = [sound, refused];
+        assert_eq!(CapturedAnswer::value_of(&all, "version"), Some("19.24"));
+        assert_eq!(CapturedAnswer::rows_of(&all, "io").len(), 0);
+        assert_eq!(all[1].fault.as_deref(), Some("ORA-00942"));
+        assert_eq!(CapturedAnswer::value_of(&all, "nothing"), None);
+    }
 }

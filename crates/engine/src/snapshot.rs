@@ -1,57 +1,56 @@
-//! The cumulative figures of the servers of a target at one moment, and what happened between two moments.
+//! Snapshots: cumulative figures of the servers of a target, and the differences between two moments.
 
 use std::time::Instant;
 
 use slob_measure::Figures;
 
-/// What was seen of the server behind an endpoint.
+/// Snapshot of the server behind an endpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
-    /// Its figures.
+pub enum ServerSnapshot {
+    /// Cumulative figures.
     Figures(Figures),
-    /// It is the server of an earlier endpoint, counted from 0, and its figures are there.
+    /// The server is that of an earlier endpoint, counted from 0, which has the figures.
     SameAs(usize),
-    /// It could not be asked.
+    /// The server is unreachable.
     Unreachable,
 }
 
 /// The cumulative figures of all servers of a target at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// When they were taken.
+    /// The moment.
     pub taken: Instant,
-    /// Of each server, in the order of [`crate::Engine::endpoints`].
-    pub servers: Vec<Seen>,
+    /// One for each server, in the order of [`crate::Engine::endpoints`].
+    pub servers: Vec<ServerSnapshot>,
 }
 
 impl Snapshot {
-    /// A snapshot of the only server, taken now.
+    /// A snapshot of a single server, taken now.
     #[must_use]
     pub fn now(figures: Figures) -> Self {
-        Self::of_servers(vec![Seen::Figures(figures)])
+        Self::of_servers(vec![ServerSnapshot::Figures(figures)])
     }
 
     /// A snapshot of several servers, taken now.
     #[must_use]
-    pub fn of_servers(servers: Vec<Seen>) -> Self {
+    pub fn of_servers(servers: Vec<ServerSnapshot>) -> Self {
         Self { taken: Instant::now(), servers }
     }
 
-    /// All servers together.
+    /// The sum over all servers.
     #[must_use]
     pub fn total(&self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.figures(server).cloned()))
     }
 
-    /// What all servers together did since an earlier snapshot. Servers that could not be asked then or now, or were
-    /// restarted in between, are left out: [`Snapshot::server_since`] tells which.
+    /// The sum over all servers since an earlier snapshot, without those that [`Snapshot::server_since`] has none for.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.server_since(server, earlier)))
     }
 
-    /// What one server did since an earlier snapshot; `None` if it could not be asked then or now, was restarted, or
-    /// is that of an earlier endpoint.
+    /// The figures of one server since an earlier snapshot; `None` if it was unreachable then or now, restarted, or is that
+    /// of an earlier endpoint.
     #[must_use]
     pub fn server_since(&self, server: usize, earlier: &Self) -> Option<Figures> {
         self.figures(server)?.since(earlier.figures(server)?)
@@ -59,8 +58,8 @@ impl Snapshot {
 
     fn figures(&self, server: usize) -> Option<&Figures> {
         match self.servers.get(server)? {
-            Seen::Figures(figures) => Some(figures),
-            Seen::SameAs(_) | Seen::Unreachable => None,
+            ServerSnapshot::Figures(figures) => Some(figures),
+            ServerSnapshot::SameAs(_) | ServerSnapshot::Unreachable => None,
         }
     }
 }
@@ -76,10 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn servers_add_up_and_those_that_are_gone_or_restarted_are_left_out() {
+    fn servers_add_up_without_unreachable_and_restarted_ones() {
         let all = |figures: [Option<Figures>; 4]| {
-            let seen = figures.into_iter().map(|figures| figures.map_or(Seen::Unreachable, Seen::Figures));
-            Snapshot::of_servers(seen.chain([Seen::SameAs(0)]).collect())
+            let seen = figures
+                .into_iter()
+                .map(|figures| figures.map_or(ServerSnapshot::Unreachable, ServerSnapshot::Figures));
+            Snapshot::of_servers(seen.chain([ServerSnapshot::SameAs(0)]).collect())
         };
         let before = all([
             Some(figures(10, Some(1), 100)),

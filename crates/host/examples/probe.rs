@@ -8,21 +8,21 @@
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-use slob_host::{Device, HostInfo, Probe, ProbeEvent, ProbePlan, ProbeStep, free_space};
+use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, ProbeStep, free_space, run_probe};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let plan = plan(&arguments)?;
     println!("{:#?}", HostInfo::read());
     println!("{:#?}", Device::behind(&plan.dir)?);
-    println!("{:?}", free_space(&plan.dir)?);
+    println!("{} bytes free", free_space(&plan.dir)?);
     println!("{}", header());
     let mut show = |event| {
         if let ProbeEvent::StepFinished(step) = event {
             println!("{}", line(&step));
         }
     };
-    let result = Probe::run(&plan, &mut show, &AtomicBool::new(false))?;
+    let result = run_probe(&plan, &mut show, &AtomicBool::new(false))?;
     match result.ceiling_iops() {
         Some(iops) => println!("ceiling: {iops:.0} reads/s"),
         None => println!("ceiling: no read step has figures"),

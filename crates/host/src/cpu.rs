@@ -1,84 +1,64 @@
-//! CPU time: of the whole host by mode, of processes by user and system.
+//! CPU time of the host by mode, and of processes by user and system.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use slob_stats::Merge;
 
 use crate::HostError;
-use crate::roots::{Roots, read_text};
+use crate::files::read_text;
 
-/// CPU time of the whole host by mode, in seconds summed over all CPUs: cumulative since boot as
-/// [`read`](Self::read), or of an interval as [`since`](Self::since).
+/// CPU time of the host by mode, in seconds summed over all CPUs: since boot, or of an interval.
 ///
-/// Source: the first line of `/proc/stat`, whose resolution is the tick (10 ms on nearly every kernel). Time given
-/// to guests is part of `user_s`, as in the kernel's own figures.
+/// `/proc/stat` counts ticks, which are 10 ms on nearly every kernel. User time includes time given to guests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuTimes {
-    /// Ordinary programs.
     pub user_s: f64,
-    /// Programs with lowered priority.
     pub nice_s: f64,
-    /// The kernel on behalf of programs.
     pub system_s: f64,
-    /// Nothing to do.
     pub idle_s: f64,
-    /// Nothing to do while some I/O was outstanding. A hint, not a measure: on several CPUs it can't be attributed,
-    /// and it may even go down.
+    /// Idle while some I/O was outstanding. Only a hint: the kernel can't attribute it to a CPU, and it may go down.
     pub iowait_s: f64,
-    /// Hardware interrupts.
     pub irq_s: f64,
-    /// Software interrupts.
     pub softirq_s: f64,
-    /// Runnable, but the hypervisor gave the CPU to somebody else.
+    /// Runnable while the hypervisor ran another guest.
     pub steal_s: f64,
 }
 
 impl CpuTimes {
-    /// The cumulative times now.
-    ///
-    /// # Errors
-    /// `/proc/stat` is unreadable or not as expected.
+    /// Reads the times since boot.
     pub fn read() -> Result<Self, HostError> {
-        Self::read_from(&Roots::default(), rustix::param::clock_ticks_per_second())
-    }
-
-    fn read_from(roots: &Roots, ticks_per_second: u64) -> Result<Self, HostError> {
-        let path = roots.proc.join("stat");
-        let text = read_text(&path)?;
-        Self::parse(&text, ticks_per_second)
-            .ok_or_else(|| HostError::unexpected(&path, "no line 'cpu' with eight numbers"))
+        let path = Path::new("/proc/stat");
+        Self::parse(&read_text(path)?, rustix::param::clock_ticks_per_second())
+            .ok_or_else(|| HostError::unexpected(path, "no line 'cpu' with eight numbers"))
     }
 
     fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let mut modes = [0.0; 8];
         let mut fields = line.split_ascii_whitespace();
-        let mut next = || Some(fields.next()?.parse::<u64>().ok()? as f64 / ticks_per_second as f64);
-        Some(Self {
-            user_s: next()?,
-            nice_s: next()?,
-            system_s: next()?,
-            idle_s: next()?,
-            iowait_s: next()?,
-            irq_s: next()?,
-            softirq_s: next()?,
-            steal_s: next()?,
-        })
+        for mode in &mut modes {
+            *mode = fields.next()?.parse::<u64>().ok()? as f64 / ticks_per_second as f64;
+        }
+        Some(Self::from_modes(modes))
     }
 
-    /// The times of the interval from `earlier` to `self`. A mode whose counter went down (iowait may) counts as 0.
+    fn from_modes(modes: [f64; 8]) -> Self {
+        let [user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s] = modes;
+        Self { user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s }
+    }
+
+    /// Seconds of each mode, in the kernel's order.
+    pub fn modes(&self) -> [f64; 8] {
+        let Self { user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s } = *self;
+        [user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s]
+    }
+
+    /// Times of the interval from `earlier` to `self`. A mode whose counter went down counts as 0.
     pub fn since(&self, earlier: &Self) -> Self {
-        let delta = |later: f64, earlier: f64| (later - earlier).max(0.0);
-        Self {
-            user_s: delta(self.user_s, earlier.user_s),
-            nice_s: delta(self.nice_s, earlier.nice_s),
-            system_s: delta(self.system_s, earlier.system_s),
-            idle_s: delta(self.idle_s, earlier.idle_s),
-            iowait_s: delta(self.iowait_s, earlier.iowait_s),
-            irq_s: delta(self.irq_s, earlier.irq_s),
-            softirq_s: delta(self.softirq_s, earlier.softirq_s),
-            steal_s: delta(self.steal_s, earlier.steal_s),
-        }
+        let (later, earlier) = (self.modes(), earlier.modes());
+        Self::from_modes(std::array::from_fn(|mode| (later[mode] - earlier[mode]).max(0.0)))
     }
 
     /// All modes together: CPUs times wall-clock seconds.
@@ -86,44 +66,36 @@ impl CpuTimes {
         self.busy_s() + self.steal_s + self.idle_s + self.iowait_s
     }
 
-    /// Time in which a CPU worked for this host: all modes but idle, iowait and steal.
+    /// Time in which CPUs worked for this host: all modes but idle, iowait and steal.
     pub fn busy_s(&self) -> f64 {
         self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s
     }
 
-    /// Share of the time that was not idle, in percent of all CPUs; stolen time counts as not idle, since it was
-    /// wanted and not to be had. `None` for an interval without time.
+    /// Share of the time that was not idle, in percent of all CPUs; `None` for an empty interval.
+    ///
+    /// Stolen time is not idle: this host wanted it.
     pub fn busy_percent(&self) -> Option<f64> {
         let total_s = self.total_s();
         (total_s > 0.0).then(|| 100.0 * (self.busy_s() + self.steal_s) / total_s)
     }
 }
 
-/// Of two intervals: the times of both.
 impl Merge for CpuTimes {
     fn merge(&mut self, later: &Self) {
-        self.user_s += later.user_s;
-        self.nice_s += later.nice_s;
-        self.system_s += later.system_s;
-        self.idle_s += later.idle_s;
-        self.iowait_s += later.iowait_s;
-        self.irq_s += later.irq_s;
-        self.softirq_s += later.softirq_s;
-        self.steal_s += later.steal_s;
+        let (own, later) = (self.modes(), later.modes());
+        *self = Self::from_modes(std::array::from_fn(|mode| own[mode] + later[mode]));
     }
 }
 
-/// CPU time of one or several processes with all their threads, in seconds: cumulative, or of an interval.
+/// CPU time of processes with all their threads, in seconds: cumulative, or of an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuSplit {
-    /// In their own code.
     pub user_s: f64,
-    /// In the kernel on their behalf.
     pub system_s: f64,
 }
 
 impl CpuSplit {
-    /// An exact total, split as ticks were counted; without a tick yet all of it is user time.
+    /// Splits an exact total by ticks. Without any tick, all of it is user time.
     #[must_use]
     pub fn by_ticks(total: Duration, user_ticks: u64, system_ticks: u64) -> Self {
         let total_s = total.as_secs_f64();
@@ -138,8 +110,9 @@ impl CpuSplit {
         self.user_s + self.system_s
     }
 
-    /// The CPU time that one process used between `earlier` and `self`. The split is the kernel's estimate and can go back by
-    /// a tick; such a part counts as 0 and the other one takes the exact rest.
+    /// CPU time of one process between `earlier` and `self`.
+    ///
+    /// The kernel estimates the split, which can go back by a tick. The other part then takes the exact rest.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let total_s = (self.total_s() - earlier.total_s()).max(0.0);
@@ -148,7 +121,6 @@ impl CpuSplit {
     }
 }
 
-/// Of two intervals or two processes: the time of both.
 impl Merge for CpuSplit {
     fn merge(&mut self, other: &Self) {
         self.user_s += other.user_s;

@@ -1,46 +1,144 @@
-//! Settings of the machine that make figures smaller or less even than they need be.
+//! Facts and settings of the machine.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use procfs::Current;
 use serde::{Deserialize, Serialize};
 
-/// What the kernel says of them.
+use crate::files::{attribute, read_text};
+
+/// Facts about the host that explain a result. Unknown ones are `None`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostInfo {
+    pub hostname: String,
+    /// The distribution, as its os-release file words it.
+    pub os: Option<String>,
+    /// Kernel release, as `uname -r`.
+    pub kernel: String,
+    /// Machine architecture, as `uname -m`.
+    pub architecture: String,
+    pub cpu_model: Option<String>,
+    /// Hardware threads that this process may use by its affinity and its quota.
+    pub cpus_usable: Option<u32>,
+    /// Hardware threads that the kernel runs.
+    pub cpus_online: Option<u32>,
+    /// Main memory without the parts that kernel image and firmware keep.
+    pub memory_bytes: Option<u64>,
+    /// The hypervisor; `None` on bare metal, or if nothing shows it to the guest.
+    pub virtualisation: Option<String>,
+}
+
+impl HostInfo {
+    pub fn read() -> Self {
+        let uname = rustix::system::uname();
+        let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+        let cpuinfo = read_text(Path::new("/proc/cpuinfo")).unwrap_or_default();
+        let os_release = ["/etc/os-release", "/usr/lib/os-release"];
+        let model = || attribute(Path::new("/proc/device-tree/model"));
+        let online = attribute(Path::new("/sys/devices/system/cpu/online"));
+        Self {
+            hostname: text(uname.nodename()),
+            os: os_release.iter().find_map(|path| pretty_name(&read_text(path.as_ref()).ok()?)),
+            kernel: text(uname.release()),
+            architecture: text(uname.machine()),
+            cpu_model: cpuinfo_value(&cpuinfo, "model name")
+                .or_else(model)
+                .map(|model| model.trim_end_matches('\0').to_owned()),
+            cpus_usable: std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok()),
+            cpus_online: online.and_then(|list| list_len(&list)),
+            memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
+            virtualisation: virtualisation(Path::new("/sys"), &cpuinfo),
+        }
+    }
+}
+
+/// `PRETTY_NAME` of an os-release file (freedesktop.org's os-release(5)), without its quotes.
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+fn cpuinfo_value(cpuinfo: &str, key: &str) -> Option<String> {
+    cpuinfo
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(k, _)| k.trim() == key)
+        .map(|(_, v)| v.trim().to_owned())
+}
+
+/// Length of a kernel list such as `0-3,8`.
+fn list_len(list: &str) -> Option<u32> {
+    list.trim().split(',').try_fold(0, |sum: u32, part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+/// The hypervisor's product name if the firmware gives it, or at least that there is one.
+fn virtualisation(sys: &Path, cpuinfo: &str) -> Option<String> {
+    if let Some(kind) = attribute(&sys.join("hypervisor/type")) {
+        return Some(kind);
+    }
+    let in_guest = cpuinfo_value(cpuinfo, "flags").is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"));
+    let dmi = |name: &str| attribute(&sys.join("class/dmi/id").join(name));
+    let maker: Vec<String> = [dmi("sys_vendor"), dmi("product_name")].into_iter().flatten().collect();
+    // A physical host has a maker and a product as well: without the CPU's flag only well-known names count.
+    const KNOWN: [&str; 9] = [
+        "KVM",
+        "QEMU",
+        "VMware",
+        "VirtualBox",
+        "Amazon EC2",
+        "Google",
+        "Virtual Machine",
+        "Xen",
+        "OpenStack",
+    ];
+    let named = |word: &str| maker.iter().any(|name| name.contains(word));
+    let known = KNOWN.iter().any(|known| named(known)) && !named("metal"); // clouds rent bare metal too
+    match (in_guest, maker.is_empty()) {
+        (true, true) => Some("a hypervisor that does not give its name".to_owned()),
+        (true, false) => Some(maker.join(" ")),
+        (false, _) => known.then(|| maker.join(" ")),
+    }
+}
+
+/// Settings of the machine that lower figures, or make them less even.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSettings {
-    /// The policies by which CPUs choose their frequency, each once; none where the kernel does not choose, as in most guests.
+    /// Policies for the frequency of CPUs, each once. Empty if the kernel does not choose, as in most guests.
     pub governors: Vec<String>,
-    /// What the kernel reads the time from; `None` where it does not say.
+    /// Source of the kernel's time.
     pub clocksource: Option<String>,
 }
 
 impl MachineSettings {
-    /// Reads them. What can't be read is not known.
     #[must_use]
     pub fn read() -> Self {
         Self::below(Path::new("/sys/devices/system"))
     }
 
     fn below(system: &Path) -> Self {
-        let word = |path: &Path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let cpus = fs::read_dir(system.join("cpu")).into_iter().flatten().flatten();
         let governors: BTreeSet<String> =
-            cpus.filter_map(|cpu| word(&cpu.path().join("cpufreq/scaling_governor"))).collect();
+            cpus.filter_map(|cpu| attribute(&cpu.path().join("cpufreq/scaling_governor"))).collect();
         Self {
             governors: governors.into_iter().collect(),
-            clocksource: word(&system.join("clocksource/clocksource0/current_clocksource")),
+            clocksource: attribute(&system.join("clocksource/clocksource0/current_clocksource")),
         }
     }
 
-    /// A policy that lowers the frequency of CPUs that wait, as those of a test of storage do.
+    /// A policy that lowers the frequency of waiting CPUs, such as those in a test of storage.
     #[must_use]
     pub fn slow_governor(&self) -> Option<&str> {
         self.governors.iter().map(String::as_str).find(|governor| *governor != "performance")
     }
 
-    /// A clock that takes a microsecond or more to be read, where each operation is timed.
+    /// A clock that takes a microsecond or more to read. Each operation is timed.
     #[must_use]
     pub fn slow_clocksource(&self) -> Option<&str> {
         self.clocksource
@@ -54,7 +152,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_governor_is_told_once_and_slow_ones_are_known() {
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(list_len("0-3,8,10-11\n"), Some(7));
+        assert_eq!(list_len("0"), Some(1));
+        assert_eq!(list_len("3-1"), None);
+        assert_eq!(list_len(""), None);
+    }
+
+    #[test]
+    fn the_distribution_is_unquoted() {
+        assert_eq!(pretty_name("ID=x\nPRETTY_NAME=\"Some Linux 9\"\n").as_deref(), Some("Some Linux 9"));
+        assert_eq!(pretty_name("NAME=x\n"), None);
+    }
+
+    #[test]
+    fn a_guest_is_distinguished_from_a_server() {
+        let sys = tempfile::tempdir().unwrap();
+        let dmi = sys.path().join("class/dmi/id");
+        std::fs::create_dir_all(&dmi).unwrap();
+        let guest = "flags\t\t: fpu hypervisor sse\n";
+        assert!(virtualisation(sys.path(), guest).unwrap().contains("does not give its name"));
+        std::fs::write(dmi.join("sys_vendor"), "Dell Inc.\n").unwrap();
+        std::fs::write(dmi.join("product_name"), "PowerEdge R750\n").unwrap();
+        assert_eq!(virtualisation(sys.path(), "flags\t\t: fpu sse\n"), None);
+        std::fs::write(dmi.join("sys_vendor"), "QEMU\n").unwrap();
+        assert_eq!(virtualisation(sys.path(), guest).as_deref(), Some("QEMU PowerEdge R750"));
+        std::fs::write(dmi.join("sys_vendor"), "Amazon EC2\n").unwrap();
+        std::fs::write(dmi.join("product_name"), "m6g.large\n").unwrap();
+        assert_eq!(virtualisation(sys.path(), "").as_deref(), Some("Amazon EC2 m6g.large"));
+        std::fs::write(dmi.join("product_name"), "m6g.metal\n").unwrap();
+        assert_eq!(virtualisation(sys.path(), ""), None);
+    }
+
+    #[test]
+    fn this_host_is_described() {
+        let info = HostInfo::read();
+        assert!(!info.kernel.is_empty() && !info.architecture.is_empty(), "{info:?}");
+        assert!(info.memory_bytes.unwrap() > 1 << 20);
+        assert!(info.cpus_usable.unwrap() >= 1 && info.cpus_online.unwrap() >= 1);
+    }
+
+    #[test]
+    fn each_governor_is_listed_once_and_slow_ones_are_known() {
         let system = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = system.path().join(path);

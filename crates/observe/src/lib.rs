@@ -1,27 +1,20 @@
-//! The database's host, wherever it is: who the server's processes are there, and what they and their devices did.
+//! Hosts of the database, local or remote: finding the server's processes there, and sampling them and their devices.
 //!
-//! An [`Observer`] looks at the host that it runs on. It is asked by [`Question`]s and answers with [`Answer`]s, in this process
-//! or as `slob observe` at the other end of an ssh connection ([`serve`]): the code is the same, and so are the figures. An
-//! [`Eye`] is either of both to whoever asks. What comes from afar is input: it is checked, and never believed further than it can
-//! be.
+//! An [`Observer`] samples one host, either from this process or through ssh, where `slob observe` runs [`serve`]. Both run
+//! the same code. Replies from a remote host are untrusted input, and are checked.
 //!
-//! Nothing here opens a port or changes anything on a host, but for `--observe-copy`, whose copy has no name for longer than its
-//! creation takes.
+//! Nothing here opens a port or changes anything on a host. Only `--observe-copy` writes a file, which has no name.
 #![forbid(unsafe_code)]
 
-mod eye;
 mod find;
-mod host_id;
-mod message;
+mod local;
 mod observer;
-mod place;
+mod protocol;
 mod remote;
-mod serve;
+mod sample;
 mod server;
-mod sight;
+mod ssh;
 
-pub use eye::{Asked, Eye, Seen};
-pub use message::{Answer, Hello, PROTOCOL, Question, Told};
-pub use observer::Observer;
-pub use serve::serve;
-pub use sight::{Between, Found, ServerFigures, ServerSight, Sight};
+pub use observer::{Observation, Observer, PendingSample};
+pub use protocol::{Answer, Hello, PROTOCOL, Reply, serve};
+pub use sample::{FoundServer, HostInterval, HostSample, ServerFigures, ServerSample};

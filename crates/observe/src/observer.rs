@@ -1,121 +1,166 @@
-//! Who looks at a host.
+//! An observer of one host, local or remote.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use procfs::Current;
 use slob_engine::Clues;
-use slob_host::{CpuTimes, Device, EverybodysCpu, HostInfo, MachineSettings, Probe, ProbeEvent, ProbePlan};
+use slob_host::{Device, ProbePlan, ProbeResult};
+use slob_spec::SshHost;
 
-use crate::host_id;
-use crate::message::{Ask, Hello, PROTOCOL, Told};
-use crate::server::Server;
-use crate::sight::Sight;
+use crate::local::{self, LocalObserver};
+use crate::protocol::{Hello, Reply, Request};
+use crate::remote::{RemoteObserver, Sent};
+use crate::{FoundServer, HostSample};
 
-/// Looks at the host that it runs on, and at servers there.
-#[derive(Debug, Default)]
-pub struct Observer {
-    servers: Vec<Option<Server>>,
-    askers: BTreeSet<u32>,
-    /// As it was at the last edge.
-    everybody: Option<EverybodysCpu>,
-    others_cpu_s: f64,
+/// An observer of one host: in this process, or at the end of an ssh connection.
+#[derive(Debug)]
+pub struct Observer(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Local(Box<LocalObserver>, Box<Hello>),
+    Remote(Box<RemoteObserver>),
+}
+
+/// A sample with its circumstances.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    pub sample: HostSample,
+    /// Number of the observer's process: one that ended has a successor.
+    pub observer: u32,
+    /// Time from request to reply. The sample was taken in between.
+    pub round_trip: Duration,
+}
+
+/// A request for a sample that is under way.
+#[derive(Debug)]
+#[must_use]
+pub struct PendingSample {
+    sent: Option<Sent>,
+    edge: bool,
 }
 
 impl Observer {
-    /// What it says first.
+    /// An observer of this host.
     #[must_use]
-    pub fn hello() -> Hello {
-        Hello {
-            slob_observe: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: HostInfo::read(),
-            boot: host_id::boot(),
-            numbering: host_id::numbering(),
-            machine: Some(MachineSettings::read()),
+    pub fn local() -> Self {
+        Self(Kind::Local(Box::default(), Box::new(LocalObserver::hello())))
+    }
+
+    /// An observer of a host that is reached through ssh; with `copy` the host runs a copy of this program.
+    ///
+    /// An unreachable host is no error: [`Observer::hello`] then gives the reason.
+    #[must_use]
+    pub fn remote(host: SshHost, copy: bool) -> Self {
+        Self::remote_by(Path::new("ssh"), host, copy)
+    }
+
+    /// The same by another client that takes the arguments of `ssh`.
+    #[must_use]
+    pub fn remote_by(client: &Path, host: SshHost, copy: bool) -> Self {
+        Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy))))
+    }
+
+    /// The hello of the observer, or the reason why there is none.
+    pub fn hello(&self) -> Result<&Hello, &str> {
+        match &self.0 {
+            Kind::Local(_, hello) => Ok(hello),
+            Kind::Remote(remote) => remote.hello(),
         }
     }
 
-    /// Answers. `progress` hears of a probe's course, and says whether anybody still wants to know.
-    pub fn answer(&mut self, ask: Ask, progress: &mut dyn FnMut(Told) -> bool) -> Told {
-        match ask {
-            Ask::Find { clues, asker } => self.find(clues, asker),
-            Ask::Look { edge } => Told::Sight(Box::new(self.look(edge))),
-            Ask::Probe { plan } => probe(&plan, progress),
+    /// True if this process runs on the observed host.
+    #[must_use]
+    pub fn is_this_host(&self) -> bool {
+        matches!(self.0, Kind::Local(..)) || self.agrees(|hello| &hello.boot, local::boot)
+    }
+
+    /// True if the observer exists, and numbers processes in another way than this one.
+    #[must_use]
+    pub fn is_known_to_be_elsewhere(&self) -> bool {
+        self.hello().is_ok() && !self.shares_pids()
+    }
+
+    fn shares_pids(&self) -> bool {
+        self.is_this_host() && self.agrees(|hello| &hello.numbering, local::pid_namespace)
+    }
+
+    /// True if the hello has a value, and this process has the same.
+    fn agrees(&self, theirs: fn(&Hello) -> &Option<String>, own: fn() -> Option<String>) -> bool {
+        self.hello().is_ok_and(|hello| theirs(hello).is_some() && *theirs(hello) == own())
+    }
+
+    /// Finds a server, which later samples include. They list all searches in order, failed ones too.
+    pub fn find(&mut self, clues: Clues) -> Result<FoundServer, String> {
+        let asker = self.shares_pids().then(std::process::id);
+        match self.request(Request::Find { clues, asker }, &mut |_| true)? {
+            Reply::Found(found) => Ok(*found),
+            Reply::NotFound(lacking) => Err(lacking),
+            _ => Err("the observer's answer is none to the question for the server".into()),
         }
     }
 
-    fn find(&mut self, clues: Clues, asker: Option<u32>) -> Told {
-        self.askers.extend(asker);
-        match Server::find(clues) {
-            Ok((server, found)) => {
-                self.servers.push(Some(server));
-                Told::Found(Box::new(found))
+    /// Measures the device behind a folder of the host, for as long as `progress` returns true. It gets the work done, the
+    /// total, and the name of the step.
+    pub fn probe(
+        &mut self,
+        plan: &ProbePlan,
+        progress: &mut dyn FnMut(u64, u64, &str) -> bool,
+    ) -> Result<(ProbeResult, Option<Device>), String> {
+        let mut on_reply = |reply: Reply| match reply {
+            Reply::Progress { done, of, at } => progress(done, of, &at),
+            _ => true,
+        };
+        match self.request(Request::Probe { plan: plan.clone() }, &mut on_reply)? {
+            Reply::Probed { result, device } => Ok((*result, device.map(|device| *device))),
+            Reply::Failed(why) => Err(why),
+            _ => Err("the observer's answer is none to the question for a probe".into()),
+        }
+    }
+
+    fn request(
+        &mut self,
+        request: Request,
+        progress: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Reply, String> {
+        match &mut self.0 {
+            Kind::Local(observer, _) => Ok(observer.answer(request, progress)),
+            Kind::Remote(remote) => remote.request(request, progress),
+        }
+    }
+
+    /// Asks for a sample, without waiting for a remote one. At an `edge` of the window it includes all figures.
+    pub fn request_sample(&mut self, edge: bool) -> PendingSample {
+        let sent = match &mut self.0 {
+            Kind::Local(..) => None,
+            Kind::Remote(remote) => remote.request_sample(edge),
+        };
+        PendingSample { sent, edge }
+    }
+
+    /// The sample; `None` if it does not come in time, or is implausible.
+    pub fn receive_sample(&mut self, pending: PendingSample) -> Option<Observation> {
+        let PendingSample { sent, edge } = pending;
+        match &mut self.0 {
+            Kind::Local(observer, _) => {
+                let begun = Instant::now();
+                let sample = observer.sample(edge);
+                Some(Observation { sample, observer: 0, round_trip: begun.elapsed() })
             }
-            Err(lacking) => {
-                self.servers.push(None);
-                Told::NotFound(lacking)
+            Kind::Remote(remote) => {
+                let sent = sent?;
+                let (sample, round_trip) = remote.receive_sample(&sent)?;
+                Some(Observation { sample, observer: sent.observer, round_trip })
             }
         }
     }
 
-    fn look(&mut self, edge: bool) -> Sight {
-        // What rates are divided by stands beside what they are made of; going through all processes takes far longer.
-        let (at_s, cpu) = (since_boot_s(), CpuTimes::read().ok());
-        let servers = self.servers.iter_mut().map(|server| server.as_mut()?.look(edge)).collect();
-        let others_cpu_s = if edge { self.add_others() } else { None };
-        Sight {
-            at_s,
-            cpu,
-            others_cpu_s,
-            memory_available_bytes: procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available),
-            servers,
+    /// A sentence for each failure of a remote observer.
+    #[must_use]
+    pub fn faults(&self) -> &[String] {
+        match &self.0 {
+            Kind::Local(..) => &[],
+            Kind::Remote(remote) => remote.faults(),
         }
-    }
-
-    /// From edge to edge. Whose a process is can only be told if all servers were found.
-    fn add_others(&mut self) -> Option<f64> {
-        let now = EverybodysCpu::read();
-        let processes = self.servers.iter().flatten().flat_map(Server::processes);
-        let own: BTreeSet<u32> =
-            processes.chain(self.askers.iter().copied()).chain([std::process::id()]).collect();
-        let since =
-            now.as_ref().zip(self.everybody.as_ref()).map(|(now, before)| now.others_since(before, &own));
-        self.others_cpu_s += since.unwrap_or_default();
-        self.everybody = now;
-        let all_known = !self.servers.is_empty() && self.servers.iter().all(Option::is_some);
-        (all_known && self.everybody.is_some()).then_some(self.others_cpu_s)
-    }
-}
-
-/// By a clock that is never set, and goes on while the host sleeps.
-fn since_boot_s() -> f64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-}
-
-fn probe(plan: &ProbePlan, progress: &mut dyn FnMut(Told) -> bool) -> Told {
-    let stop = AtomicBool::new(false);
-    let mut tell = |told: Told| stop.store(!progress(told), Ordering::Relaxed);
-    let mut on_event = |event: ProbeEvent| match event {
-        ProbeEvent::Filling { written_bytes, total_bytes } => {
-            tell(Told::Progress {
-                done: written_bytes,
-                of: total_bytes,
-                at: "writing the scratch file".into(),
-            });
-        }
-        ProbeEvent::StepStarted { number, of, .. } => {
-            let at = format!("step {number} of {of}");
-            tell(Told::Progress { done: number as u64 - 1, of: of as u64, at });
-        }
-        ProbeEvent::StepFinished(_) => {}
-    };
-    match Probe::run(plan, &mut on_event, &stop) {
-        Ok(result) => {
-            let device = Device::behind(&plan.dir).ok().map(Box::new);
-            Told::Probed { result: Box::new(result), device }
-        }
-        Err(error) => Told::Failed(error.to_string()),
     }
 }

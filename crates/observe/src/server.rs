@@ -1,109 +1,105 @@
-//! A server that is looked at.
+//! A server under observation: its processes, its devices and its control group.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
-use procfs::process::Process;
 use slob_engine::Clues;
 use slob_host::{CpuSplit, Device, FamilyIo, Group, ProcessIo, free_space, process_clock};
 use slob_stats::Merge;
 
-use crate::find::{self, Identified, children, started};
-use crate::place;
-use crate::sight::{Found, ServerFigures, ServerSight};
+use crate::find::{self, Candidate, children, process, started, stat};
+use crate::sample::{FoundServer, ServerFigures, ServerSample};
 
-/// Of so many processes at most the ticks are read in one look, which take a file each: those of larger families take turns.
+/// Most processes whose ticks one sample reads, as each takes a file. Those of larger families take turns.
 const TICKS_READ: usize = 64;
 
-/// A server, and what its processes did since it was found.
+/// A server, with the sums since it was found.
 #[derive(Debug)]
 pub(crate) struct Server {
     clues: Clues,
-    identified: Identified,
-    /// How often it was found.
+    pub(crate) found: FoundServer,
     times_found: u32,
-    /// Processes that were there when it was found; `None` after a restart, when sessions may be among them.
+    /// Start of its first process, in ticks after boot.
+    started: u64,
+    /// Processes that ran when it was found; `None` after a restart, when sessions may be among them.
     background: Option<BTreeSet<u32>>,
     group: Option<Group>,
-    data: Option<Device>,
-    log: Option<Device>,
-    members: BTreeMap<u32, Member>,
+    processes: BTreeMap<u32, ProcessCpu>,
+    /// The process whose ticks the next sample reads first.
     turn: usize,
     cpu: CpuSplit,
     sessions_cpu: CpuSplit,
-    /// As they were at the last edge.
+    /// At the last edge.
     family_io: Option<FamilyIo>,
     io: Option<ProcessIo>,
 }
 
-/// A process as it was last seen.
+/// A process at the last sample.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct ProcessCpu {
     cpu: CpuSplit,
+    /// User and system.
     ticks: (u64, u64),
 }
 
 impl Server {
-    /// Looks for it.
-    ///
-    /// # Errors
-    /// With what is lacking.
-    pub(crate) fn find(clues: Clues) -> Result<(Self, Found), String> {
-        let identified = find::find(&clues)?;
-        let pid = identified.pid;
+    /// Finds a server. Fails with a sentence on the missing evidence.
+    pub(crate) fn find(clues: Clues) -> Result<Self, String> {
+        let (Candidate { pid, name, started, .. }, how) = find::find(&clues)?;
         let mut lacking = Vec::new();
-        let data = clues.data.as_deref().and_then(|path| place::absolute(pid, path));
-        let path = data.as_deref().map(|path| place::on_this_host(pid, path));
-        let data = device("data", pid, clues.data.is_some(), data.as_deref(), &mut lacking);
-        // A log that can't be found is no loss of what is said of the data.
-        let log = clues.log.as_deref().and_then(|path| place::device(pid, &place::absolute(pid, path)?).ok());
+        let data_path = clues.data.as_deref().and_then(|path| absolute(pid, path));
+        let data = match &data_path {
+            Some(path) => device(pid, path),
+            None if clues.data.is_some() => Err(format!(
+                "this account may not inspect process {pid}: run as root or as the server's account"
+            )),
+            None => Err("the server does not say where they are".to_owned()),
+        };
+        let data =
+            data.map_err(|why| lacking.push(format!("The device behind the data is not known: {why}."))).ok();
+        // A missing log takes nothing from the figures of the data.
+        let log = clues.log.as_deref().and_then(|path| device(pid, &absolute(pid, path)?).ok());
         let log = log.filter(|log| data.as_ref().is_some_and(|data| data.stack != log.stack));
         let group = Group::of_process(pid);
+        let path = data_path.map(|path| on_this_host(pid, &path));
+        let free_bytes = path.as_deref().and_then(|path| free_space(path).ok());
+        let (limits, cpus_allowed) = (group.as_ref().map(Group::limits), cpus_allowed(pid));
+        let found =
+            FoundServer { pid, name, how, data, log, path, free_bytes, limits, cpus_allowed, lacking };
         let mut server = Self {
+            clues,
+            found,
+            times_found: 1,
+            started,
             background: None,
             group,
-            data,
-            log,
-            members: BTreeMap::new(),
+            processes: BTreeMap::new(),
             turn: 0,
             cpu: CpuSplit::default(),
             sessions_cpu: CpuSplit::default(),
             family_io: None,
             io: Some(ProcessIo::default()),
-            times_found: 1,
-            identified,
-            clues,
         };
         let pids = server.processes();
         server.background = Some(pids.iter().copied().collect());
         server.add_cpu(&pids);
         server.family_io = FamilyIo::read(pids);
-        // What was used before is no part of what is added up.
+        // The sums begin now.
         (server.cpu, server.sessions_cpu) = Default::default();
         if server.family_io.is_none() {
-            lacking.push(format!("This account may not read what the server's processes read (/proc/{pid}/io): run as root or as the server's account."));
+            server.found.lacking.push(format!("This account may not read what the server's processes read (/proc/{pid}/io): run as root or as the server's account."));
         }
-        let found = Found {
-            pid,
-            name: server.identified.name.clone(),
-            how: server.identified.how.clone(),
-            data: server.data.clone(),
-            log: server.log.clone(),
-            free_bytes: path.as_deref().and_then(|path| Some(free_space(path).ok()?.free_bytes)),
-            path,
-            limits: server.group.as_ref().map(Group::limits),
-            cpus_allowed: place::cpus_allowed(pid),
-            lacking,
-        };
-        Ok((server, found))
+        Ok(server)
     }
 
-    /// How it stands; `None` if it is not there. One that was started again is found again, by the same clues.
-    pub(crate) fn look(&mut self, edge: bool) -> Option<ServerSight> {
-        if started(self.identified.pid) != Some(self.identified.started) {
+    /// Samples it; `None` if it is not running. After a restart it is found again by the same clues.
+    pub(crate) fn sample(&mut self, edge: bool) -> Option<ServerSample> {
+        if started(self.found.pid) != Some(self.started) {
             self.find_again()?;
         }
         let counters = |device: &Option<Device>| device.as_ref()?.counters().ok()?;
-        let (data, log) = (counters(&self.data), counters(&self.log));
+        let (data, log) = (counters(&self.found.data), counters(&self.found.log));
         let group = self.group.as_ref().map(Group::used);
         let pids = self.processes();
         self.add_cpu(&pids);
@@ -120,27 +116,26 @@ impl Server {
             group,
         };
         let processes = u32::try_from(pids.len()).unwrap_or(u32::MAX);
-        Some(ServerSight { processes, found: self.times_found, figures })
+        Some(ServerSample { processes, found: self.times_found, figures })
     }
 
-    /// Its processes: they are not others'.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let pid = self.identified.pid;
+        let pid = self.found.pid;
         let children = if self.clues.has_children { children(pid) } else { Vec::new() };
         children.into_iter().chain([pid]).collect()
     }
 
-    /// After a restart: whatever it uses from its start on is added to what there is.
+    /// After a restart: the sums go on, with the new process from its start.
     fn find_again(&mut self) -> Option<()> {
-        // Its age and the number of a connection's process were those of before.
+        // Age and child were those of the process before.
         let clues = Clues { age_s: None, child: None, ..self.clues.clone() };
-        let again = find::find(&clues).ok().filter(|_| self.clues.pid.is_none())?;
+        let (again, _) = find::find(&clues).ok().filter(|_| self.clues.pid.is_none())?;
         self.group = Group::of_process(again.pid);
-        self.identified = again;
+        (self.found.pid, self.started) = (again.pid, again.started);
         self.times_found += 1;
         self.background = None;
-        self.members.clear();
-        // What it read until it was seen is not known.
+        self.processes.clear();
+        // Its I/O before this moment is unknown.
         (self.family_io, self.io) = (None, None);
         Some(())
     }
@@ -149,14 +144,13 @@ impl Server {
         let mut now = BTreeMap::new();
         let first = self.turn;
         for (number, pid) in pids.iter().enumerate() {
-            let before = self.members.get(pid).copied();
-            // One that has just ended can't be read.
+            let before = self.processes.get(pid).copied();
+            // A process that has just ended is unreadable.
             let Ok(total) = process_clock(*pid) else { continue };
             let is_its_turn = (number + pids.len() - first % pids.len()) % pids.len() < TICKS_READ;
-            let fresh = || ticks(*pid).unwrap_or_default();
             let ticks = match before {
-                Some(member) if !is_its_turn => member.ticks,
-                _ => fresh(),
+                Some(process) if !is_its_turn => process.ticks,
+                _ => stat(*pid).map_or((0, 0), |stat| (stat.utime, stat.stime)),
             };
             let cpu = CpuSplit::by_ticks(total, ticks.0, ticks.1);
             let used = before.map_or(cpu, |before| cpu.since(&before.cpu));
@@ -164,13 +158,13 @@ impl Server {
             if self.background.as_ref().is_some_and(|background| !background.contains(pid)) {
                 self.sessions_cpu.merge(&used);
             }
-            now.insert(*pid, Member { cpu, ticks });
+            now.insert(*pid, ProcessCpu { cpu, ticks });
         }
         self.turn = first.wrapping_add(TICKS_READ);
-        self.members = now;
+        self.processes = now;
     }
 
-    /// From edge to edge. What can't be told of one such interval is not known of the sum.
+    /// Adds the I/O since the last edge. One unknown interval makes the sum unknown.
     fn add_io(&mut self, pids: &[u32]) {
         let now = FamilyIo::read(pids.iter().copied());
         let since = self.family_io.as_ref().and_then(|before| now.as_ref()?.since(before));
@@ -182,24 +176,48 @@ impl Server {
     }
 }
 
-fn device(
-    what: &str,
-    pid: u32,
-    is_told: bool,
-    path: Option<&std::path::Path>,
-    lacking: &mut Vec<String>,
-) -> Option<Device> {
-    let found = match path {
-        Some(path) => place::device(pid, path),
-        None if is_told => {
-            Err(format!("this account may not inspect process {pid}: run as root or as the server's account"))
-        }
-        None => Err("the server does not say where they are".to_owned()),
-    };
-    found.map_err(|why| lacking.push(format!("The device behind the {what} is not known: {why}."))).ok()
+/// An absolute path as a process sees it. A relative one starts at its working directory.
+fn absolute(pid: u32, path: &Path) -> Option<PathBuf> {
+    if path.is_absolute() {
+        return Some(path.to_path_buf());
+    }
+    let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
+    let (cwd, root) = (link("cwd")?, link("root")?);
+    let within = cwd.strip_prefix(&root).ok()?;
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    Some(Path::new("/").join(within).join(parts.collect::<PathBuf>()))
 }
 
-fn ticks(pid: u32) -> Option<(u64, u64)> {
-    let stat = Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
-    Some((stat.utime, stat.stime))
+/// The path by which this process reaches a path of another one.
+fn on_this_host(pid: u32, path: &Path) -> PathBuf {
+    if shares_mounts(pid) {
+        return path.to_path_buf();
+    }
+    Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// The device behind a path as a process sees it, or as this process sees it if both share their mounts.
+fn device(pid: u32, path: &Path) -> Result<Device, String> {
+    let theirs = Device::behind_seen_by(pid, path);
+    theirs.or_else(|error| match Device::behind(path) {
+        Ok(device) if shares_mounts(pid) => Ok(device),
+        _ => Err(error.to_string()),
+    })
+}
+
+/// True if a process has the root and the mounts of this one. The mount table is readable even for other accounts.
+fn shares_mounts(pid: u32) -> bool {
+    let (theirs, own) = (format!("/proc/{pid}"), "/proc/self");
+    let link = |process: &str, name: &str| fs::read_link(format!("{process}/{name}")).ok();
+    let table = |process: &str| fs::read(format!("{process}/mountinfo")).ok();
+    match link(&theirs, "ns/mnt").zip(link(&theirs, "root")) {
+        Some((mounts, root)) => Some(mounts) == link(own, "ns/mnt") && Some(root) == link(own, "root"),
+        None => table(&theirs).is_some_and(|mounts| Some(mounts) == table(own)),
+    }
+}
+
+/// Number of CPUs in the affinity mask of a process.
+fn cpus_allowed(pid: u32) -> Option<u32> {
+    let mask = process(pid)?.status().ok()?.cpus_allowed?;
+    Some(mask.into_iter().map(u32::count_ones).sum()).filter(|cpus| *cpus > 0)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use slob_engine::{Seen, Snapshot};
+use slob_engine::{ServerSnapshot, Snapshot};
 use slob_host::HostInfo;
 use slob_method::Arrivals;
 use slob_record::{
@@ -245,7 +245,7 @@ fn endpoints(
     let endpoint = |(number, name): (usize, &String)| {
         let figures = snapshots.and_then(|(begin, end)| end.server_since(number, begin));
         let shares_with = snapshots.and_then(|(_, end)| match end.servers.get(number) {
-            Some(Seen::SameAs(earlier)) => names.get(*earlier).cloned(),
+            Some(ServerSnapshot::SameAs(earlier)) => names.get(*earlier).cloned(),
             _ => None,
         });
         EndpointRecord {
@@ -340,7 +340,7 @@ fn observed(topology: &Topology, measured: &Measurements, hosts: &HostsInterval)
             cpus: host.and_then(|host| server.cpus(host)),
             limits: found.ok().and_then(|found| found.limits.clone()),
             group: figures.and_then(|server| server.group),
-            memory_available_bytes: end.and_then(|seen| seen.sight.memory_available_bytes),
+            memory_available_bytes: end.and_then(|seen| seen.sample.memory_available_bytes),
             cpu: figures.and_then(|server| server.cpu),
             io: figures.and_then(|server| server.io).filter(|_| several),
             host_cpu: of_host.and_then(|host| host.cpu).filter(|_| several),

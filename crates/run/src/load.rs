@@ -15,7 +15,7 @@ use slob_engine::{
 };
 use slob_host::Device;
 use slob_method::SchemaNo;
-use slob_observe::Eye;
+use slob_observe::Observer;
 use slob_spec::{LoadSpec, Size};
 
 use crate::RunError;
@@ -108,7 +108,7 @@ impl LoadPlan {
                     return Ok(());
                 }
                 LoadState::Damaged => {
-                    let lack = state.state.lack(format_args!("schema {schema}"));
+                    let lack = state.state.unusable(format_args!("schema {schema}"));
                     return Err(RunError::usage(lack.map_or_else(String::new, |lack| lack.to_string())));
                 }
                 // Its slices keep their size, whatever the size of new ones.
@@ -240,7 +240,7 @@ const FULL_BYTES: u64 = 64 << 20;
 
 fn check_free_space(path: &Path, load_bytes: u64) -> Result<(), RunError> {
     let place = nearest_existing(path);
-    let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?.free_bytes;
+    let free = slob_host::free_space(place).map_err(|error| RunError::usage(error.to_string()))?;
     check_room(&place.display(), free, load_bytes)
 }
 
@@ -262,7 +262,7 @@ fn check_room(place: &dyn Display, free: u64, load_bytes: u64) -> Result<(), Run
 /// connection may be such an error.
 fn space_hint(error: &EngineError, path: Option<&Path>, missing_bytes: u64) -> Option<String> {
     let place = nearest_existing(path?);
-    let free = slob_host::free_space(place).ok()?.free_bytes;
+    let free = slob_host::free_space(place).ok()?;
     let full = free < FULL_BYTES;
     if !(error.kind() == ErrorKind::Space || (error.kind() == ErrorKind::Connection && full)) {
         return None;
@@ -515,14 +515,13 @@ impl LocalData {
     /// Looks for the data of the first server of a target, which may be `embedded` in this program. Returns the reason if the
     /// data are elsewhere or can't be seen.
     pub fn find(engine: &dyn Engine, embedded: bool) -> Result<Self, String> {
-        let server =
-            engine.whereabouts().into_iter().next().ok_or("this target has no server to look for")?;
+        let server = engine.locations().into_iter().next().ok_or("this target has no server to look for")?;
         if embedded {
             let path = server.clues.data.ok_or("this target keeps no files")?;
             let device = Device::behind(nearest_existing(&path)).map_err(|error| error.to_string());
             return Ok(Self { path, device });
         }
-        let found = Eye::here().find(server.clues)?;
+        let found = Observer::local().find(server.clues)?;
         let missing = found.lacking.join(" ");
         let path = found.path.ok_or_else(|| missing.clone())?;
         Ok(Self { path, device: found.data.ok_or(missing) })

@@ -7,7 +7,7 @@ use slob_engine::{
     Engine, EngineError, EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, SchemaState, Scripts,
     Server, SessionPlan,
 };
-use slob_host::TooFew;
+use slob_host::ThreadLimit;
 use slob_method::{PlanSeed, RowContent, SchemaNo, Workload};
 use slob_spec::{LoadSpec, Observe, Observers, RunSpec};
 
@@ -64,7 +64,7 @@ pub(crate) fn fresh_seed() -> u64 {
 /// Each session needs a thread, and a connection unless the database is embedded.
 fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
-    slob_host::room_for_threads(sessions, connections).map_err(|TooFew { limit, most, remedy }| {
+    slob_host::check_thread_limits(sessions, connections).map_err(|ThreadLimit { limit, most, remedy }| {
         RunError::usage(format!(
             "{sessions} sessions do not fit on this machine: {limit}; {remedy}, or run with at most {most} sessions (fewer \
              schemas or threads)"
@@ -130,7 +130,7 @@ fn usable_schemas(
 
 fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError> {
     let number = state.schema;
-    if let Some(lack) = state.state.lack(format_args!("schema {number}")) {
+    if let Some(lack) = state.state.unusable(format_args!("schema {number}")) {
         return Err(RunError::usage(lack.to_string()));
     }
     if let Some(layout) = state.state.layout().filter(|layout| !layout.one_row_per_block()) {

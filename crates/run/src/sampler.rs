@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Asked, Counter, Engine, EngineError, Snapshot, Unanswered, Whereabouts};
+use slob_engine::{Counter, Engine, EngineError, PendingAnswer, ServerLocation, Snapshot, Unanswered};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
-use slob_observe::{Between, Eye, Found, Hello, Seen, ServerFigures};
+use slob_observe::{FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures};
 use slob_record::Interval;
 use slob_spec::{Observe, Observers, SshHost};
 use slob_stats::Merge;
@@ -24,7 +24,7 @@ pub(crate) struct Sampler {
     /// True to sample this program's CPU and I/O too.
     samples_client: bool,
     /// A question that is not answered yet; the next one waits for it.
-    late: Option<Asked<Result<Snapshot, EngineError>>>,
+    late: Option<PendingAnswer<Result<Snapshot, EngineError>>>,
 }
 
 /// Cumulative figures at one moment; what is unknown is absent.
@@ -83,7 +83,7 @@ impl Sampler {
             return Err(Unanswered::Silence(PATIENCE));
         }
         let engine = Arc::clone(&self.engine);
-        let asked = Asked::begin(move || engine.snapshot())?;
+        let asked = PendingAnswer::begin(move || engine.snapshot())?;
         let answer = asked.wait(PATIENCE);
         if matches!(answer, Err(Unanswered::Silence(_))) {
             self.late = Some(asked);
@@ -116,7 +116,7 @@ impl Sample {
 /// The observers of all hosts on which servers of a target run.
 #[derive(Debug, Default)]
 pub struct Hosts {
-    observers: Vec<Eye>,
+    observers: Vec<Observer>,
     pub topology: Arc<Topology>,
 }
 
@@ -156,7 +156,7 @@ pub struct ObservedServer {
     /// Index of its host, and its number among the servers looked for there; `None` if it is not observed.
     pub observed_at: Option<(usize, usize)>,
     /// The server, or the reason why it was not found.
-    pub found: Result<Box<Found>, String>,
+    pub found: Result<Box<FoundServer>, String>,
 }
 
 impl ObservedServer {
@@ -173,8 +173,8 @@ impl Hosts {
     /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
     /// `copy` makes remote observers copies of this program.
     pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool) -> Self {
-        let wanted: Vec<(Whereabouts, Observe, Result<Option<SshHost>, String>)> = engine
-            .whereabouts()
+        let wanted: Vec<(ServerLocation, Observe, Result<Option<SshHost>, String>)> = engine
+            .locations()
             .into_iter()
             .map(|server| {
                 let observe = observers.of_endpoint(server.endpoint).clone();
@@ -214,7 +214,7 @@ impl Hosts {
         });
         let servers: Vec<ObservedServer> = servers.collect();
         let hosts = observers.iter().zip(hosts).enumerate().map(|(number, (observer, ssh))| {
-            let hello = observer.hello();
+            let hello = observer.hello().ok();
             let is_its = |server: &ObservedServer| {
                 let is_asked = server.observed_at.is_some_and(|(host, _)| host == number);
                 is_asked && (ssh.is_some() || server.found.is_ok())
@@ -223,7 +223,7 @@ impl Hosts {
                 hello: hello.cloned(),
                 key: hello.and_then(|hello| hello.boot.clone()).unwrap_or_else(|| format!("host {number}")),
                 is_databases: hello.is_some() && servers.iter().any(is_its),
-                is_here: observer.is_here(),
+                is_here: observer.is_this_host(),
                 ssh,
             }
         });
@@ -232,18 +232,22 @@ impl Hosts {
     }
 
     /// Asks all observers; does not wait for remote ones. With `edge`, for the figures of an edge of the window.
-    pub(crate) fn ask(&mut self, edge: bool) -> Vec<slob_observe::Asked> {
-        self.observers.iter_mut().map(|observer| observer.ask(edge)).collect()
+    pub(crate) fn ask(&mut self, edge: bool) -> Vec<PendingSample> {
+        self.observers.iter_mut().map(|observer| observer.request_sample(edge)).collect()
     }
 
-    pub(crate) fn answers(&mut self, asked: Vec<slob_observe::Asked>) -> HostsSample {
-        let seen =
-            self.observers.iter_mut().zip(asked).map(|(observer, asked)| observer.answer(asked)).collect();
+    pub(crate) fn answers(&mut self, asked: Vec<PendingSample>) -> HostsSample {
+        let seen = self
+            .observers
+            .iter_mut()
+            .zip(asked)
+            .map(|(observer, asked)| observer.receive_sample(asked))
+            .collect();
         HostsSample { topology: Arc::clone(&self.topology), seen }
     }
 
     /// The figures of each host and its servers in that time; `None` for a host that does not answer.
-    pub fn watch(&mut self, time: Duration) -> Vec<Option<Between>> {
+    pub fn watch(&mut self, time: Duration) -> Vec<Option<HostInterval>> {
         let asked = self.ask(false);
         let begin = self.answers(asked);
         thread::sleep(time);
@@ -253,7 +257,7 @@ impl Hosts {
 
     /// Failures of the observers, in sentences.
     pub(crate) fn faults(&self) -> Vec<String> {
-        self.observers.iter().flat_map(Eye::faults).cloned().collect()
+        self.observers.iter().flat_map(Observer::faults).cloned().collect()
     }
 }
 
@@ -278,12 +282,14 @@ fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<S
 }
 
 /// Opens all observers at the same time: each login takes a moment.
-fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Eye> {
-    let open = |host: &Option<SshHost>| host.clone().map_or_else(Eye::here, |host| Eye::far(host, copy));
+fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Observer> {
+    let open = |host: &Option<SshHost>| {
+        host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy))
+    };
     thread::scope(|scope| {
         let opening: Vec<_> = hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
         // A thread that panics has reported it; this host is then observed instead.
-        opening.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Eye::here())).collect()
+        opening.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Observer::local())).collect()
     })
 }
 
@@ -323,21 +329,21 @@ impl Topology {
 pub(crate) struct HostsSample {
     topology: Arc<Topology>,
     /// In the order of [`Topology::hosts`].
-    seen: Vec<Option<Seen>>,
+    seen: Vec<Option<Observation>>,
 }
 
 impl HostsSample {
     pub(crate) fn since(&self, earlier: &Self) -> HostsInterval {
-        let between = |(later, earlier): (&Option<Seen>, &Option<Seen>)| {
+        let between = |(later, earlier): (&Option<Observation>, &Option<Observation>)| {
             let (later, earlier) = (later.as_ref()?, earlier.as_ref()?);
-            later.sight.since(&earlier.sight, later.observer == earlier.observer)
+            later.sample.since(&earlier.sample, later.observer == earlier.observer)
         };
         let hosts = self.seen.iter().zip(&earlier.seen).map(between).collect();
         HostsInterval { topology: Arc::clone(&self.topology), hosts }
     }
 
     /// The answer of the observer of a server.
-    pub(crate) fn of_server(&self, server: usize) -> Option<&Seen> {
+    pub(crate) fn of_server(&self, server: usize) -> Option<&Observation> {
         let (host, _) = self.topology.servers.get(server)?.observed_at?;
         self.seen.get(host)?.as_ref()
     }
@@ -347,12 +353,12 @@ impl HostsSample {
 pub(crate) struct HostsInterval {
     topology: Arc<Topology>,
     /// In the order of [`Topology::hosts`].
-    hosts: Vec<Option<Between>>,
+    hosts: Vec<Option<HostInterval>>,
 }
 
 impl HostsInterval {
     /// The figures of a server's host.
-    pub(crate) fn host_of(&self, server: usize) -> Option<&Between> {
+    pub(crate) fn host_of(&self, server: usize) -> Option<&HostInterval> {
         let (host, _) = self.topology.servers.get(server)?.observed_at?;
         self.hosts.get(host)?.as_ref()
     }
@@ -368,7 +374,7 @@ impl HostsInterval {
     }
 
     /// The hosts of the database, each once; this host if they are unknown.
-    fn of_database(&self) -> Vec<Option<&Between>> {
+    fn of_database(&self) -> Vec<Option<&HostInterval>> {
         let of = |host: usize| self.hosts.get(host).and_then(Option::as_ref);
         let known: Vec<_> = self.topology.hosts_of_database().map(|(host, _)| of(host)).collect();
         if known.is_empty() && !self.hosts.is_empty() { vec![of(0)] } else { known }
@@ -448,7 +454,7 @@ fn sum<T: Merge>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slob_observe::{ServerSight, Sight};
+    use slob_observe::{HostSample, ServerSample};
 
     fn host() -> ObservedHost {
         ObservedHost { hello: None, ssh: None, key: "one boot".into(), is_databases: true, is_here: true }
@@ -461,12 +467,12 @@ mod tests {
     }
 
     /// An observer's sample, with the CPU time of others by its own count, and of its server.
-    fn seen(at_s: f64, others_s: f64, server_s: Option<f64>) -> Option<Seen> {
+    fn seen(at_s: f64, others_s: f64, server_s: Option<f64>) -> Option<Observation> {
         let cpu = server_s.map(|user_s| CpuSplit { user_s, system_s: 0.0 });
         let figures = ServerFigures { cpu, ..ServerFigures::default() };
-        let servers = vec![Some(ServerSight { processes: 1, found: 1, figures })];
-        let sight = Sight { at_s, others_cpu_s: Some(others_s), servers, ..Sight::default() };
-        Some(Seen { sight, observer: 0, round_trip: Duration::ZERO })
+        let servers = vec![Some(ServerSample { processes: 1, found: 1, figures })];
+        let sample = HostSample { at_s, others_cpu_s: Some(others_s), servers, ..HostSample::default() };
+        Some(Observation { sample, observer: 0, round_trip: Duration::ZERO })
     }
 
     fn others_s(of_second_s: Option<f64>) -> Option<f64> {

@@ -108,7 +108,7 @@ fn complete_schemas(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
             "there is nothing to verify: the target holds no schemas loaded by slob",
         ));
     }
-    match states.iter().find_map(|state| state.state.lack(format_args!("schema {}", state.schema))) {
+    match states.iter().find_map(|state| state.state.unusable(format_args!("schema {}", state.schema))) {
         Some(lack) => Err(RunError::usage(lack.to_string())),
         None => Ok(states),
     }

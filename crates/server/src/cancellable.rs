@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Alarm, Cancel, EngineError, Outcome, Session};
+use slob_engine::{Cancel, CancelToken, EngineError, Outcome, Session};
 use slob_method::Batch;
 
 use crate::{Canceller, Interrupt};
@@ -18,7 +18,7 @@ pub trait Work: Send {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
-        alarm: &Alarm,
+        alarm: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use slob_engine::{Alarm, Cancel, EngineError, ErrorKind};
+use slob_engine::{Cancel, CancelToken, EngineError, ErrorKind};
 
 /// How often, and how many times, the server is asked again while the batch goes on.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ struct Shared {
     asked: AtomicBool,
     running: AtomicBool,
     /// Ends the waits that are spent here.
-    alarm: Alarm,
+    alarm: CancelToken,
     interrupt: Box<dyn Interrupt>,
 }
 
@@ -39,12 +39,12 @@ impl Canceller {
     pub fn new(interrupt: impl Interrupt + 'static) -> Self {
         let [asked, running] = [false; 2].map(AtomicBool::new);
         let interrupt = Box::new(interrupt);
-        Self(Arc::new(Shared { asked, running, alarm: Alarm::default(), interrupt }))
+        Self(Arc::new(Shared { asked, running, alarm: CancelToken::default(), interrupt }))
     }
 
     /// Sleeps in a loop that runs here.
     #[must_use]
-    pub fn alarm(&self) -> &Alarm {
+    pub fn alarm(&self) -> &CancelToken {
         &self.0.alarm
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use slob_engine::{Alarm, EngineError, Outcome, Perform, SessionPlan, execute_each};
+use slob_engine::{CancelToken, EngineError, Outcome, Perform, SessionPlan, execute_each};
 use slob_method::{Action, Batch, COLUMN_BYTES, KeyRange, Op, SchemaNo};
 
 use crate::operation::not_opened_for;
@@ -123,7 +123,7 @@ impl<S: Statements> Work for ClientLoop<S> {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
-        alarm: &Alarm,
+        alarm: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         execute_each(self, batch, deadline, alarm, outcome)?;

@@ -36,7 +36,7 @@ impl Complete {
                 if found.state.layout().is_some() {
                     complete.insert(found.schema, found.load);
                 } else if found.schema == schema
-                    && let Some(lack) = found.state.lack(name(schema))
+                    && let Some(lack) = found.state.unusable(name(schema))
                 {
                     return Err(lack.into_error(step));
                 }

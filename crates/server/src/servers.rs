@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use slob_engine::{Clues, Counters, EngineError, Figures, RunPlan, Seen, Snapshot, WaitEvent, Whereabouts};
+use slob_engine::{
+    Clues, Counters, EngineError, Figures, RunPlan, ServerLocation, ServerSnapshot, Snapshot, WaitEvent,
+};
 
 use crate::{Connector, Errand, Limit, Links, Sampler};
 
@@ -128,30 +130,30 @@ impl<C: Watch> Servers<C> {
         let mut error = None;
         let see = |(endpoint, watched): (usize, &Watched)| {
             if let Some(earlier) = watched.same_as {
-                return Seen::SameAs(earlier);
+                return ServerSnapshot::SameAs(earlier);
             }
             match self.with(endpoint, &figures) {
                 Ok((counters, events)) => {
                     let events = events.unwrap_or_else(|| watched.sampled(self.connector(), endpoint));
-                    Seen::Figures(Figures { counters, events, ..Figures::default() })
+                    ServerSnapshot::Figures(Figures { counters, events, ..Figures::default() })
                 }
                 Err(fault) => {
                     error = Some(fault);
-                    Seen::Unreachable
+                    ServerSnapshot::Unreachable
                 }
             }
         };
-        let seen: Vec<Seen> = self.watched.iter().enumerate().map(see).collect();
+        let seen: Vec<ServerSnapshot> = self.watched.iter().enumerate().map(see).collect();
         match error {
-            Some(error) if !seen.iter().any(|seen| matches!(seen, Seen::Figures(_))) => Err(error),
+            Some(error) if !seen.iter().any(|seen| matches!(seen, ServerSnapshot::Figures(_))) => Err(error),
             _ => Ok(Snapshot::of_servers(seen)),
         }
     }
 
     /// What each server can be found by on its host; less of one that can't be asked.
     #[must_use]
-    pub fn whereabouts(&self) -> Vec<Whereabouts> {
-        let of_server = |endpoint| Whereabouts {
+    pub fn locations(&self) -> Vec<ServerLocation> {
+        let of_server = |endpoint| ServerLocation {
             endpoint,
             host: self.connector().host(endpoint),
             clues: self.with(endpoint, C::clues).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What tests of several rooms share: real servers in temporary folders, and a small load with operations on it.
+//! Shared parts of tests: real servers in temporary folders, small loads with operations on them, and damaged schemas.
 //!
 //! A server is made in a folder of its own, reachable through a unix socket there and on loopback, ended and removed with the
 //! value, and ended by the system if the test itself is killed. No part of this is in the program.
@@ -6,6 +6,7 @@
 
 mod account;
 mod container;
+pub mod damage;
 pub mod mariadb;
 pub mod postgres;
 mod process;

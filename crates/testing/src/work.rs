@@ -51,7 +51,7 @@ pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<B
     (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
 }
 
-/// Loads a schema with two streams at a time.
+/// Loads a schema, with two streams at a time if the engine can.
 ///
 /// # Panics
 /// If it can't be loaded, or the rows do not lie one in a block.
@@ -59,7 +59,8 @@ pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
     engine.create_schema(load, schema).expect("an empty place");
     let slices: Vec<_> = load.slices(schema).collect();
     let progress = LoadProgress::default();
-    for pair in slices.chunks(2) {
+    let parallel = engine.server().expect("a server").capabilities.parallel_slices;
+    for pair in slices.chunks(if parallel { 2 } else { 1 }) {
         std::thread::scope(|scope| {
             for slice in pair {
                 scope.spawn(|| engine.load_slice(load, slice, &progress).expect("a slice"));

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
+    SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_server::LoopPlace;
@@ -70,7 +70,7 @@ impl Engine for MysqlEngine {
         self.0.links().look(|conn| workload::read(conn, &self.0.product)).map(Some)
     }
 
-    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
         self.0.links().look(testimony::of)
     }
 
@@ -96,7 +96,7 @@ impl Engine for MysqlEngine {
         self.0.servers.endpoints()
     }
 
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        self.0.servers.whereabouts()
+    fn locations(&self) -> Vec<ServerLocation> {
+        self.0.servers.locations()
     }
 }

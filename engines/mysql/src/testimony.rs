@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
-use slob_engine::{Answer, EngineError, ErrorKind, Figures, Said};
+use slob_engine::{Answer, CapturedAnswer, EngineError, ErrorKind, Figures};
 use slob_server::Kind;
 
 use crate::data_reads::DataReads;
@@ -32,10 +32,10 @@ fn in_texts(conn: &mut Conn, sql: &str) -> Result<Answer, mysql::Error> {
 ///
 /// # Errors
 /// If the server can't be asked for our schemas.
-pub(crate) fn of(conn: &mut Conn) -> Result<Vec<Said>, EngineError> {
+pub(crate) fn of(conn: &mut Conn) -> Result<Vec<CapturedAnswer>, EngineError> {
     let names: Vec<String> = settings::NAMES.iter().map(|name| format!("'{name}'")).collect();
     let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
-    let mut ask = |name: &str, sql: &str| Said::ask(name, sql, |sql| in_texts(conn, sql));
+    let mut ask = |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| in_texts(conn, sql));
     let mut all = vec![
         ask(VERSION, "SELECT VERSION()"),
         ask("settings", &settings),
@@ -55,7 +55,7 @@ pub(crate) fn of(conn: &mut Conn) -> Result<Vec<Said>, EngineError> {
     if let Some(state) = catalog::schemas(conn)?.iter().find(|state| state.state.layout().is_some()) {
         for kind in Kind::ALL {
             let sql = plans::question(kind, state.schema);
-            all.push(Said::ask(&format!("plan of {kind:?}"), &sql, |sql| in_texts(conn, sql)));
+            all.push(CapturedAnswer::ask(&format!("plan of {kind:?}"), &sql, |sql| in_texts(conn, sql)));
         }
     }
     Ok(all)
@@ -65,16 +65,17 @@ pub(crate) fn of(conn: &mut Conn) -> Result<Vec<Said>, EngineError> {
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if the variables of its status are not there.
-pub(crate) fn replay(all: &[Said]) -> Result<Figures, EngineError> {
-    let status = Said::rows_of(all, STATUS);
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+    let status = CapturedAnswer::rows_of(all, STATUS);
     if status.is_empty() {
         let message = "there are no variables of its status";
         return Err(EngineError::new(ErrorKind::Data, "reading what the server said", message));
     }
-    let is_mariadb = Said::value_of(all, VERSION).is_some_and(|version| version.contains("MariaDB"));
+    let is_mariadb =
+        CapturedAnswer::value_of(all, VERSION).is_some_and(|version| version.contains("MariaDB"));
     let pair = |row: &Vec<Option<String>>| Some((row.first()?.clone()?, row.get(1)?.clone()?));
     let number = |row: &[Option<String>], column: usize| row.get(column)?.as_ref()?.parse::<u64>().ok();
-    let reads = Said::rows_of(all, READS)
+    let reads = CapturedAnswer::rows_of(all, READS)
         .first()
         .and_then(|row| Some(DataReads { requests: number(row, 0)?, time_ns: number(row, 1)? }));
     let event = |row: &Vec<Option<String>>| {
@@ -82,7 +83,7 @@ pub(crate) fn replay(all: &[Said]) -> Result<Figures, EngineError> {
     };
     Ok(Figures {
         counters: counters::of(status.iter().filter_map(pair), reads, is_mariadb),
-        events: Said::rows_of(all, WAITS).iter().filter_map(event).collect(),
+        events: CapturedAnswer::rows_of(all, WAITS).iter().filter_map(event).collect(),
         ..Figures::default()
     })
 }

@@ -1,6 +1,6 @@
 //! The server's answers word for word, and the figures that they make without a server.
 
-use slob_engine::{EngineError, ErrorKind, Figures, Said};
+use slob_engine::{CapturedAnswer, EngineError, ErrorKind, Figures};
 
 use crate::client::{Bind, Client, Fault, Row, failed};
 use crate::counters::{QUERIES, Views, figures, queries};
@@ -22,8 +22,10 @@ pub(crate) fn views(views: Views, version: &Version) -> impl Iterator<Item = (St
     })
 }
 
-fn ask(client: &mut dyn Client, name: &str, sql: &str) -> Said {
-    Said::ask(name, sql, |sql| client.query(sql, &[]).map(|rows| (Vec::new(), rows)).map_err(text_of))
+fn ask(client: &mut dyn Client, name: &str, sql: &str) -> CapturedAnswer {
+    CapturedAnswer::ask(name, sql, |sql| {
+        client.query(sql, &[]).map(|rows| (Vec::new(), rows)).map_err(text_of)
+    })
 }
 
 #[allow(clippy::needless_pass_by_value)]
@@ -32,7 +34,7 @@ fn text_of(fault: Fault) -> String {
 }
 
 /// Asks the administrator's connection, and the one where counters are read.
-pub(crate) fn capture(database: &Database) -> Result<Vec<Said>, EngineError> {
+pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>, EngineError> {
     let Database { connections, views: of, version, .. } = database;
     let mut all = database.as_admin(|client| {
         let mut all = vec![
@@ -57,8 +59,8 @@ pub(crate) fn capture(database: &Database) -> Result<Vec<Said>, EngineError> {
     Ok(all)
 }
 
-fn plan(client: &mut dyn Client, user: &str) -> Said {
-    Said::ask("plan of a SELECT", &explain(user), |explain| {
+fn plan(client: &mut dyn Client, user: &str) -> CapturedAnswer {
+    CapturedAnswer::ask("plan of a SELECT", &explain(user), |explain| {
         client.execute(explain, &[]).map_err(text_of)?;
         let id = Bind::Text(PLAN_ID.into());
         let rows = client.query(include_str!("../sql/plan.sql"), &[id]).map_err(text_of)?;
@@ -68,16 +70,16 @@ fn plan(client: &mut dyn Client, user: &str) -> Said {
 }
 
 /// The figures of captured answers, of all instances together. Release and statistics must be among them.
-pub(crate) fn replay(all: &[Said]) -> Result<Figures, EngineError> {
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
     let missing = |what: &str| {
         EngineError::new(ErrorKind::Data, "reading what the server said", format!("{what} is not there"))
     };
-    let version = Said::value_of(all, VERSION).ok_or_else(|| missing("its release"))?;
-    let answers = QUERIES.map(|name| -> Vec<Row> { Said::rows_of(all, name).to_vec() });
+    let version = CapturedAnswer::value_of(all, VERSION).ok_or_else(|| missing("its release"))?;
+    let answers = QUERIES.map(|name| -> Vec<Row> { CapturedAnswer::rows_of(all, name).to_vec() });
     if answers[0].is_empty() {
         return Err(missing("V$SYSSTAT"));
     }
-    let container = Container::of(Said::rows_of(all, COUNTED_IN).first());
+    let container = Container::of(CapturedAnswer::rows_of(all, COUNTED_IN).first());
     let scope = Scope::of(&Version::parse(version), &container);
     Ok(Figures::sum(figures(answers, &scope).into_values()))
 }

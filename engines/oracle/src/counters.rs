@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use slob_engine::{
-    Counter, Counters, EngineError, Figures, Latency, LatencyKind, Seen, Snapshot, WaitEvent, WaitTotal,
+    Counter, Counters, EngineError, Figures, Latency, LatencyKind, ServerSnapshot, Snapshot, WaitEvent,
+    WaitTotal,
 };
 use slob_stats::Histogram;
 
@@ -127,15 +128,16 @@ pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
         let all = Figures::sum(figures.into_values());
         // All services lead to one database, and its views count all of it.
         let others = database.connections.access.services.len().saturating_sub(1);
-        let seen = [Seen::Figures(all)].into_iter().chain((0..others).map(|_| Seen::SameAs(0)));
+        let seen =
+            [ServerSnapshot::Figures(all)].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
         return Ok(Snapshot::of_servers(seen.collect()));
     };
     let seen = |(endpoint, instance): (usize, &u64)| {
         let first = instances.iter().position(|other| other == instance).unwrap_or(endpoint);
         match figures.remove(instance) {
-            Some(figures) => Seen::Figures(figures),
-            None if first < endpoint => Seen::SameAs(first),
-            None => Seen::Unreachable,
+            Some(figures) => ServerSnapshot::Figures(figures),
+            None if first < endpoint => ServerSnapshot::SameAs(first),
+            None => ServerSnapshot::Unreachable,
         }
     };
     Ok(Snapshot::of_servers(instances.iter().enumerate().map(seen).collect()))

@@ -34,8 +34,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
+    SchemaState, Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
@@ -110,7 +110,7 @@ impl Engine for OracleEngine {
         Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None }))
     }
 
-    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
         capture::capture(&self.0)
     }
 

@@ -3,7 +3,7 @@
 //! A connection of its own takes the snapshots, and stays for the whole run: a Statspack snapshot is of the connection's
 //! instance. The server makes AWR reports. SQL*Plus makes Statspack's, so the run only says how.
 
-use slob_engine::{Artefact, EngineError, ErrorKind, ServerReport, ServersWords};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
 use slob_spec::StatisticsType;
 
 use crate::client::{Bind, Client, During, failed, number, text};
@@ -81,7 +81,7 @@ impl ServerReport for Report {
         Ok(())
     }
 
-    fn fetch(&mut self) -> Result<ServersWords, EngineError> {
+    fn fetch(&mut self) -> Result<FetchedReport, EngineError> {
         match self.kind {
             StatisticsType::Awr => self.fetch_awr(),
             StatisticsType::Statspack => Ok(self.describe_statspack()),
@@ -90,7 +90,7 @@ impl ServerReport for Report {
 }
 
 impl Report {
-    fn fetch_awr(&mut self) -> Result<ServersWords, EngineError> {
+    fn fetch_awr(&mut self) -> Result<FetchedReport, EngineError> {
         let [first, last] = self.snapshots;
         let step = format!("looking for the AWR snapshots {first} and {last}");
         let binds = self.snapshots.map(Bind::count);
@@ -107,7 +107,7 @@ impl Report {
             _ => Bind::Text(instances.iter().map(u64::to_string).collect::<Vec<_>>().join(",")),
         };
         let binds = [Bind::count(database), instances, Bind::count(first), Bind::count(last)];
-        let mut words = ServersWords { snapshots: self.snapshots, ..ServersWords::default() };
+        let mut words = FetchedReport { snapshots: self.snapshots, ..FetchedReport::default() };
         for (form, ending) in [("TEXT", "txt"), ("HTML", "html")] {
             let name = format!("{}.{ending}", if is_cluster { "awr_rac" } else { "awr" });
             match self.client.query(&report_sql(is_cluster, form), &binds) {
@@ -115,7 +115,7 @@ impl Report {
                     // An empty line is NULL.
                     let lines = lines.iter().map(|row| text(row, 0).unwrap_or_default().trim_end());
                     let text = lines.map(|line| format!("{line}\n")).collect();
-                    words.files.push(Artefact { name, text });
+                    words.files.push(ReportFile { name, text });
                 }
                 Err(fault) => {
                     let error = failed(&format!("fetching {name}"), &fault);
@@ -126,7 +126,7 @@ impl Report {
         Ok(words)
     }
 
-    fn describe_statspack(&mut self) -> ServersWords {
+    fn describe_statspack(&mut self) -> FetchedReport {
         let [first, last] = self.snapshots;
         let name = self.client.value(include_str!("../sql/instance_name.sql")).ok().flatten();
         let instance = name.map_or_else(String::new, |name| format!(" of instance {name}"));
@@ -134,6 +134,6 @@ impl Report {
             "Statspack took snapshots {first} and {last}{instance} at both ends of the window. SQL*Plus makes their report, on the \
              server: `sqlplus perfstat @?/rdbms/admin/spreport`, which asks for these numbers. `slob awr check` reads it."
         );
-        ServersWords { snapshots: self.snapshots, files: Vec::new(), notes: vec![note] }
+        FetchedReport { snapshots: self.snapshots, files: Vec::new(), notes: vec![note] }
     }
 }

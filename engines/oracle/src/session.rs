@@ -21,7 +21,9 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use slob_engine::{Alarm, EngineError, ErrorKind, OpOutcome, Outcome, SchemaState, Session, SessionPlan};
+use slob_engine::{
+    CancelToken, EngineError, ErrorKind, OpOutcome, Outcome, SchemaState, Session, SessionPlan,
+};
 use slob_method::{Action, Batch, Op, SchemaNo};
 use slob_server::{Cancellable, Interrupt, ServerClock, Work, classify, nanoseconds, time_left};
 
@@ -161,7 +163,7 @@ impl Work for Blocks {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
-        alarm: &Alarm,
+        alarm: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         let begun = Instant::now();

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan, Said, SchemaState,
-    Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
+    SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
@@ -74,7 +74,7 @@ impl Engine for PostgresEngine {
         self.0.links().look(|client| workload::read(client, self.0.version)).map(Some)
     }
 
-    fn testimony(&self) -> Result<Vec<Said>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
         self.0.links().look(|client| testimony::of(client, self.0.version))
     }
 
@@ -96,8 +96,8 @@ impl Engine for PostgresEngine {
         self.0.servers.endpoints()
     }
 
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        let mut all = self.0.servers.whereabouts();
+    fn locations(&self) -> Vec<ServerLocation> {
+        let mut all = self.0.servers.locations();
         if let Some(tablespace) = self.0.options.tablespace.as_deref() {
             let place = self.0.links().look(|client| Ok(place::of_tables(client, Some(tablespace))));
             let data = place.ok().flatten();

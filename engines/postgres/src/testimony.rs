@@ -1,7 +1,7 @@
 //! What the server says of itself, in texts.
 
 use postgres::{Client, SimpleQueryMessage};
-use slob_engine::{Answer, EngineError, ErrorKind, Figures, Said};
+use slob_engine::{Answer, CapturedAnswer, EngineError, ErrorKind, Figures};
 use slob_server::Kind;
 
 use crate::error::failed;
@@ -42,12 +42,12 @@ pub(crate) fn in_texts(client: &mut Client, sql: &str) -> Result<Answer, postgre
 ///
 /// # Errors
 /// If the server can't be asked for our schemas.
-pub(crate) fn of(client: &mut Client, version: ServerVersion) -> Result<Vec<Said>, EngineError> {
+pub(crate) fn of(client: &mut Client, version: ServerVersion) -> Result<Vec<CapturedAnswer>, EngineError> {
     let names: Vec<String> = settings::NAMES.iter().map(|name| format!("'{name}'")).collect();
     let settings =
         format!("SELECT name, setting, unit, source FROM pg_settings WHERE name IN ({})", names.join(", "));
     let mut ask = |name: &str, sql: &str| {
-        Said::ask(name, sql, |sql| in_texts(client, sql).map_err(|error| failed("asking", &error)))
+        CapturedAnswer::ask(name, sql, |sql| in_texts(client, sql).map_err(|error| failed("asking", &error)))
     };
     let mut all = vec![
         ask("version", "SELECT version(), current_setting('server_version_num')"),
@@ -62,7 +62,7 @@ pub(crate) fn of(client: &mut Client, version: ServerVersion) -> Result<Vec<Said
     }
     if let Some(state) = catalog::schemas(client)?.iter().find(|state| state.state.layout().is_some()) {
         for kind in Kind::ALL {
-            all.push(Said::ask(&format!("plan of {kind:?}"), "EXPLAIN", |_| {
+            all.push(CapturedAnswer::ask(&format!("plan of {kind:?}"), "EXPLAIN", |_| {
                 let plan = plans::explain_kind(client, kind, state.schema)
                     .map_err(|error| failed("asking", &error))?;
                 Ok::<_, EngineError>((
@@ -79,7 +79,7 @@ pub(crate) fn of(client: &mut Client, version: ServerVersion) -> Result<Vec<Said
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if the row of counters is not there.
-pub(crate) fn replay(all: &[Said]) -> Result<Figures, EngineError> {
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
     let said = all.iter().find(|said| said.name == COUNTERS);
     let row = said.and_then(|said| Some((&said.columns, said.rows.first()?)));
     let (columns, row) = row.ok_or_else(|| {

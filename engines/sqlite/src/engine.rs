@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{
     Capabilities, Counter, Counters, Engine, EngineError, EngineKind, Figures, LatencyKind, Layout, Load,
-    LoadProgress, OpenSpec, SchemaState, Server, Session, SessionPlan, Setting, Slice, Snapshot, WaitEvent,
-    Whereabouts,
+    LoadProgress, OpenSpec, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting, Slice,
+    Snapshot, WaitEvent,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
@@ -176,8 +176,8 @@ impl Engine for SqliteEngine {
         rows::read_rows(&file, table, positions, visit)
     }
 
-    fn whereabouts(&self) -> Vec<Whereabouts> {
-        vec![Whereabouts::embedded(Some(self.0.place.folder.clone()))]
+    fn locations(&self) -> Vec<ServerLocation> {
+        vec![ServerLocation::embedded(Some(self.0.place.folder.clone()))]
     }
 }
 

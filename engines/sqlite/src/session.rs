@@ -11,7 +11,7 @@ use rusqlite::ffi::{
 };
 use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
-    Alarm, Cancel, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;
@@ -38,7 +38,7 @@ pub(crate) struct SqliteSession {
 }
 
 struct Canceller {
-    alarm: Alarm,
+    alarm: CancelToken,
     running: Vec<InterruptHandle>,
 }
 
@@ -54,7 +54,7 @@ impl SqliteSession {
     pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self, EngineError> {
         let counts = inner.tally.open();
         // Dropping the session returns the counts from here on.
-        let canceller = Arc::new(Canceller { alarm: Alarm::default(), running: Vec::new() });
+        let canceller = Arc::new(Canceller { alarm: CancelToken::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
         let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
         session.link(plan.home, plan)?;
@@ -62,7 +62,7 @@ impl SqliteSession {
             session.link(SchemaNo::FIRST, plan)?;
         }
         let running = session.links.iter().map(|(_, link)| link.connection.get_interrupt_handle()).collect();
-        session.canceller = Arc::new(Canceller { alarm: Alarm::default(), running });
+        session.canceller = Arc::new(Canceller { alarm: CancelToken::default(), running });
         Ok(session)
     }
 
@@ -77,7 +77,7 @@ impl SqliteSession {
     fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
         // An interrupted statement may report the interrupt, or that its transaction is gone.
         let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
-        if rolled_back && self.canceller.alarm.rung() {
+        if rolled_back && self.canceller.alarm.is_cancelled() {
             return EngineError::new(ErrorKind::Cancelled, op.to_string(), "cancelled");
         }
         failed(op.to_string(), error, &self.inner.session_meter)
@@ -174,7 +174,7 @@ impl Link {
         turn: WriteTurn,
     ) -> Result<Self, EngineError> {
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), meter)?;
-        if let Some(lack) = file.own_state()?.state.lack(format_args!("schema {schema}")) {
+        if let Some(lack) = file.own_state()?.state.unusable(format_args!("schema {schema}")) {
             return Err(lack.into_error(&format!("opening {}", file.path.display())));
         }
         file.batch("opening", include_str!("../sql/session.sql"))?;

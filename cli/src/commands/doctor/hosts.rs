@@ -1,7 +1,7 @@
 //! The hosts of the servers, as a run will see them.
 
 use slob_engine::Server;
-use slob_observe::{Between, Found, Hello};
+use slob_observe::{FoundServer, Hello, HostInterval};
 use slob_report::format::limits;
 use slob_run::{Hosts, ObservedHost, ObservedServer, Topology};
 use slob_spec::{Observe, Settings, SshHost};
@@ -19,7 +19,7 @@ const FULL_BYTES: u64 = 256 << 20;
 pub(super) fn sections(
     settings: &Settings,
     hosts: &Hosts,
-    watched: &[Option<Between>],
+    watched: &[Option<HostInterval>],
     server: &Server,
 ) -> Vec<Section> {
     let topology = &hosts.topology;
@@ -78,7 +78,7 @@ fn seen(place: &ObservedServer, host: Option<&ObservedHost>) -> Vec<Check> {
     }
     checks.push(match &place.found {
         Ok(found) => {
-            let Found { pid, name, how, .. } = found.as_ref();
+            let FoundServer { pid, name, how, .. } = found.as_ref();
             Check::good("Server", format!("process {pid} '{name}', found {how}"))
         }
         Err(lacking) => Check::warning("Server", format!("it was not found: {lacking}"), LESS),
@@ -99,7 +99,7 @@ fn observer(ssh: &SshHost, hello: &Hello) -> Check {
 }
 
 /// What can be seen of it, and what it may use.
-fn of_server(place: &ObservedServer, host: &ObservedHost, found: &Found) -> Vec<Check> {
+fn of_server(place: &ObservedServer, host: &ObservedHost, found: &FoundServer) -> Vec<Check> {
     let lacking = found.lacking.iter().map(|lacking| Check::advice("Server", lacking.trim_end_matches('.')));
     let mut checks: Vec<Check> = lacking.collect();
     let Some(group) = &found.limits else { return checks };
@@ -118,7 +118,7 @@ fn of_server(place: &ObservedServer, host: &ObservedHost, found: &Found) -> Vec<
 }
 
 /// What lies below its data.
-fn below(settings: &Settings, host: &ObservedHost, found: &Found, server: &Server) -> Vec<Check> {
+fn below(settings: &Settings, host: &ObservedHost, found: &FoundServer, server: &Server) -> Vec<Check> {
     let mut checks = Vec::new();
     if let Some(data) = &found.data {
         checks.push(device("Device", data));

@@ -1,25 +1,25 @@
-//! Loading, listing, reading back, removing.
+//! Checks of loading, listing, reading back and removing.
 
 use slob_method::{RowState, SchemaNo, Table};
 
-use super::{LOAD, SCHEMAS, Subject, Verdict, ensure, second, text, verify};
-use crate::{Engine, ErrorKind, Layout, LoadProgress, LoadState};
+use super::{Checked, LOAD, SCHEMAS, Subject, ensure, second, verify};
+use crate::{Engine, EngineError, ErrorKind, Layout, LoadProgress, LoadState};
 
-pub(super) fn describes_itself(subject: &Subject<'_>) -> Verdict {
-    let server = subject.engine()?.server().map_err(text)?;
+pub(super) fn describes_itself(subject: &Subject<'_>) -> Checked {
+    let server = subject.engine()?.server()?;
     ensure(!server.product.is_empty() && !server.version.is_empty(), || "no product or version".into())?;
     ensure(server.block_bytes.is_power_of_two() && server.block_bytes >= 512, || {
         format!("a block of {} bytes", server.block_bytes)
     })
 }
 
-pub(super) fn starts_empty(subject: &Subject<'_>) -> Verdict {
-    ensure(subject.engine()?.schemas().map_err(text)?.is_empty(), || "there are schemas".into())
+pub(super) fn starts_empty(subject: &Subject<'_>) -> Checked {
+    ensure(subject.engine()?.schemas()?.is_empty(), || "there are schemas".into())
 }
 
-/// Loads schema 1 whole; schema 2 up to the first slice, then with a load that is told to stop, then the rest
-/// after opening the target again.
-pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Verdict {
+/// Loads schema 1 whole; schema 2 up to the first slice, then with a load that is stopped, then the rest after opening the
+/// target again.
+pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
     let progress = load_whole(engine.as_ref(), SchemaNo::FIRST)?;
     ensure(progress.rows() == LOAD.scale + LOAD.scan_blocks, || {
@@ -27,17 +27,17 @@ pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Verdict {
     })?;
 
     let slices: Vec<_> = LOAD.slices(second()?).collect();
-    engine.create_schema(&LOAD, second()?).map_err(text)?;
-    engine.load_slice(&LOAD, &slices[0], &progress).map_err(text)?;
+    engine.create_schema(&LOAD, second()?)?;
+    engine.load_slice(&LOAD, &slices[0], &progress)?;
     if subject.stores_data()? {
         let stopped = LoadProgress::default();
         stopped.stop();
         let error = engine.load_slice(&LOAD, &slices[1], &stopped).err();
-        ensure(error.as_ref().map(crate::EngineError::kind) == Some(ErrorKind::Cancelled), || {
+        ensure(error.as_ref().map(EngineError::kind) == Some(ErrorKind::Cancelled), || {
             format!("a stopped load ended with {error:?}")
         })?;
         drop(engine);
-        let states = subject.engine()?.schemas().map_err(text)?;
+        let states = subject.engine()?.schemas()?;
         let state = states.get(1).map(|state| &state.state);
         ensure(state == Some(&LoadState::Begun(vec![slices[0].clone()])), || {
             format!("after a stop the second schema is {state:?}")
@@ -45,33 +45,30 @@ pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Verdict {
     }
     let engine = subject.engine()?;
     for slice in &slices[1..] {
-        engine.load_slice(&LOAD, slice, &progress).map_err(text)?;
+        engine.load_slice(&LOAD, slice, &progress)?;
     }
-    check_layout(engine.finish_schema(&LOAD, second()?).map_err(text)?)?;
-    // Cut off after its work but before its caller heard of it, it must be able to do it again.
-    check_layout(engine.finish_schema(&LOAD, second()?).map_err(text)?)
+    check_layout(engine.finish_schema(&LOAD, second()?)?)?;
+    // After an interruption between its work and its return, its caller repeats it.
+    check_layout(engine.finish_schema(&LOAD, second()?)?)
 }
 
 /// Loads a schema from its beginning to its end.
-pub(super) fn load_whole(engine: &dyn Engine, schema: SchemaNo) -> Result<LoadProgress, String> {
+fn load_whole(engine: &dyn Engine, schema: SchemaNo) -> Checked<LoadProgress> {
     let progress = LoadProgress::default();
-    engine.create_schema(&LOAD, schema).map_err(text)?;
+    engine.create_schema(&LOAD, schema)?;
     for slice in LOAD.slices(schema) {
-        engine.load_slice(&LOAD, &slice, &progress).map_err(text)?;
+        engine.load_slice(&LOAD, &slice, &progress)?;
     }
-    check_layout(engine.finish_schema(&LOAD, schema).map_err(text)?)?;
+    check_layout(engine.finish_schema(&LOAD, schema)?)?;
     Ok(progress)
 }
 
-fn check_layout(layout: Layout) -> Verdict {
+fn check_layout(layout: Layout) -> Checked {
     ensure(layout.rows == LOAD.scale, || format!("{} rows instead of {}", layout.rows, LOAD.scale))
 }
 
-pub(super) fn lists_what_it_loaded(subject: &Subject<'_>) -> Verdict {
-    if !subject.stores_data()? {
-        return Ok(());
-    }
-    let states = subject.engine()?.schemas().map_err(text)?;
+pub(super) fn lists_what_it_loaded(subject: &Subject<'_>) -> Checked {
+    let states = subject.engine()?.schemas()?;
     let numbers: Vec<_> = states.iter().map(|state| state.schema.get()).collect();
     ensure(numbers == [1, 2], || format!("the schemas listed are {numbers:?}"))?;
     for state in states {
@@ -83,8 +80,8 @@ pub(super) fn lists_what_it_loaded(subject: &Subject<'_>) -> Verdict {
     Ok(())
 }
 
-pub(super) fn one_row_per_block(subject: &Subject<'_>) -> Verdict {
-    for state in subject.engine()?.schemas().map_err(text)? {
+pub(super) fn one_row_per_block(subject: &Subject<'_>) -> Checked {
+    for state in subject.engine()?.schemas()? {
         if let LoadState::Complete(layout) = state.state {
             ensure(layout.one_row_per_block(), || {
                 format!("{} rows lie in {} blocks", layout.rows, layout.row_blocks)
@@ -95,19 +92,13 @@ pub(super) fn one_row_per_block(subject: &Subject<'_>) -> Verdict {
     Ok(())
 }
 
-pub(super) fn refuses_to_replace(subject: &Subject<'_>) -> Verdict {
-    if !subject.stores_data()? {
-        return Ok(());
-    }
+pub(super) fn refuses_to_replace(subject: &Subject<'_>) -> Checked {
     let result = subject.engine()?.create_schema(&LOAD, SchemaNo::FIRST);
     ensure(result.is_err(), || "schema 1 was created a second time".into())?;
     reads_back(subject)
 }
 
-pub(super) fn reads_back(subject: &Subject<'_>) -> Verdict {
-    if !subject.stores_data()? {
-        return Ok(());
-    }
+pub(super) fn reads_back(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
     for schema in SchemaNo::up_to(SCHEMAS) {
         for table in [Table::Main, Table::Scan] {
@@ -121,16 +112,15 @@ pub(super) fn reads_back(subject: &Subject<'_>) -> Verdict {
     Ok(())
 }
 
-pub(super) fn drops(subject: &Subject<'_>) -> Verdict {
+pub(super) fn drops(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
-    engine.drop_schema(SchemaNo::FIRST).map_err(text)?;
+    engine.drop_schema(SchemaNo::FIRST)?;
     if subject.stores_data()? {
-        let left: Vec<_> =
-            engine.schemas().map_err(text)?.into_iter().map(|state| state.schema.get()).collect();
+        let left: Vec<_> = engine.schemas()?.into_iter().map(|state| state.schema.get()).collect();
         ensure(left == [2], || format!("after dropping schema 1 the schemas are {left:?}"))?;
         let again = engine.drop_schema(SchemaNo::FIRST);
         ensure(again.is_err(), || "a schema that is not there was dropped".into())?;
     }
-    engine.drop_schema(second()?).map_err(text)?;
-    ensure(engine.schemas().map_err(text)?.is_empty(), || "schemas are left".into())
+    engine.drop_schema(second()?)?;
+    ensure(engine.schemas()?.is_empty(), || "schemas are left".into())
 }

@@ -1,257 +1,212 @@
-//! From a path to its file system, and from there down the stack of block devices to the disks.
+//! The way from a path to its file system, and down the stack of block devices to the disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::mounts::{Mount, Mounts, Place};
 use super::{BlockId, Device, Disk};
 use crate::HostError;
-use crate::roots::{Roots, attribute, number};
+use crate::files::{Roots, attribute, number};
+use crate::mounts::{Location, Mount, read_mounts};
 
-/// Overlays on overlays and loop devices on loop devices are followed this far.
+/// Longest chain of overlays on overlays and loop devices on loop devices.
 const MAX_LAYERS: usize = 8;
 
-/// Tells where a path is.
-type Locate<'a> = Box<dyn Fn(&Path) -> Result<Place, HostError> + 'a>;
+type Locate<'a> = Box<dyn Fn(&Path) -> Result<Location, HostError> + 'a>;
 
-/// Finds devices below `roots`; tests give fixture trees and their own `place`.
+/// Finds devices below `roots`. Tests give fixture trees and their own `locate`.
 pub(super) struct Resolver<'a> {
     roots: Roots,
-    place: Locate<'a>,
-}
-
-/// What has been found on the way down.
-#[derive(Default)]
-struct Found {
-    top: Option<BlockId>,
-    stack: Vec<String>,
-    disks: Vec<Disk>,
-    cached_below: bool,
-    notes: Vec<String>,
+    locate: Locate<'a>,
 }
 
 impl Resolver<'_> {
     pub(super) fn of_this_host() -> Self {
-        Self { roots: Roots::default(), place: Box::new(Place::of) }
+        Self { roots: Roots::default(), locate: Box::new(Location::of) }
     }
 
     pub(super) fn device(&self, path: &Path) -> Result<Device, HostError> {
-        let mounts = Mounts::read(&self.roots)?;
-        let mount = self.mount_of(&mounts, path)?;
-        Ok(self.follow(path, &mounts, mount))
+        let mounts = read_mounts(&self.roots, "self")?;
+        let mount = self.mount_of(&mounts, &(self.locate)(path)?)?.clone();
+        Ok(self.device_of(path, &mounts, mount))
     }
 
-    /// The same for a path as another process sees it. What lies below its file system is looked for among this process's own
-    /// mounts: the folder of an overlay's writes, and the file behind a loop device, are the host's.
+    /// The same for a path as another process sees it.
+    ///
+    /// An overlay's upper directory and a loop device's file are the host's, so this process's mounts show them.
     pub(super) fn device_seen_by(&self, pid: u32, path: &Path) -> Result<Device, HostError> {
-        let theirs = Mounts::read_of(&self.roots, &pid.to_string())?;
-        let place = Place::seen_by(pid, path)?;
-        let mount = self.carrying(&theirs, &place)?;
-        Ok(self.follow(path, &Mounts::read(&self.roots)?, mount))
+        let theirs = read_mounts(&self.roots, &pid.to_string())?;
+        let mount = self.mount_of(&theirs, &Location::seen_by(pid, path)?)?.clone();
+        Ok(self.device_of(path, &read_mounts(&self.roots, "self")?, mount))
     }
 
-    fn follow(&self, path: &Path, mounts: &Mounts, mount: Mount) -> Device {
-        let mut found = Found::default();
-        found.top = self.follow_mount(mounts, &mount, &mut found, 0);
+    fn mount_of<'m>(&self, mounts: &'m [Mount], location: &Location) -> Result<&'m Mount, HostError> {
+        location.mount(mounts).ok_or_else(|| {
+            HostError::unexpected(
+                &self.roots.proc.join("self/mountinfo"),
+                format!("no mount carries {}", location.path.display()),
+            )
+        })
+    }
+
+    fn device_of(&self, path: &Path, mounts: &[Mount], mount: Mount) -> Device {
+        let mut walk = Walk {
+            resolver: self,
+            mounts,
+            stack: Vec::new(),
+            disks: Vec::new(),
+            cached_below: false,
+            notes: Vec::new(),
+        };
+        let top = walk.follow_mount(&mount, 0);
         Device {
             path: path.to_path_buf(),
             file_system: mount.file_system,
             mount_point: mount.point,
             mount_source: mount.source,
             mount_options: mount.options,
-            top: found.top,
-            stack: found.stack,
-            disks: found.disks,
-            cached_below: found.cached_below,
-            note: (!found.notes.is_empty()).then(|| found.notes.join("; ")),
+            top,
+            stack: walk.stack,
+            disks: walk.disks,
+            cached_below: walk.cached_below,
+            note: (!walk.notes.is_empty()).then(|| walk.notes.join("; ")),
         }
     }
+}
 
-    fn mount_of(&self, mounts: &Mounts, path: &Path) -> Result<Mount, HostError> {
-        self.carrying(mounts, &(self.place)(path)?)
-    }
+/// A walk down from a mount, with the devices found so far.
+struct Walk<'a> {
+    resolver: &'a Resolver<'a>,
+    mounts: &'a [Mount],
+    stack: Vec<String>,
+    disks: Vec<Disk>,
+    cached_below: bool,
+    notes: Vec<String>,
+}
 
-    fn carrying(&self, mounts: &Mounts, place: &Place) -> Result<Mount, HostError> {
-        let mount = mounts.of(place).ok_or_else(|| {
-            HostError::unexpected(
-                &self.roots.proc.join("self/mountinfo"),
-                format!("no mount carries {}", place.path.display()),
-            )
-        })?;
-        Ok(mount.clone())
-    }
-
-    /// Walks down from a mount; returns the block device that carries it, if there is a single one.
-    fn follow_mount(
-        &self,
-        mounts: &Mounts,
-        mount: &Mount,
-        found: &mut Found,
-        layer: usize,
-    ) -> Option<BlockId> {
+impl Walk<'_> {
+    /// Follows a mount; returns the block device that carries it, if it is a single one.
+    fn follow_mount(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         if layer >= MAX_LAYERS {
-            found.notes.push(format!("more than {MAX_LAYERS} layers of file systems: not followed further"));
-            return None;
+            return self.none(format!("more than {MAX_LAYERS} layers of file systems: not followed further"));
         }
         match mount.file_system.as_str() {
-            "overlay" => self.follow_overlay(mounts, mount, found, layer),
-            "btrfs" => self.follow_btrfs(mounts, mount, found, layer),
-            _ if mount.major == 0 => {
-                found.notes.push(no_block_device(mount));
-                None
-            }
-            _ => self.follow_block(mounts, (mount.major, mount.minor), found, layer),
+            "overlay" => self.follow_overlay(mount, layer),
+            "btrfs" => self.follow_btrfs(mount, layer),
+            _ if mount.major == 0 => self.none(no_block_device(mount)),
+            _ => self.follow_block((mount.major, mount.minor), layer),
         }
     }
 
-    /// An overlay's writes go to its upper directory, so that is what counts.
-    fn follow_overlay(
-        &self,
-        mounts: &Mounts,
-        mount: &Mount,
-        found: &mut Found,
-        layer: usize,
-    ) -> Option<BlockId> {
+    /// Notes why there is no device.
+    fn none(&mut self, note: impl Into<String>) -> Option<BlockId> {
+        self.notes.push(note.into());
+        None
+    }
+
+    /// The mount of a path that this process sees.
+    fn mount_of(&self, path: &Path) -> Option<Mount> {
+        let location = (self.resolver.locate)(path).ok()?;
+        self.resolver.mount_of(self.mounts, &location).ok().cloned()
+    }
+
+    /// An overlay writes to its upper directory, so its device is that directory's.
+    fn follow_overlay(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         let Some(upper) = mount.option("upperdir") else {
-            found
-                .notes
-                .push("overlay without an upper directory (read-only): its layers are not followed".into());
-            return None;
+            return self.none("overlay without an upper directory (read-only): its layers are not followed");
         };
-        let absolute = upper.starts_with('/'); // else it is relative to a folder that only its mounter knew
-        match self.mount_of(mounts, upper.as_ref()) {
-            Ok(below) if absolute && below.id != mount.id => {
+        let absolute = upper.starts_with('/'); // a relative path depends on the mounter's folder
+        match self.mount_of(upper.as_ref()) {
+            Some(below) if absolute && below.id != mount.id => {
                 let (kind, point) = (&below.file_system, below.point.display());
-                found.notes.push(format!("overlay: writes go to {upper} on {kind} at {point}"));
-                self.follow_mount(mounts, &below, found, layer + 1)
+                self.notes.push(format!("overlay: writes go to {upper} on {kind} at {point}"));
+                self.follow_mount(&below, layer + 1)
             }
-            _ => {
-                found.notes.push(format!(
-                    "overlay: its upper directory {upper} can't be seen from here (a container's root usually): \
-                     ask on the host, or use a volume"
-                ));
-                None
-            }
+            _ => self.none(format!(
+                "overlay: its upper directory {upper} can't be seen from here (a container's root usually): \
+                 ask on the host, or use a volume"
+            )),
         }
     }
 
-    /// A btrfs has a device number of its own; its members are listed in `/sys/fs/btrfs/UUID/devices`.
-    fn follow_btrfs(
-        &self,
-        mounts: &Mounts,
-        mount: &Mount,
-        found: &mut Found,
-        layer: usize,
-    ) -> Option<BlockId> {
+    /// A btrfs has a device number of its own. `/sys/fs/btrfs/UUID/devices` lists its members.
+    fn follow_btrfs(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         let source = Path::new(&mount.source);
         let source = source.canonicalize().unwrap_or_else(|_| source.to_path_buf()); // /dev/mapper/x -> /dev/dm-0
         let name = source.file_name()?.to_string_lossy().into_owned();
-        let members = self.btrfs_members(&name);
+        let sys = &self.resolver.roots.sys;
+        let pools = sys.join("fs/btrfs");
+        let mut pools =
+            sorted_names(&pools).into_iter().map(|uuid| sorted_names(&pools.join(uuid).join("devices")));
+        // Kernels that list no members leave the mounted device.
+        let members = pools.find(|members| members.contains(&name)).unwrap_or_else(|| vec![name]);
         let ids: Vec<(u32, u32)> = members
             .iter()
-            .filter_map(|member| device_number(&self.roots.sys.join("class/block").join(member)))
+            .filter_map(|member| device_number(&sys.join("class/block").join(member)))
             .collect();
         match ids.as_slice() {
-            [] => {
-                found.notes.push(format!("btrfs: its devices can't be told from {}", mount.source));
-                None
-            }
-            [single] => self.follow_block(mounts, *single, found, layer),
+            [] => self.none(format!("btrfs: its devices can't be told from {}", mount.source)),
+            [single] => self.follow_block(*single, layer),
             several => {
                 for id in several {
-                    self.follow_block(mounts, *id, found, layer);
+                    self.follow_block(*id, layer);
                 }
-                found
-                    .notes
-                    .push(format!("btrfs on {} devices: no single one accounts for it", several.len()));
-                None
+                self.none(format!("btrfs on {} devices: no single one accounts for it", several.len()))
             }
         }
     }
 
-    /// The members of the btrfs that `name` belongs to; only `name` itself where sysfs does not list them.
-    fn btrfs_members(&self, name: &str) -> Vec<String> {
-        let pools = sorted_names(&self.roots.sys.join("fs/btrfs"));
-        let members = pools
-            .iter()
-            .map(|uuid| sorted_names(&self.roots.sys.join("fs/btrfs").join(uuid).join("devices")));
-        members.into_iter().find(|m| m.iter().any(|m| m == name)).unwrap_or_else(|| vec![name.to_owned()])
-    }
-
-    /// Walks down from a block device: adds it and all below it to `found`.
-    fn follow_block(
-        &self,
-        mounts: &Mounts,
-        number: (u32, u32),
-        found: &mut Found,
-        layer: usize,
-    ) -> Option<BlockId> {
-        let (major, minor) = number;
-        let link = self.roots.sys.join(format!("dev/block/{major}:{minor}"));
+    /// Adds a block device and all devices below it.
+    fn follow_block(&mut self, (major, minor): (u32, u32), layer: usize) -> Option<BlockId> {
+        let link = self.resolver.roots.sys.join(format!("dev/block/{major}:{minor}"));
         let Ok(dir) = link.canonicalize() else {
-            found
-                .notes
-                .push(format!("block device {major}:{minor} is not in sysfs: nothing more can be told"));
-            return None;
+            return self
+                .none(format!("block device {major}:{minor} is not in sysfs: nothing more can be told"));
         };
         let name = dir.file_name()?.to_string_lossy().into_owned();
         let id = BlockId { name, major, minor };
-        if found.stack.contains(&id.name) {
+        if self.stack.contains(&id.name) {
             return Some(id);
         }
-        found.stack.push(id.name.clone());
-        let below = self.below(&dir);
+        self.stack.push(id.name.clone());
+        let below = directly_below(&dir);
         for lower in &below {
-            self.follow_block(mounts, *lower, found, layer);
+            self.follow_block(*lower, layer);
         }
-        let is_leaf = below.is_empty() && !self.follow_loop(mounts, &id, &dir, found, layer);
-        if is_leaf {
-            found.disks.push(Disk::read(id.clone(), &dir));
+        if below.is_empty() && !self.follow_loop(&id, &dir, layer) {
+            self.disks.push(Disk::read(id.clone(), &dir));
         }
         Some(id)
     }
 
-    /// The devices directly below: the whole disk of a partition, or the members of a stacked device.
-    fn below(&self, dir: &Path) -> Vec<(u32, u32)> {
-        if dir.join("partition").exists() {
-            return dir.parent().and_then(device_number).into_iter().collect();
-        }
-        let slaves = dir.join("slaves");
-        sorted_names(&slaves).iter().filter_map(|name| device_number(&slaves.join(name))).collect()
-    }
-
-    /// A loop device goes on with the file behind it. False if there is none to be found, so that the loop device
-    /// itself is the leaf.
-    fn follow_loop(
-        &self,
-        mounts: &Mounts,
-        id: &BlockId,
-        dir: &Path,
-        found: &mut Found,
-        layer: usize,
-    ) -> bool {
+    /// Follows a loop device to the file behind it. False if that leads to no disk: the device itself is then the leaf.
+    fn follow_loop(&mut self, id: &BlockId, dir: &Path, layer: usize) -> bool {
         let Some(file) = attribute(&dir.join("loop/backing_file")).map(PathBuf::from) else { return false };
         // Kernels without the attribute (before 4.4) have no direct I/O in loop devices.
         let cached = number::<u8>(&dir.join("loop/dio")) != Some(1);
-        found.cached_below |= cached;
-        let Ok(mount) = self.mount_of(mounts, &file) else {
-            found.notes.push(format!(
-                "{}: the file behind it, {}, can't be seen from here",
-                id.name,
-                file.display()
-            ));
+        self.cached_below |= cached;
+        let (name, path) = (&id.name, file.display());
+        let Some(mount) = self.mount_of(&file) else {
+            self.notes.push(format!("{name}: the file behind it, {path}, can't be seen from here"));
             return false;
         };
-        let (name, kind) = (&id.name, &mount.file_system);
         let cache =
             if cached { ", read and written through the page cache even with direct I/O" } else { "" };
-        found.notes.push(format!("{name} is the file {} on {kind}{cache}", file.display()));
-        let before = found.disks.len();
-        self.follow_mount(mounts, &mount, found, layer + 1).is_some() || found.disks.len() > before
+        self.notes.push(format!("{name} is the file {path} on {}{cache}", mount.file_system));
+        let before = self.disks.len();
+        self.follow_mount(&mount, layer + 1).is_some() || self.disks.len() > before
     }
 }
 
-/// Why a file system without a block device has none.
+/// Numbers of the devices directly below: the disk of a partition, or the members of a stacked device.
+fn directly_below(dir: &Path) -> Vec<(u32, u32)> {
+    if dir.join("partition").exists() {
+        return dir.parent().and_then(device_number).into_iter().collect();
+    }
+    let slaves = dir.join("slaves");
+    sorted_names(&slaves).iter().filter_map(|name| device_number(&slaves.join(name))).collect()
+}
+
+/// The reason why a file system has no block device.
 fn no_block_device(mount: &Mount) -> String {
     let kind = mount.file_system.as_str();
     let why = match kind {
@@ -285,5 +240,4 @@ fn sorted_names(dir: &Path) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "resolve_tests.rs"]
 mod tests;

@@ -1,25 +1,26 @@
 //! Asynchronous steps: one thread with many reads in flight, which shows the device's own limit.
 
+// libc has no wrappers for Linux AIO, and the kernel writes to buffers without the compiler's knowledge.
+#![allow(unsafe_code)]
+
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use io_uring::{IoUring, opcode, types};
 use slob_stats::Histogram;
 
-use super::aio::AioQueue;
-use super::nanoseconds;
-use super::plan::{ProbePlan, StepPlan};
-use super::queue::{Completion, ReadQueue};
-use super::random::Random;
-use super::result::{IoInterface, Measured, ProbeStep};
-use super::uring::UringQueue;
+use super::buffers::Slots;
+use super::result::{IoInterface, Measured, ProbeStep, cpu_since};
+use super::scratch::{Random, Scratch};
+use super::{ProbePlan, StepPlan, nanoseconds};
 use crate::own_cpu;
-use crate::scratch::Scratch;
 
-/// Runs one asynchronous step: through io_uring, or where that is not permitted through Linux AIO.
+/// Runs one asynchronous step: by io_uring, or by Linux AIO where the host does not permit io_uring.
 pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &AtomicBool) -> ProbeStep {
-    let file = match scratch.reopen(plan.caching()) {
+    let file = match scratch.reopen(plan.direct) {
         Ok(file) => file,
         Err(e) => return ProbeStep::failed(step, e.to_string()),
     };
@@ -59,69 +60,291 @@ fn measure(
     let mut latency = Histogram::new();
     let cpu_before = own_cpu().ok();
     let start = Instant::now();
-    let (end, error) = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut latency);
-    let cpu_s = cpu_before.zip(own_cpu().ok()).map(|(before, after)| after.since(&before).total_s());
-    let seconds = (end - start).as_secs_f64();
+    let mut end = start;
+    let done = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut latency, &mut end);
+    let (seconds, cpu_s) = ((end - start).as_secs_f64(), cpu_since(cpu_before));
     let measured = Measured { latency, bytes_per_operation: u64::from(plan.block_bytes), seconds, cpu_s };
-    ProbeStep::measured(step, interface, measured, error.map(|e| e.to_string()))
+    ProbeStep::measured(step, interface, measured, done.err().map(|e| e.to_string()))
 }
 
-/// Keeps all slots busy until the time is over, then waits for the rest. Returns the moment of the last completion
-/// and the first failure, which ends the work.
+/// Keeps all slots busy until the time is over, then waits for the rest. The first failure ends the work. `now` is at last
+/// the moment of the last completion.
 fn keep_busy(
     plan: &ProbePlan,
     depth: usize,
     queue: &mut dyn ReadQueue,
     stop: &AtomicBool,
     latency: &mut Histogram,
-) -> (Instant, Option<io::Error>) {
+    now: &mut Instant,
+) -> io::Result<()> {
     let block_bytes = plan.block_bytes as usize;
     let mut random = Random::new(plan.seed, depth as u64);
     let mut next_offset = || random.below(plan.blocks()) * block_bytes as u64;
-    let mut now = Instant::now();
-    let deadline = now + Duration::from_secs_f64(plan.seconds_per_step);
-    let mut requested = vec![now; depth];
+    *now = Instant::now();
+    let deadline = *now + Duration::from_secs_f64(plan.seconds_per_step);
+    let mut requested = vec![*now; depth];
     for slot in 0..depth {
-        if let Err(e) = queue.prepare(slot, next_offset()) {
-            return (now, Some(e));
-        }
+        queue.prepare(slot, next_offset())?;
     }
     let mut completed: Vec<Completion> = Vec::with_capacity(depth);
     let mut in_flight = depth;
     while in_flight > 0 {
-        if let Err(e) = queue.submit_and_wait(&mut completed) {
-            return (now, Some(e));
-        }
-        // One look at the clock for all that completed together: they are seen together.
-        now = Instant::now();
-        let go_on = now < deadline && !stop.load(Ordering::Relaxed);
+        queue.submit_and_wait(&mut completed)?;
+        // One reading of the clock for all that completed together.
+        *now = Instant::now();
+        let go_on = *now < deadline && !stop.load(Ordering::Relaxed);
         for Completion { slot, result } in completed.drain(..) {
             in_flight -= 1;
-            match result {
-                Ok(bytes) if bytes == block_bytes => latency.record(nanoseconds(now - requested[slot])),
-                Ok(bytes) => return (now, Some(short_read(bytes, block_bytes))),
-                Err(e) => return (now, Some(e)),
+            let bytes = result?;
+            if bytes != block_bytes {
+                let short = format!("a read gave {bytes} bytes instead of {block_bytes}");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, short));
             }
+            latency.record(nanoseconds(*now - requested[slot]));
             if go_on {
-                if let Err(e) = queue.prepare(slot, next_offset()) {
-                    return (now, Some(e));
-                }
-                requested[slot] = now;
+                queue.prepare(slot, next_offset())?;
+                requested[slot] = *now;
                 in_flight += 1;
             }
         }
     }
-    (now, None)
+    Ok(())
 }
 
-fn short_read(bytes: usize, wanted: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, format!("a read gave {bytes} bytes instead of {wanted}"))
+/// A completed request.
+struct Completion {
+    /// The slot that is free again.
+    slot: usize,
+    /// Bytes read.
+    result: io::Result<usize>,
+}
+
+impl Completion {
+    /// The kernel's `result` is a number of bytes, or a negative error number.
+    fn new(slot: usize, result: i64) -> Self {
+        let result = match usize::try_from(result) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => Err(io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EIO))),
+        };
+        Self { slot, result }
+    }
+}
+
+/// Reads of one block each, many in flight.
+///
+/// The queue has slots with a buffer each, and a slot holds one request at a time. Dropping a queue waits for the
+/// requests in flight.
+trait ReadQueue {
+    /// Prepares a read at `offset` into the buffer of a free `slot`.
+    ///
+    /// # Panics
+    /// The slot still has a request in flight.
+    fn prepare(&mut self, slot: usize, offset: u64) -> io::Result<()>;
+
+    /// Submits the prepared reads, waits for at least one completion, and adds all completions to `completed`.
+    fn submit_and_wait(&mut self, completed: &mut Vec<Completion>) -> io::Result<()>;
+}
+
+/// A ring with one buffer for each slot.
+struct UringQueue<'a> {
+    ring: IoUring,
+    file: &'a File,
+    slots: Slots,
+}
+
+impl<'a> UringQueue<'a> {
+    /// Fails if the host has no io_uring, or does not permit it.
+    fn new(file: &'a File, depth: u32, block_bytes: usize) -> io::Result<Self> {
+        // One thread submits and reaps: completions then need no interrupt of it (Linux 6.1 and later).
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .build(depth)
+            .or_else(|_| IoUring::new(depth))?;
+        Ok(Self { ring, file, slots: Slots::new(depth as usize, block_bytes)? })
+    }
+
+    fn reap(&mut self, completed: &mut Vec<Completion>) {
+        for entry in self.ring.completion() {
+            let slot = usize::try_from(entry.user_data()).unwrap_or(usize::MAX);
+            self.slots.free(slot);
+            completed.push(Completion::new(slot, i64::from(entry.result())));
+        }
+    }
+}
+
+impl ReadQueue for UringQueue<'_> {
+    fn prepare(&mut self, slot: usize, offset: u64) -> io::Result<()> {
+        let length = self.slots.block_bytes() as u32; // at most 1 MiB
+        let block = self.slots.take(slot);
+        let entry = opcode::Read::new(types::Fd(self.file.as_raw_fd()), block, length)
+            .offset(offset)
+            .build()
+            .user_data(slot as u64);
+        // SAFETY: the descriptor is open as long as `file` is borrowed, and `block` is this request's alone until the
+        // slot is freed, which happens only after its completion.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.map_err(|e| {
+            self.slots.free(slot);
+            io::Error::other(e)
+        })
+    }
+
+    fn submit_and_wait(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
+        submit_and_wait(&self.ring)?;
+        self.reap(completed);
+        Ok(())
+    }
+}
+
+impl Drop for UringQueue<'_> {
+    fn drop(&mut self) {
+        // If waiting fails, the slots stay in flight and their memory is leaked.
+        while self.slots.in_flight() > 0 && submit_and_wait(&self.ring).is_ok() {
+            self.reap(&mut Vec::new());
+        }
+    }
+}
+
+/// Repeats an interrupted call.
+fn submit_and_wait(ring: &IoUring) -> io::Result<()> {
+    loop {
+        match ring.submit_and_wait(1) {
+            Ok(_) => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// `struct iocb` of linux/aio_abi.h. `key` and `rw_flags` change places with the byte order; both are 0 here.
+#[repr(C)]
+struct Iocb {
+    data: u64,
+    key_and_rw_flags: [u32; 2],
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+/// `IOCB_CMD_PREAD` of linux/aio_abi.h.
+const PREAD: u16 = 0;
+
+/// `struct io_event` of linux/aio_abi.h.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct IoEvent {
+    data: u64,
+    object: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// An AIO context with one buffer for each slot.
+struct AioQueue<'a> {
+    context: libc::c_ulong,
+    file: &'a File,
+    slots: Slots,
+    prepared: Vec<Iocb>,
+    events: Vec<IoEvent>,
+}
+
+impl<'a> AioQueue<'a> {
+    fn new(file: &'a File, depth: u32, block_bytes: usize) -> io::Result<Self> {
+        let slots = Slots::new(depth as usize, block_bytes)?;
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the kernel writes one unsigned long to a live local that is 0, as the call demands.
+        check(unsafe { libc::syscall(libc::SYS_io_setup, libc::c_long::from(depth), &raw mut context) })?;
+        let events = vec![IoEvent::default(); depth as usize];
+        Ok(Self { context, file, slots, prepared: Vec::with_capacity(depth as usize), events })
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        while !self.prepared.is_empty() {
+            let list: Vec<*const Iocb> = self.prepared.iter().map(std::ptr::from_ref).collect();
+            // SAFETY: `list` holds pointers to live control blocks, which the kernel copies during the call. The block
+            // of each is its request's alone until its slot is freed, which happens only after its completion.
+            let submitted = check(unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, list.len() as libc::c_long, list.as_ptr())
+            })?;
+            self.prepared.drain(..submitted);
+        }
+        Ok(())
+    }
+}
+
+impl ReadQueue for AioQueue<'_> {
+    fn prepare(&mut self, slot: usize, offset: u64) -> io::Result<()> {
+        let offset = i64::try_from(offset).map_err(io::Error::other)?;
+        let block = self.slots.take(slot);
+        self.prepared.push(Iocb {
+            data: slot as u64,
+            key_and_rw_flags: [0, 0],
+            opcode: PREAD,
+            priority: 0,
+            fd: self.file.as_raw_fd().unsigned_abs(),
+            buffer: block as u64,
+            bytes: self.slots.block_bytes() as u64,
+            offset,
+            reserved: 0,
+            flags: 0,
+            event_fd: 0,
+        });
+        Ok(())
+    }
+
+    fn submit_and_wait(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
+        self.submit()?;
+        let room = self.events.len() as libc::c_long;
+        let count = loop {
+            // SAFETY: the kernel writes at most `room` events to a vector of that length; no time-out is given.
+            let done = check(unsafe {
+                let events = self.events.as_mut_ptr();
+                let forever = std::ptr::null_mut::<libc::timespec>();
+                libc::syscall(libc::SYS_io_getevents, self.context, 1 as libc::c_long, room, events, forever)
+            });
+            match done {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        for event in &self.events[..count] {
+            let slot = usize::try_from(event.data).unwrap_or(usize::MAX);
+            self.slots.free(slot);
+            completed.push(Completion::new(slot, event.result));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for AioQueue<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the context is this queue's own, and not used after this.
+        let destroyed = check(unsafe { libc::syscall(libc::SYS_io_destroy, self.context) });
+        // The call has waited for all requests, and prepared ones never reached the kernel. If it failed, the slots
+        // stay in flight and their memory is leaked.
+        if destroyed.is_ok() {
+            self.slots.free_all();
+        }
+    }
+}
+
+/// The result of a system call: a count, or -1 and errno.
+fn check(result: libc::c_long) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::FileExt;
 
+    use super::super::StepKind;
     use super::*;
 
     const BLOCK: usize = 4096;
@@ -169,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_behind_the_end_is_an_error_of_the_step_and_nothing_stays_in_flight() {
+    fn a_read_past_the_end_fails_the_step_and_leaves_nothing_in_flight() {
         let file = numbered_file(8);
         let plan = ProbePlan {
             file_bytes: 1 << 20, // more than the file has
@@ -177,7 +400,7 @@ mod tests {
             seconds_per_step: 60.0,
             ..ProbePlan::new("/")
         };
-        let step = StepPlan { kind: super::super::StepKind::AsyncRead, sessions_or_depth: 16 };
+        let step = StepPlan { kind: StepKind::AsyncRead, sessions_or_depth: 16 };
         let stop = AtomicBool::new(false);
         each_queue(&file, 16, |queue| {
             let done = measure(&plan, step, IoInterface::IoUring, queue, &stop);
@@ -186,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn without_io_uring_linux_aio_does_the_step_and_says_why() {
+    fn linux_aio_replaces_io_uring_and_the_note_says_why() {
         let file = numbered_file(256);
         let plan = ProbePlan {
             file_bytes: 1 << 20,
@@ -194,7 +417,7 @@ mod tests {
             seconds_per_step: 0.05,
             ..ProbePlan::new("/")
         };
-        let step = StepPlan { kind: super::super::StepKind::AsyncRead, sessions_or_depth: 16 };
+        let step = StepPlan { kind: StepKind::AsyncRead, sessions_or_depth: 16 };
         let refusal = io::Error::from_raw_os_error(libc::EPERM);
         let done = run_with_aio(&plan, step, &file, &AtomicBool::new(false), &refusal);
         assert_eq!((done.interface, done.error), (Some(IoInterface::LinuxAio), None));

@@ -1,32 +1,30 @@
-//! What a probe found.
+//! The result of a probe, step by step.
 
 use serde::{Deserialize, Serialize};
 use slob_stats::Histogram;
 
-use super::plan::{ProbePlan, StepKind, StepPlan};
+use super::{ProbePlan, StepKind, StepPlan};
+use crate::{CpuSplit, own_cpu};
 
-/// All that a probe found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeResult {
-    /// What was asked for.
     pub plan: ProbePlan,
-    /// The steps done, in their order; the first one is the sequential write that fills the file.
+    /// The steps done, in order; the first one is the sequential write that fills the file.
     pub steps: Vec<ProbeStep>,
-    /// True if the probe was stopped: the last step is then cut short and others are missing.
+    /// True after a stop: the last step is then cut short, and others are missing.
     pub interrupted: bool,
 }
 
 impl ProbeResult {
-    /// The most random reads per second of any step: what the device is known to do. `None` if no read step has
-    /// figures.
+    /// The most random reads per second of any step; `None` if no read step has figures.
     pub fn ceiling_iops(&self) -> Option<f64> {
         let reads = |kind| matches!(kind, StepKind::SyncRead | StepKind::AsyncRead);
         self.clean_steps().filter(|(step, _)| reads(step.kind)).map(|(_, f)| f.iops).max_by(f64::total_cmp)
     }
 
-    /// Synchronous random reads per second with a number of sessions: as measured at that number, or on the straight
-    /// line between the nearest measured numbers below and above. `None` outside of what was measured: a device's
-    /// curve bends, so there is no extrapolation.
+    /// Synchronous random reads per second with a number of sessions, interpolated between measured numbers.
+    ///
+    /// `None` outside of the measured numbers: a device's curve bends, which rules out extrapolation.
     pub fn sync_iops_at(&self, sessions: u32) -> Option<f64> {
         let measured = || {
             let sync = self.clean_steps().filter(|(step, _)| step.kind == StepKind::SyncRead);
@@ -48,20 +46,18 @@ impl ProbeResult {
     }
 }
 
-/// One step and what it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeStep {
-    /// What it measured.
     pub kind: StepKind,
     /// Sessions of a synchronous step, requests in flight of an asynchronous one.
     pub sessions_or_depth: u32,
-    /// How the requests were made; `None` if no way was open.
+    /// `None` if the host permits no interface.
     pub interface: Option<IoInterface>,
-    /// What was measured; `None` if not one operation was completed.
+    /// `None` if no operation was completed.
     pub figures: Option<StepFigures>,
-    /// Why the step failed. What was measured until then is in `figures`, and not used for any limit.
+    /// The reason of a failure. `figures` then hold the part before it, and count for no limit.
     pub error: Option<String>,
-    /// What a reader must know about a step that did not fail.
+    /// A remark on a step that did not fail.
     pub note: Option<String>,
 }
 
@@ -84,7 +80,6 @@ impl ProbeStep {
     }
 }
 
-/// How requests are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IoInterface {
@@ -92,40 +87,33 @@ pub enum IoInterface {
     Pread,
     /// `pwrite`: one call, one block.
     Pwrite,
-    /// io_uring.
     IoUring,
     /// The older `io_submit` and `io_getevents`.
     LinuxAio,
 }
 
-/// The figures of one step. Latencies are from the request to its completion as the program sees it.
+/// The figures of one step. A latency is the time from the request to its completion in this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepFigures {
     /// Completed operations.
     pub operations: u64,
-    /// From the common start to the last completion.
+    /// Time from the common start to the last completion.
     pub seconds: f64,
-    /// Operations per second.
     pub iops: f64,
-    /// Megabytes (10^6 bytes) per second.
+    /// A megabyte is 10^6 bytes.
     pub mb_per_s: f64,
-    /// Mean latency.
     pub mean_us: f64,
-    /// Median latency.
     pub p50_us: f64,
-    /// Latency that 99 % of the operations kept.
     pub p99_us: f64,
-    /// Latency that 99.9 % of the operations kept.
     pub p999_us: f64,
-    /// Highest latency, exact.
+    /// Exact.
     pub max_us: f64,
-    /// User and system CPU time of this process per operation; `None` if it could not be read.
+    /// User and system CPU time of this process per operation; `None` if unreadable.
     pub cpu_us_per_op: Option<f64>,
-    /// All latencies.
     pub latency_ns: Histogram,
 }
 
-/// The raw material of a step's figures.
+/// Measured values of a step.
 pub(super) struct Measured {
     pub(super) latency: Histogram,
     pub(super) bytes_per_operation: u64,
@@ -159,6 +147,11 @@ impl Measured {
     }
 }
 
+/// CPU time of this process since `before`, in seconds.
+pub(super) fn cpu_since(before: Option<CpuSplit>) -> Option<f64> {
+    Some(own_cpu().ok()?.since(&before?).total_s())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_follow_from_what_was_measured() {
+    fn figures_follow_from_the_measurement() {
         let figures = step(StepKind::SyncRead, 1, 100).figures.unwrap();
         assert_eq!((figures.operations, figures.iops, figures.mb_per_s), (100, 50.0, 0.4096));
         assert_eq!((figures.mean_us, figures.max_us), (50.5, 100.0));

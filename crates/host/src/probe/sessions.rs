@@ -1,35 +1,34 @@
-//! Synchronous steps: a number of sessions, each with one request at a time.
+//! Synchronous steps: several sessions, each with one request at a time.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use slob_stats::Histogram;
 
-use super::gate::Gate;
-use super::nanoseconds;
-use super::plan::{ProbePlan, StepKind, StepPlan};
-use super::random::Random;
-use super::result::{IoInterface, Measured, ProbeStep};
-use crate::buffer::AlignedBuffer;
+use super::buffers::AlignedBuffer;
+use super::result::{IoInterface, Measured, ProbeStep, cpu_since};
+use super::scratch::{Random, Scratch};
+use super::{ProbePlan, StepKind, StepPlan, nanoseconds};
 use crate::own_cpu;
-use crate::scratch::Scratch;
 
-/// What all sessions of a step share.
+/// Shared state of the sessions of a step.
 struct Step<'a> {
     plan: &'a ProbePlan,
     write: bool,
-    gate: Gate,
-    /// Set from outside: the user wants to stop.
+    /// The common start; `None` if it is called off.
+    start: OnceLock<Option<Instant>>,
+    /// Set by the user.
     stop: &'a AtomicBool,
-    /// Set by a session that failed: the others need not go on.
+    /// Set by a session that failed, to end the others.
     failed: AtomicBool,
 }
 
-/// What a session has to report.
 struct SessionEnd {
     latency: Histogram,
     last_completion: Option<Instant>,
@@ -38,13 +37,13 @@ struct SessionEnd {
 
 /// Runs one synchronous step.
 pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &AtomicBool) -> ProbeStep {
-    let reopened = (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.caching()));
+    let reopened = (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.direct));
     let files: Vec<File> = match reopened.collect() {
         Ok(files) => files,
         Err(e) => return ProbeStep::failed(step, e.to_string()),
     };
     let write = step.kind != StepKind::SyncRead;
-    let shared = Step { plan, write, gate: Gate::new(), stop, failed: AtomicBool::new(false) };
+    let shared = Step { plan, write, start: OnceLock::new(), stop, failed: AtomicBool::new(false) };
     let interface = if write { IoInterface::Pwrite } else { IoInterface::Pread };
     match run_sessions(&shared, &files) {
         Ok((measured, error)) => ProbeStep::measured(step, interface, measured, error),
@@ -52,22 +51,28 @@ pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &At
     }
 }
 
-/// Starts all sessions together and waits for them. Fails if one cannot be started.
-fn run_sessions(shared: &Step<'_>, files: &[File]) -> io::Result<(Measured, Option<String>)> {
+/// Starts all sessions together and waits for them. Fails if the system refuses a thread.
+fn run_sessions(step: &Step<'_>, files: &[File]) -> io::Result<(Measured, Option<String>)> {
     thread::scope(|scope| {
         let mut threads = Vec::with_capacity(files.len());
+        let (ready, all_ready) = channel();
         for (stream, file) in (0_u64..).zip(files) {
-            let body = move || session(shared, file, stream);
+            let ready = ready.clone();
+            let body = move || session(step, file, stream, ready);
             match thread::Builder::new().name(format!("probe-{stream}")).spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
                 Err(e) => {
-                    shared.gate.cancel();
+                    let _ = step.start.set(None);
                     return Err(e);
                 }
             }
         }
+        drop(ready);
+        let _ = all_ready.recv(); // returns when each session has dropped its sender
         // All sessions wait, so from here on the process's CPU time is theirs.
-        let (start, cpu_before) = shared.gate.open_for(files.len(), || own_cpu().ok());
+        let cpu_before = own_cpu().ok();
+        let start = Instant::now();
+        let _ = step.start.set(Some(start));
         let mut latency = Histogram::new();
         let mut end = start;
         let mut error = None;
@@ -81,14 +86,14 @@ fn run_sessions(shared: &Step<'_>, files: &[File]) -> io::Result<(Measured, Opti
                 Err(_) => error = error.or(Some("a session of the probe panicked".to_owned())),
             }
         }
-        let cpu_s = cpu_before.zip(own_cpu().ok()).map(|(before, after)| after.since(&before).total_s());
-        let bytes_per_operation = u64::from(shared.plan.block_bytes);
-        Ok((Measured { latency, bytes_per_operation, seconds: (end - start).as_secs_f64(), cpu_s }, error))
+        let (seconds, cpu_s) = ((end - start).as_secs_f64(), cpu_since(cpu_before));
+        let bytes_per_operation = u64::from(step.plan.block_bytes);
+        Ok((Measured { latency, bytes_per_operation, seconds, cpu_s }, error))
     })
 }
 
 /// One session: prepares its buffer, waits for the start, then works until the time is over.
-fn session(step: &Step<'_>, file: &File, stream: u64) -> SessionEnd {
+fn session(step: &Step<'_>, file: &File, stream: u64, ready: Sender<()>) -> SessionEnd {
     let block_bytes = step.plan.block_bytes as usize;
     let mut random = Random::new(step.plan.seed, stream);
     let mut buffer = AlignedBuffer::new(block_bytes * step.plan.buffer_blocks);
@@ -96,11 +101,12 @@ fn session(step: &Step<'_>, file: &File, stream: u64) -> SessionEnd {
         random.fill(buffer.as_mut_slice());
     }
     let mut end = SessionEnd { latency: Histogram::new(), last_completion: None, error: None };
-    let Some(start) = step.gate.wait() else { return end };
+    drop(ready);
+    let Some(start) = *step.start.wait() else { return end };
     let deadline = start + Duration::from_secs_f64(step.plan.seconds_per_step);
     let blocks = step.plan.blocks();
     let mut now = Instant::now();
-    // Each pass goes through the buffer once; dividing it anew costs nothing beside a request.
+    // Each pass goes through the buffer once. Dividing it again costs nothing beside a request.
     'work: loop {
         for block in buffer.as_mut_slice().chunks_exact_mut(block_bytes) {
             if now >= deadline || step.stop.load(Ordering::Relaxed) || step.failed.load(Ordering::Relaxed) {
@@ -109,7 +115,7 @@ fn session(step: &Step<'_>, file: &File, stream: u64) -> SessionEnd {
             let offset = random.below(blocks) * block_bytes as u64;
             let done = if step.write {
                 random.restamp(block);
-                now = Instant::now(); // making the data is not the device's time
+                now = Instant::now(); // restamping is not the device's time
                 file.write_all_at(block, offset)
             } else {
                 file.read_exact_at(block, offset)
@@ -127,4 +133,39 @@ fn session(step: &Step<'_>, file: &File, stream: u64) -> SessionEnd {
         }
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sessions_start_together_or_none_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(dir.path()).unwrap();
+        let file = scratch.reopen(false).unwrap();
+        file.set_len(1 << 20).unwrap();
+        let plan = ProbePlan { file_bytes: 1 << 20, seconds_per_step: 0.05, ..ProbePlan::new(dir.path()) };
+        let stop = AtomicBool::new(false);
+        let step = || Step {
+            plan: &plan,
+            write: false,
+            start: OnceLock::new(),
+            stop: &stop,
+            failed: AtomicBool::new(false),
+        };
+        let files: Vec<File> = (0..4).map(|_| file.try_clone().unwrap()).collect();
+        let started = step();
+        let (measured, error) = run_sessions(&started, &files).unwrap();
+        assert!(measured.latency.count() >= 4 && error.is_none(), "{error:?}");
+        let cancelled = step();
+        thread::scope(|scope| {
+            let (ready, all_ready) = channel();
+            let waiting = scope.spawn(|| session(&cancelled, &file, 0, ready));
+            assert!(all_ready.recv().is_err());
+            cancelled.start.set(None).unwrap();
+            let end = waiting.join().unwrap();
+            assert_eq!((end.latency.count(), end.last_completion, end.error), (0, None, None));
+        });
+    }
 }

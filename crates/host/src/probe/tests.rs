@@ -1,14 +1,12 @@
 //! The probe as a whole, on this host's disk, with short steps.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use super::*;
-use crate::scratch::{Caching, Scratch};
 
 /// A short probe of a folder; buffered where its file system refuses direct I/O.
 fn plan(dir: &Path) -> ProbePlan {
-    let direct = Scratch::create(dir).unwrap().reopen(Caching::Direct).is_ok();
+    let direct = Scratch::create(dir).unwrap().reopen(true).is_ok();
     ProbePlan {
         file_bytes: 8 << 20,
         seconds_per_step: 0.5,
@@ -24,15 +22,15 @@ fn names(dir: &Path) -> usize {
 }
 
 #[test]
-fn every_step_is_measured_told_and_nothing_is_left() {
+fn every_step_is_measured_and_reported_and_nothing_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let plan = ProbePlan { write: true, buffer_blocks: 7, ..plan(dir.path()) };
-    let mut told = Vec::new();
-    let result = Probe::run(
+    let mut events = Vec::new();
+    let result = run_probe(
         &plan,
         &mut |event| {
             assert_eq!(names(dir.path()), 0, "the scratch file must have no name");
-            told.push(event);
+            events.push(event);
         },
         &AtomicBool::new(false),
     )
@@ -53,10 +51,10 @@ fn every_step_is_measured_told_and_nothing_is_left() {
         assert!(figures.operations > 0 && figures.iops > 0.0 && figures.seconds > 0.0, "{figures:?}");
         assert!(figures.p50_us <= figures.p99_us && figures.p99_us <= figures.p999_us, "{figures:?}");
         assert!(figures.p999_us <= figures.max_us && figures.cpu_us_per_op.unwrap() > 0.0, "{figures:?}");
-        assert!(told.contains(&ProbeEvent::StepFinished(Box::new(step.clone()))));
+        assert!(events.contains(&ProbeEvent::StepFinished(Box::new(step.clone()))));
     }
     assert_eq!(result.steps[0].figures.as_ref().unwrap().operations, 8, "8 MiB in writes of 1 MiB");
-    assert!(told.contains(&ProbeEvent::Filling { written_bytes: 8 << 20, total_bytes: 8 << 20 }));
+    assert!(events.contains(&ProbeEvent::Filling { written_bytes: 8 << 20, total_bytes: 8 << 20 }));
     assert!(result.ceiling_iops().unwrap() >= result.sync_iops_at(2).unwrap());
     assert!(!result.interrupted);
 }
@@ -70,7 +68,7 @@ fn direct_reads_of_a_step_reach_the_device_one_for_one() {
         return; // memory or a network: there is nothing to compare with
     }
     let before = std::cell::Cell::new(None);
-    let result = Probe::run(
+    let result = run_probe(
         &plan,
         &mut |event| {
             if matches!(event, ProbeEvent::StepStarted { .. }) {
@@ -92,7 +90,7 @@ fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
     let plan = ProbePlan { seconds_per_step: 3600.0, ..plan(dir.path()) };
     let stop = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
-        Probe::run(
+        run_probe(
             &plan,
             &mut |event| {
                 if matches!(event, ProbeEvent::StepStarted { number: 1, .. }) {
@@ -116,7 +114,7 @@ fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
 fn a_panic_of_the_listener_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());
-    let run = || Probe::run(&plan, &mut |_| panic!("the display broke"), &AtomicBool::new(false));
+    let run = || run_probe(&plan, &mut |_| panic!("the display broke"), &AtomicBool::new(false));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
     assert_eq!(names(dir.path()), 0);
 }
@@ -125,8 +123,8 @@ fn a_panic_of_the_listener_leaves_nothing() {
 fn a_file_that_does_not_fit_is_refused_with_both_sizes() {
     let dir = tempfile::tempdir().unwrap();
     let plan = ProbePlan { file_bytes: 1 << 60, ..plan(dir.path()) };
-    let error = Probe::run(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
-    let free = free_space(dir.path()).unwrap().free_bytes;
+    let error = run_probe(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
+    let free = free_space(dir.path()).unwrap();
     match error {
         HostError::NotEnoughSpace { needed_bytes, free_bytes, .. } => {
             assert_eq!(needed_bytes, 1 << 60);
@@ -137,9 +135,37 @@ fn a_file_that_does_not_fit_is_refused_with_both_sizes() {
 }
 
 #[test]
-fn a_missing_folder_is_said() {
+fn a_missing_folder_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let plan = ProbePlan::new(dir.path().join("missing"));
-    let error = Probe::run(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
+    let error = run_probe(&plan, &mut |_| (), &AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, HostError::NoSuchPath { .. }), "{error}");
+}
+
+#[test]
+fn the_defaults_are_a_good_plan_and_reads_come_first() {
+    let plan = ProbePlan { write: true, ..ProbePlan::new("/x") };
+    plan.check().unwrap();
+    let kinds: Vec<_> = plan.steps().iter().map(|step| (step.kind, step.sessions_or_depth)).collect();
+    assert_eq!((kinds.len(), kinds[0]), (12, (StepKind::SyncRead, 1)));
+    assert_eq!((kinds[6], kinds[7]), ((StepKind::AsyncRead, 64), (StepKind::SyncWrite, 1)));
+}
+
+#[test]
+fn a_value_that_makes_no_sense_is_named() {
+    let good = ProbePlan::new("/x");
+    let cases = [
+        ("block_bytes", ProbePlan { block_bytes: 3000, ..good.clone() }),
+        ("block_bytes", ProbePlan { block_bytes: 0, ..good.clone() }),
+        ("file_bytes", ProbePlan { file_bytes: 0, ..good.clone() }),
+        ("file_bytes", ProbePlan { file_bytes: (1 << 20) + 512, ..good.clone() }),
+        ("seconds_per_step", ProbePlan { seconds_per_step: f64::NAN, ..good.clone() }),
+        ("buffer_blocks", ProbePlan { buffer_blocks: 0, ..good.clone() }),
+        ("0 sessions", ProbePlan { sync_sessions: vec![4, 0], ..good.clone() }),
+        ("in flight", ProbePlan { async_depths: vec![5000], ..good }),
+    ];
+    for (word, plan) in cases {
+        let error = plan.check().unwrap_err().to_string();
+        assert!(error.contains(word), "{word}: {error}");
+    }
 }

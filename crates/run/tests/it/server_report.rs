@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use slob_engine::{Artefact, EngineError, ErrorKind, ServerReport, ServersWords};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
 use slob_record::{Record, Status};
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::StatisticsType;
@@ -32,11 +32,11 @@ impl ServerReport for Reporting {
     fn close(&mut self) -> Result<(), EngineError> {
         step(&self.log, self.fails_at, "close")
     }
-    fn fetch(&mut self) -> Result<ServersWords, EngineError> {
+    fn fetch(&mut self) -> Result<FetchedReport, EngineError> {
         step(&self.log, self.fails_at, "fetch")?;
-        let file = |name: &str| Artefact { name: name.into(), text: format!("the text of {name}\n") };
+        let file = |name: &str| ReportFile { name: name.into(), text: format!("the text of {name}\n") };
         let files = vec![file("own.txt"), file("no/such/folder"), file("own.html")];
-        Ok(ServersWords { snapshots: [7, 8], files, notes: vec!["Read it.".into()] })
+        Ok(FetchedReport { snapshots: [7, 8], files, notes: vec!["Read it.".into()] })
     }
 }
 

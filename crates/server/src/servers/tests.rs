@@ -80,7 +80,10 @@ fn endpoints_of_one_server_are_counted_once_and_clones_are_not_one() {
     let servers = servers(&[("a", 1), ("b", 2), ("a", 1), ("a", 3), ("a", 3)]);
     assert_eq!(servers.first_endpoints().collect::<Vec<_>>(), [0, 1, 3]);
     let snapshot = servers.snapshot(figures).unwrap();
-    assert_eq!((&snapshot.servers[2], &snapshot.servers[4]), (&Seen::SameAs(0), &Seen::SameAs(3)));
+    assert_eq!(
+        (&snapshot.servers[2], &snapshot.servers[4]),
+        (&ServerSnapshot::SameAs(0), &ServerSnapshot::SameAs(3))
+    );
     assert_eq!(snapshot.total().counters.get(Counter::Commits), Some(1 + 2 + 3));
     assert_eq!(servers.endpoints().len(), 5);
 }
@@ -89,7 +92,7 @@ fn endpoints_of_one_server_are_counted_once_and_clones_are_not_one() {
 fn a_server_that_is_down_is_unreachable_and_an_error_when_it_is_the_only_one() {
     let servers = servers(&[("a", 1), ("b", 2)]);
     servers.connector().down.lock().unwrap().insert(0);
-    assert_eq!(servers.snapshot(figures).unwrap().servers[0], Seen::Unreachable);
+    assert_eq!(servers.snapshot(figures).unwrap().servers[0], ServerSnapshot::Unreachable);
     assert_eq!(servers.links().look(|connection| Ok(connection.0)).unwrap(), "b", "the data are the same");
     servers.connector().down.lock().unwrap().insert(1);
     assert_eq!(servers.snapshot(figures).unwrap_err().kind(), ErrorKind::Connection);
@@ -109,7 +112,7 @@ fn each_server_must_have_room_for_its_share_of_the_sessions() {
 fn each_server_has_clues_once_and_fewer_if_it_is_down() {
     let servers = servers(&[("a", 7), ("b", 2), ("a", 7), ("c", 3)]);
     servers.connector().down.lock().unwrap().insert(3);
-    let all = servers.whereabouts();
+    let all = servers.locations();
     let told: Vec<_> = all.iter().map(|of| (of.endpoint, of.host.as_deref(), of.clues.child)).collect();
     assert_eq!(told, [(0, None, Some(7)), (1, Some("host1"), Some(2)), (3, Some("host3"), None)]);
     assert!(servers.notes()[0].contains("several endpoints"));

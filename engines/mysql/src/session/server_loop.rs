@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SessionPlan};
+use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, SessionPlan};
 use slob_method::{Batch, Op};
 use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{Work, nanoseconds, time_left, whole_microseconds};
@@ -126,7 +126,7 @@ impl Work for ServerLoop {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
-        _: &Alarm,
+        _: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         let begun = Instant::now();

@@ -2,6 +2,7 @@
 
 use rstest::rstest;
 use slob_engine::suite;
+use slob_testing::damage::survives_damage;
 use slob_testing::mariadb::{MariaDb, Product};
 
 use crate::loaded::open;
@@ -44,7 +45,5 @@ fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped() {
         let sql = words.replace("{}", &format!("slob{schema}"));
         sql.split("; ").for_each(|statement| server.sql(statement));
     };
-    let verdict =
-        suite::damage::survives_damage(&|| open(&target, &[]), DAMAGES, &mut damage, "DROP DATABASE slob{};");
-    assert_eq!(verdict, Ok(()));
+    survives_damage(|| open(&target, &[]), DAMAGES, &mut damage, "DROP DATABASE slob{};");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use mysql::prelude::Queryable;
-use slob_engine::Seen;
+use slob_engine::ServerSnapshot;
 use slob_testing::mariadb::{Galera, MariaDb};
 
 use crate::loaded::open;
@@ -14,10 +14,10 @@ fn shared(endpoints: &str) -> Vec<Option<usize>> {
     let target = format!("mysql://plain@{endpoints}/?defaults-file=/dev/null");
     let engine = open(&target, &[]).expect("it opens");
     let servers = engine.snapshot().expect("readable").servers;
-    let earlier = |seen: &Seen| match seen {
-        Seen::Figures(_) => None,
-        Seen::SameAs(earlier) => Some(*earlier),
-        Seen::Unreachable => panic!("{seen:?}"),
+    let earlier = |seen: &ServerSnapshot| match seen {
+        ServerSnapshot::Figures(_) => None,
+        ServerSnapshot::SameAs(earlier) => Some(*earlier),
+        ServerSnapshot::Unreachable => panic!("{seen:?}"),
     };
     servers.iter().map(earlier).collect()
 }

@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use rstest::rstest;
 use slob_engine::{Clues, Counter, ErrorKind, Outcome, WaitEvent};
 use slob_method::{Batch, Op};
-use slob_observe::Eye;
+use slob_observe::Observer;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::work::{RUN, batch, session};
@@ -314,10 +314,10 @@ fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
         (loaded.server.pid(), true),
         "{server:?}"
     );
-    let clues = loaded.engine.whereabouts().remove(0).clues;
+    let clues = loaded.engine.locations().remove(0).clues;
     let tunnel = Clues { port: clues.port.map(|port| port ^ 1), socket: None, ..clues.clone() };
-    let complaint = Eye::here().find(tunnel).expect_err("nothing shows that it is this one");
+    let complaint = Observer::local().find(tunnel).expect_err("nothing shows that it is this one");
     assert!(complaint.contains("pid:"), "{complaint}");
     let older = Clues { age_s: Some(1e6), ..clues };
-    assert!(Eye::here().find(older).expect_err("it is younger").contains("runs elsewhere"));
+    assert!(Observer::local().find(older).expect_err("it is younger").contains("runs elsewhere"));
 }

@@ -1,6 +1,6 @@
 //! Snapshots, of one instance and of a cluster.
 
-use slob_engine::{Counter, Engine, ErrorKind, LatencyKind, Seen, Snapshot};
+use slob_engine::{Counter, Engine, ErrorKind, LatencyKind, ServerSnapshot, Snapshot};
 use slob_spec::EngineOptions;
 
 use super::{Server, options};
@@ -71,7 +71,7 @@ fn captured_answers_make_the_figures_of_a_snapshot() {
         server.then("settings are not visible");
         server.then("answers are captured");
         let engine = server.open();
-        let captured = engine.testimony().unwrap();
+        let captured = engine.capture().unwrap();
         assert_eq!(replay(&captured).unwrap(), engine.snapshot().unwrap().total());
         let plan = captured.iter().find(|said| said.name == "plan of a SELECT").unwrap();
         assert!(plan.rows.len() > 2 && plan.question.starts_with("EXPLAIN PLAN"), "{plan:?}");
@@ -108,8 +108,8 @@ fn open_on(server: &Server, target: &str) -> OracleEngine {
 }
 
 fn reads(snapshot: &Snapshot) -> Vec<Option<u64>> {
-    let one = |seen: &Seen| match seen {
-        Seen::Figures(figures) => figures.counters.get(Counter::PhysicalReads),
+    let one = |seen: &ServerSnapshot| match seen {
+        ServerSnapshot::Figures(figures) => figures.counters.get(Counter::PhysicalReads),
         _ => None,
     };
     snapshot.servers.iter().map(one).collect()
@@ -128,9 +128,9 @@ fn endpoints_that_lead_to_all_instances_have_their_own_figures() {
     let engine = open_on(&server, "oracle://system:m@db1,db2,db3/pdb");
     let before = engine.snapshot().unwrap();
     assert_eq!(reads(&before), [Some(7), None, Some(100)]);
-    assert_eq!(before.servers[1], Seen::SameAs(0));
+    assert_eq!(before.servers[1], ServerSnapshot::SameAs(0));
     let after = engine.snapshot().unwrap();
-    assert_eq!(after.servers[0], Seen::Unreachable, "the second instance is gone");
+    assert_eq!(after.servers[0], ServerSnapshot::Unreachable, "the second instance is gone");
     assert_eq!(after.since(&before).counters.get(Counter::PhysicalReads), Some(30));
 }
 

@@ -1,9 +1,9 @@
 //! Loading and removing, call by call.
 
-use slob_engine::suite::damage::is_told;
 use slob_engine::{Engine, ErrorKind, LoadProgress, LoadState, OpenSpec, Purpose};
 use slob_method::{SchemaNo, Table};
 use slob_spec::EngineOptions;
+use slob_testing::damage::check_damaged;
 
 use super::{LOAD, Server, options};
 
@@ -139,7 +139,7 @@ fn a_damaged_marker_hides_no_other_schema_and_can_be_dropped() {
         "a column is missing",
     ] {
         server.then(damage);
-        assert_eq!(is_told(&engine, SchemaNo::FIRST, second), Ok(()), "{damage}");
+        check_damaged(&engine, SchemaNo::FIRST, second, damage);
         server.then("reconnect");
     }
     let error = engine.finish_schema(&LOAD, second).unwrap_err();

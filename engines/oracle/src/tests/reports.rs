@@ -1,6 +1,6 @@
 //! Oracle's own reports, call by call.
 
-use slob_engine::{Engine, EngineError, ErrorKind, ServerReport, ServersWords};
+use slob_engine::{Engine, EngineError, ErrorKind, FetchedReport, ServerReport};
 use slob_spec::StatisticsType;
 
 use super::Server;
@@ -12,7 +12,7 @@ fn open(titles: &[&str], kind: StatisticsType) -> Result<(Server, Box<dyn Server
 }
 
 /// Opens a report with snapshot 41, closes it with 42, and fetches it.
-fn fetched(titles: &[&str], kind: StatisticsType) -> Result<ServersWords, EngineError> {
+fn fetched(titles: &[&str], kind: StatisticsType) -> Result<FetchedReport, EngineError> {
     let (_server, mut report) = open(titles, kind)?;
     report.close()?;
     report.fetch()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use postgres::{Client, Statement};
-use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, SessionPlan};
+use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, SessionPlan};
 use slob_method::Batch;
 use slob_server::advice::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{LoopPlace, Work, time_left};
@@ -74,7 +74,7 @@ impl Work for ServerLoop {
         &mut self,
         batch: &Batch,
         deadline: Option<Instant>,
-        _: &Alarm,
+        _: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<(), EngineError> {
         let joined = self.database.options.loop_place == LoopPlace::Server;

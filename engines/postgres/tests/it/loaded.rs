@@ -53,6 +53,6 @@ impl Loaded {
 }
 
 /// Looks for the server of an engine on this host.
-pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::Found, String> {
-    slob_observe::Eye::here().find(engine.whereabouts().remove(0).clues)
+pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::FoundServer, String> {
+    slob_observe::Observer::local().find(engine.locations().remove(0).clues)
 }

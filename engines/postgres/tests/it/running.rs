@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use slob_engine::{Clues, Counter, ErrorKind, Outcome, WaitEvent};
-use slob_observe::Eye;
+use slob_observe::Observer;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::postgres::Version;
@@ -268,26 +268,26 @@ fn rights_that_lack_are_said_and_those_that_are_there_used(#[case] version: Vers
 fn processes_are_those_of_this_server() {
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
     let session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let clues = loaded.engine.whereabouts().remove(0).clues;
-    let mut eye = Eye::here();
-    let server = eye.find(clues.clone()).expect("it is on this machine");
+    let clues = loaded.engine.locations().remove(0).clues;
+    let mut observer = Observer::local();
+    let server = observer.find(clues.clone()).expect("it is on this machine");
     assert_eq!(Some(server.pid), loaded.cluster.pid(), "{server:?}");
     assert_eq!(server.how, "by the process that serves a connection");
     let sql = "SELECT count(*) FROM pg_stat_activity";
     let listed: i64 = loaded.admin().query_one(sql, &[]).expect("an answer").get(0);
-    let asked = eye.ask(true);
-    let sight = eye.answer(asked).expect("it is at hand").sight;
-    let seen = sight.servers[0].as_ref().expect("it runs");
+    let pending = observer.request_sample(true);
+    let sample = observer.receive_sample(pending).expect("it is at hand").sample;
+    let seen = sample.servers[0].as_ref().expect("it runs");
     // Not all of its processes are listed.
     assert!(
         i64::from(seen.processes) >= listed && seen.figures.cpu.is_some() && seen.figures.io.is_some(),
         "{listed} {seen:?}"
     );
     let another = Clues { age_s: clues.age_s.map(|age_s| age_s + 1000.0), ..clues.clone() };
-    let complaint = Eye::here().find(another).expect_err("it was started later");
+    let complaint = Observer::local().find(another).expect_err("it was started later");
     assert!(complaint.contains("runs elsewhere"), "{complaint}");
     let tunnelled = Clues { child: Some(1), ..clues };
-    assert!(Eye::here().find(tunnelled).is_err(), "another server of the same age");
+    assert!(Observer::local().find(tunnelled).is_err(), "another server of the same age");
     drop(session);
 }
 

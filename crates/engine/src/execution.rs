@@ -1,0 +1,153 @@
+//! Executing batches: outcomes, cancellation, and the loop of engines that execute operation by operation.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use slob_method::{Batch, Op};
+
+use crate::{Cancel, EngineError, ErrorKind};
+
+/// Outcome of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpOutcome {
+    /// Nanoseconds from the call of [`crate::Session::execute`] to its start: measured, or the sum of the durations and
+    /// pauses before it.
+    pub start_ns: u64,
+    /// Nanoseconds from its start to its end, with its commit and without its pause.
+    pub duration_ns: u64,
+    /// Rows counted or changed.
+    pub rows: u64,
+}
+
+/// Outcomes of the executed operations of a batch, in order. Its memory is reused: filling it again allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    ops: Vec<OpOutcome>,
+}
+
+impl Outcome {
+    /// An outcome of no operations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Removes the operations and keeps the memory. Engines call this first.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+    }
+
+    /// Adds the next operation.
+    #[inline]
+    pub fn push(&mut self, op: OpOutcome) {
+        self.ops.push(op);
+    }
+
+    /// Adds `ns` to the starts of the operations from index `first` on. The position of the work within a call is known
+    /// only at its end.
+    pub fn shift_from(&mut self, first: usize, ns: u64) {
+        for op in &mut self.ops[first..] {
+            op.start_ns += ns;
+        }
+    }
+
+    /// The executed operations: a prefix of the batch's.
+    #[must_use]
+    pub fn ops(&self) -> &[OpOutcome] {
+        &self.ops
+    }
+}
+
+/// Cancellation of batches that run in this process, with sleeps that it ends.
+#[derive(Debug, Default)]
+pub struct CancelToken {
+    cancelled: AtomicBool,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl CancelToken {
+    /// True after [`Cancel::cancel`].
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps for `pause`, at most until `deadline`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`], at once, after a cancellation.
+    pub fn sleep(&self, pause: Duration, deadline: Option<Instant>) -> Result<(), EngineError> {
+        if !pause.is_zero() && !self.is_cancelled() {
+            self.wait(pause, deadline);
+        }
+        if self.is_cancelled() {
+            return Err(EngineError::new(ErrorKind::Cancelled, "executing a batch", "cancelled"));
+        }
+        Ok(())
+    }
+
+    fn wait(&self, pause: Duration, deadline: Option<Instant>) {
+        let until_deadline = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        let pause = deadline.map_or(pause, |deadline| pause.min(until_deadline(deadline)));
+        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_timeout_while(guard, pause, |()| !self.is_cancelled()));
+    }
+}
+
+impl Cancel for CancelToken {
+    fn cancel(&self) {
+        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+}
+
+/// A session that executes single operations.
+pub trait Perform {
+    /// Executes an operation with its commit, and returns the rows counted or changed.
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError>;
+
+    /// Called after each operation, outside its duration, with the moment of its end.
+    fn performed(&mut self, _ended: Instant) {}
+}
+
+/// Executes a batch as [`crate::Session::execute`] must: operations in order, each timed and followed by its pause. It starts
+/// none before it is due, at or after `deadline`, or after a cancellation. Each takes two readings of the clock.
+///
+/// # Errors
+/// The error of the first operation that fails, or [`ErrorKind::Cancelled`]; `outcome` holds those before it.
+pub fn execute_each(
+    session: &mut impl Perform,
+    batch: &Batch,
+    deadline: Option<Instant>,
+    token: &CancelToken,
+    outcome: &mut Outcome,
+) -> Result<(), EngineError> {
+    let begun = Instant::now();
+    for (index, op) in batch.ops().iter().enumerate() {
+        if let Some(wait) = batch.not_before(index) {
+            token.sleep(wait.saturating_sub(begun.elapsed()), deadline)?;
+        }
+        let start = Instant::now();
+        if deadline.is_some_and(|deadline| start >= deadline) {
+            break;
+        }
+        token.sleep(Duration::ZERO, None)?;
+        let rows = session.perform(op)?;
+        let end = Instant::now();
+        outcome.push(OpOutcome {
+            start_ns: nanoseconds(start - begun),
+            duration_ns: nanoseconds(end - start),
+            rows,
+        });
+        session.performed(end);
+        token.sleep(Duration::from_micros(op.pause_us.into()), deadline)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,307 @@
+//! Control groups of version 1 and 2: what a process may use, and what it used.
+//!
+//! A container, a service of systemd and a batch job are control groups. A limit holds for a group and for all groups in
+//! it, so the groups around that of the process are read too, up to the root.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{Roots, attribute, number, read_text};
+use crate::mounts::{Mount, read_mounts};
+
+/// Limits of a control group. A limit that is not set, or unreadable, is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupLimits {
+    /// 1 or 2.
+    pub version: u32,
+    /// The kernel's path of the group.
+    pub path: String,
+    /// CPUs by quota: the least of the group and of the groups around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+    /// The least, as for `cpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Limits of I/O of each device, such as `8:0 rbps=1048576`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub io: Vec<String>,
+}
+
+/// Resources that all processes of a control group used: since it was created, or in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupUse {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Periods of the quota in which the group ran. This and the next two are of the group with the least quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periods: Option<u64>,
+    /// Periods in which it used up its quota and waited for the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_periods: Option<u64>,
+    /// Time that it waited so, summed over CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_s: Option<f64>,
+    /// Memory in use at the moment of reading. Never a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Bytes read from block devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Bytes written to block devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_bytes: Option<u64>,
+}
+
+impl GroupUse {
+    /// The interval from `earlier` to `self`. A count that went down belongs to another group, and is absent.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let count = |later: Option<u64>, earlier: Option<u64>| later?.checked_sub(earlier?);
+        let time = |later: Option<f64>, earlier: Option<f64>| {
+            Some(later? - earlier?).filter(|seconds| *seconds >= 0.0)
+        };
+        Self {
+            cpu_s: time(self.cpu_s, earlier.cpu_s),
+            periods: count(self.periods, earlier.periods),
+            throttled_periods: count(self.throttled_periods, earlier.throttled_periods),
+            throttled_s: time(self.throttled_s, earlier.throttled_s),
+            memory_bytes: self.memory_bytes,
+            read_bytes: count(self.read_bytes, earlier.read_bytes),
+            write_bytes: count(self.write_bytes, earlier.write_bytes),
+        }
+    }
+}
+
+/// The control group of a process.
+#[derive(Clone, Debug)]
+pub struct Group {
+    version: u32,
+    /// The levels of each controller. In version 2 all controllers have the same.
+    controllers: BTreeMap<&'static str, Levels>,
+}
+
+/// Controllers that have limits and counts of interest.
+const CONTROLLERS: [&str; 4] = ["cpu", "cpuacct", "memory", "blkio"];
+
+impl Group {
+    /// The group of a process; `None` for the root group, which has no limits, and for one whose folder is invisible,
+    /// as from another container.
+    #[must_use]
+    pub fn of_process(pid: u32) -> Option<Self> {
+        Self::of_process_in(pid, &Roots::default())
+    }
+
+    /// If a machine has both versions, the one with the controllers counts.
+    fn of_process_in(pid: u32, roots: &Roots) -> Option<Self> {
+        let hierarchies = Hierarchies::read(&pid.to_string(), roots)?;
+        let of_one: BTreeMap<_, _> = CONTROLLERS
+            .into_iter()
+            .filter_map(|name| Some((name, hierarchies.levels(Some(name), false)?)))
+            .collect();
+        if !of_one.is_empty() {
+            return Some(Self { version: 1, controllers: of_one });
+        }
+        let levels = hierarchies.levels(None, false)?;
+        Some(Self { version: 2, controllers: CONTROLLERS.map(|name| (name, levels.clone())).into() })
+    }
+
+    /// The limits now: they may change at any time.
+    #[must_use]
+    pub fn limits(&self) -> GroupLimits {
+        let memory_file = if self.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };
+        let path = self.levels("cpu").or_else(|| self.controllers.values().next()).map(|levels| &levels.path);
+        GroupLimits {
+            version: self.version,
+            path: path.cloned().unwrap_or_default(),
+            cpus: self.least_quota().map(|(_, cpus)| cpus),
+            memory_bytes: self
+                .levels("memory")
+                .and_then(|levels| levels.least(|folder| limit_bytes(&folder.join(memory_file))))
+                .map(|(_, bytes)| bytes),
+            io: self.io_limits(),
+        }
+    }
+
+    /// Resources used until now.
+    #[must_use]
+    pub fn used(&self) -> GroupUse {
+        let throttled_folder = self.least_quota().map(|(folder, _)| folder.join("cpu.stat"));
+        let throttled = |name| named_number(throttled_folder.as_deref()?, name);
+        let own_number = |controller, file| number::<u64>(&self.own(controller, file)?);
+        let own_text = |controller, file| attribute(&self.own(controller, file)?);
+        let seconds = |count: Option<u64>, per_second: f64| Some(count? as f64 / per_second);
+        let common = GroupUse {
+            periods: throttled("nr_periods"),
+            throttled_periods: throttled("nr_throttled"),
+            ..GroupUse::default()
+        };
+        if self.version == 2 {
+            let cpu_us = self.own("cpu", "cpu.stat").and_then(|path| named_number(&path, "usage_usec"));
+            let io = own_text("blkio", "io.stat");
+            return GroupUse {
+                cpu_s: seconds(cpu_us, 1e6),
+                throttled_s: seconds(throttled("throttled_usec"), 1e6),
+                memory_bytes: own_number("memory", "memory.current"),
+                read_bytes: io.as_deref().map(|io| sum_of_pairs(io, "rbytes")),
+                write_bytes: io.as_deref().map(|io| sum_of_pairs(io, "wbytes")),
+                ..common
+            };
+        }
+        let io = own_text("blkio", "blkio.throttle.io_service_bytes");
+        let io = io.map(|io| (sum_of_lines(&io, "Read"), sum_of_lines(&io, "Write")));
+        // Recent kernels count nothing here for a group without a limit, so zero is unknown.
+        let io = io.filter(|(read_bytes, write_bytes)| read_bytes + write_bytes > 0);
+        GroupUse {
+            cpu_s: seconds(own_number("cpuacct", "cpuacct.usage"), 1e9),
+            throttled_s: seconds(throttled("throttled_time"), 1e9),
+            memory_bytes: own_number("memory", "memory.usage_in_bytes"),
+            read_bytes: io.map(|(read_bytes, _)| read_bytes),
+            write_bytes: io.map(|(_, write_bytes)| write_bytes),
+            ..common
+        }
+    }
+
+    fn levels(&self, controller: &str) -> Option<&Levels> {
+        self.controllers.get(controller)
+    }
+
+    /// A file in the group's own folder.
+    fn own(&self, controller: &str, file: &str) -> Option<PathBuf> {
+        Some(self.levels(controller)?.folders.first()?.join(file))
+    }
+
+    /// The least quota in CPUs, with the folder of its group.
+    fn least_quota(&self) -> Option<(&Path, f64)> {
+        self.levels("cpu")?.least(|folder| {
+            let (quota, period): (f64, f64) = if self.version == 2 {
+                let text = attribute(&folder.join("cpu.max"))?;
+                let (quota, period) = text.split_once(' ')?;
+                (quota.parse().ok()?, period.parse().ok()?) // a quota of `max` is none
+            } else {
+                (number(&folder.join("cpu.cfs_quota_us"))?, number(&folder.join("cpu.cfs_period_us"))?)
+            };
+            // Version 1 has -1 for no quota.
+            (quota > 0.0 && period > 0.0).then(|| quota / period)
+        })
+    }
+
+    /// Limits of I/O in the words of version 2.
+    fn io_limits(&self) -> Vec<String> {
+        const FILES: [(&str, &str); 4] = [
+            ("rbps", "blkio.throttle.read_bps_device"),
+            ("wbps", "blkio.throttle.write_bps_device"),
+            ("riops", "blkio.throttle.read_iops_device"),
+            ("wiops", "blkio.throttle.write_iops_device"),
+        ];
+        let text = |file| self.own("blkio", file).and_then(|path| attribute(&path)).unwrap_or_default();
+        if self.version == 2 {
+            return text("io.max").lines().map(str::to_owned).collect();
+        }
+        let limits = |(name, file)| -> Vec<String> {
+            let text = text(file);
+            let lines = text.lines().filter_map(|line| line.split_once(' '));
+            lines.map(|(device, value)| format!("{device} {name}={value}")).collect()
+        };
+        FILES.into_iter().flat_map(limits).collect()
+    }
+}
+
+/// The limit on tasks that leaves the fewest to the group of a process, with the number of tasks in use.
+pub(crate) fn task_limit(process: &str, roots: &Roots) -> Option<(u64, u64)> {
+    let hierarchies = Hierarchies::read(process, roots)?;
+    let levels = hierarchies.levels(Some("pids"), true).or_else(|| hierarchies.levels(None, true))?;
+    // The word `max` is no limit.
+    let limits = levels.folders.iter().filter_map(|folder| {
+        Some((number(&folder.join("pids.max"))?, number(&folder.join("pids.current"))?))
+    });
+    limits.min_by_key(|(most, in_use): &(u64, u64)| most.saturating_sub(*in_use))
+}
+
+/// The groups of a process, and the mounts that show their files.
+struct Hierarchies {
+    /// Text of `/proc/PID/cgroup`.
+    groups: String,
+    mounts: Vec<Mount>,
+}
+
+/// The folder of a group and those of the groups around it, the innermost first.
+#[derive(Clone, Debug)]
+struct Levels {
+    path: String,
+    folders: Vec<PathBuf>,
+}
+
+impl Hierarchies {
+    fn read(process: &str, roots: &Roots) -> Option<Self> {
+        let groups = read_text(&roots.proc.join(process).join("cgroup")).ok()?;
+        Some(Self { groups, mounts: read_mounts(roots, "self").ok()? })
+    }
+
+    /// The visible levels in the hierarchy of a controller of version 1, or in that of version 2 for `None`.
+    fn levels(&self, controller: Option<&str>, with_root: bool) -> Option<Levels> {
+        let path = self.groups.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            let is_it = match controller {
+                Some(name) => controllers.split(',').any(|one| one == name),
+                None => controllers.is_empty(),
+            };
+            is_it.then_some(path)
+        })?;
+        if path.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let shows = |mount: &&Mount| match controller {
+            Some(name) => mount.file_system == "cgroup" && mount.options.iter().any(|option| option == name),
+            None => mount.file_system == "cgroup2",
+        };
+        self.mounts.iter().filter(shows).find_map(|mount| {
+            let within = Path::new(path).strip_prefix(&mount.root).ok()?;
+            let mut folders: Vec<PathBuf> = within.ancestors().map(|part| mount.point.join(part)).collect();
+            // A mount of a part of the hierarchy, as in a container, shows an ordinary group as its root.
+            if !with_root && mount.root == Path::new("/") {
+                folders.pop();
+            }
+            folders.retain(|folder| folder.is_dir());
+            (!folders.is_empty()).then(|| Levels { path: path.to_owned(), folders })
+        })
+    }
+}
+
+impl Levels {
+    /// The least value of all levels, with its folder.
+    fn least<T: PartialOrd>(&self, value: impl Fn(&Path) -> Option<T>) -> Option<(&Path, T)> {
+        let values = self.folders.iter().filter_map(|folder| Some((folder.as_path(), value(folder)?)));
+        values.reduce(|least, next| if next.1 < least.1 { next } else { least })
+    }
+}
+
+/// The number of a line `name number` of a file.
+fn named_number(path: &Path, name: &str) -> Option<u64> {
+    let text = attribute(path)?;
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// A limit in bytes. No limit is `max` in version 2, and about 2^63 in version 1.
+fn limit_bytes(path: &Path) -> Option<u64> {
+    number::<u64>(path).filter(|bytes| *bytes < 1 << 60)
+}
+
+/// The sum of `name=number` over all devices.
+fn sum_of_pairs(io: &str, name: &str) -> u64 {
+    let values = io.split_ascii_whitespace().filter_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    values.filter_map(|value| value.parse::<u64>().ok()).fold(0, u64::saturating_add)
+}
+
+/// The sum of `8:0 Read number` over all devices.
+fn sum_of_lines(io: &str, kind: &str) -> u64 {
+    let value = |line: &str| {
+        let mut fields = line.split(' ').skip(1);
+        (fields.next()? == kind).then_some(fields.next()?.parse::<u64>().ok()?)
+    };
+    io.lines().filter_map(value).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests;

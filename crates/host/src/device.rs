@@ -1,0 +1,418 @@
+//! The block devices behind a path: their identity, their attributes and their counters.
+
+mod resolve;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use slob_stats::Merge;
+
+use crate::HostError;
+use crate::files::{Roots, attribute, number, read_text};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockId {
+    /// Its name in `/sys/class/block`.
+    pub name: String,
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl BlockId {
+    /// Cumulative counters.
+    fn counters(&self, roots: &Roots) -> Result<DeviceCounters, HostError> {
+        let path = roots.sys.join(format!("dev/block/{}:{}/stat", self.major, self.minor));
+        DeviceCounters::parse(&read_text(&path)?)
+            .ok_or_else(|| HostError::unexpected(&path, "fewer than eleven numbers"))
+    }
+}
+
+/// A whole disk at the bottom of a stack. Unknown attributes are `None`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    #[serde(flatten)]
+    pub id: BlockId,
+    pub model: Option<String>,
+    /// True for spinning disks, as reported by the device or the hypervisor.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Longest queue of the scheduler, for reads and for writes.
+    pub nr_requests: Option<u32>,
+    /// Smallest unit of a request.
+    pub logical_block_bytes: Option<u32>,
+    /// Smallest unit that the device writes without reading first.
+    pub physical_block_bytes: Option<u32>,
+    pub size_bytes: Option<u64>,
+}
+
+impl Disk {
+    /// Reads the disk of a folder in `/sys/devices`.
+    fn read(id: BlockId, dir: &Path) -> Self {
+        let queue = dir.join("queue");
+        Self {
+            id,
+            model: attribute(&dir.join("device/model")),
+            rotational: number::<u8>(&queue.join("rotational")).map(|flag| flag == 1),
+            scheduler: attribute(&queue.join("scheduler")).map(|text| active_scheduler(&text)),
+            nr_requests: number(&queue.join("nr_requests")),
+            logical_block_bytes: number(&queue.join("logical_block_size")),
+            physical_block_bytes: number(&queue.join("physical_block_size")),
+            // The unit of `size` is always 512 bytes.
+            size_bytes: number::<u64>(&dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        }
+    }
+}
+
+/// The name in brackets of `none [mq-deadline] kyber`; devices without a choice have a bare `none`.
+fn active_scheduler(text: &str) -> String {
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    bracketed.map_or(text, |(name, _)| name).to_owned()
+}
+
+/// The file system of a path, the block device below it, and the disks at the bottom.
+///
+/// Memory, network file systems, and pools that hide their members have no block device. Then `disks` is empty, `top` is
+/// `None`, and `note` gives the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    #[serde(serialize_with = "crate::files::lossy_path")]
+    pub path: PathBuf,
+    /// Type of the file system, as the kernel calls it: "ext4", "xfs", "overlay".
+    pub file_system: String,
+    #[serde(serialize_with = "crate::files::lossy_path")]
+    pub mount_point: PathBuf,
+    /// A device, an export, or a mere word.
+    pub mount_source: String,
+    /// Options of the mount and of the file system, in the kernel's order.
+    pub mount_options: Vec<String>,
+    /// The block device that counts the file system's I/O; `None` if there is none or several, as for some btrfs.
+    pub top: Option<BlockId>,
+    /// Names of all block devices from the top to the leaves, each once, depth first.
+    pub stack: Vec<String>,
+    /// The whole disks at the bottom of the stack.
+    pub disks: Vec<Disk>,
+    /// True if a loop device without direct I/O lies below: `top` then counts reads that the page cache serves.
+    #[serde(default)]
+    pub cached_below: bool,
+    /// A remark on this stack; the reason if `disks` is empty.
+    pub note: Option<String>,
+}
+
+impl Device {
+    /// Finds the device of `path`, which must exist.
+    ///
+    /// The mount id of the path gives the file system (the device number before Linux 5.8). `/sys/dev/block` gives the
+    /// stack: from a partition to its disk, from device-mapper, md and bcache to their members, from a loop device to
+    /// its file, from an overlay to its upper directory.
+    pub fn behind(path: &Path) -> Result<Self, HostError> {
+        resolve::Resolver::of_this_host().device(path)
+    }
+
+    /// The same for an absolute path as the process `pid` sees it. Its root and mounts may be its own, as in a container.
+    ///
+    /// This needs the right to inspect that process.
+    pub fn behind_seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
+        resolve::Resolver::of_this_host().device_seen_by(pid, path)
+    }
+
+    /// Cumulative counters of `top`, with the bytes that the disks below it read; `None` without a single top device.
+    pub fn counters(&self) -> Result<Option<DeviceCounters>, HostError> {
+        self.counters_in(&Roots::default())
+    }
+
+    fn counters_in(&self, roots: &Roots) -> Result<Option<DeviceCounters>, HostError> {
+        let Some(top) = &self.top else { return Ok(None) };
+        let disk_read_bytes = self.disk_read_bytes(top, roots);
+        Ok(Some(DeviceCounters { disk_read_bytes, ..top.counters(roots)? }))
+    }
+
+    /// Bytes read by all disks below `top`; `None` if it is the only one, or if any is unreadable.
+    fn disk_read_bytes(&self, top: &BlockId, roots: &Roots) -> Option<u64> {
+        if self.disks.iter().all(|disk| disk.id == *top) {
+            return None;
+        }
+        let read = |disk: &Disk| disk.id.counters(roots).ok().map(|counters| counters.used.read_bytes);
+        self.disks.iter().map(read).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
+    }
+}
+
+/// Requests of a block device: cumulative, or of an interval. Times include queueing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Completed reads, after merging.
+    pub reads: u64,
+    pub read_bytes: u64,
+    /// Sum over all reads.
+    pub read_time_ms: u64,
+    /// Completed writes, after merging.
+    pub writes: u64,
+    pub write_bytes: u64,
+    /// Sum over all writes.
+    pub write_time_ms: u64,
+    /// Time with at least one request in flight.
+    pub busy_ms: u64,
+    /// Requests in flight, summed over time.
+    pub weighted_ms: u64,
+}
+
+impl DeviceUse {
+    fn since(&self, earlier: &Self) -> Option<Self> {
+        Some(Self {
+            reads: self.reads.checked_sub(earlier.reads)?,
+            read_bytes: self.read_bytes.checked_sub(earlier.read_bytes)?,
+            read_time_ms: elapsed_ms(self.read_time_ms, earlier.read_time_ms),
+            writes: self.writes.checked_sub(earlier.writes)?,
+            write_bytes: self.write_bytes.checked_sub(earlier.write_bytes)?,
+            write_time_ms: elapsed_ms(self.write_time_ms, earlier.write_time_ms),
+            busy_ms: elapsed_ms(self.busy_ms, earlier.busy_ms),
+            weighted_ms: elapsed_ms(self.weighted_ms, earlier.weighted_ms),
+        })
+    }
+
+    /// Reads per second of an interval of `seconds`; this and the next are `None` without a denominator.
+    pub fn reads_per_s(&self, seconds: f64) -> Option<f64> {
+        ratio(self.reads as f64, seconds)
+    }
+
+    pub fn writes_per_s(&self, seconds: f64) -> Option<f64> {
+        ratio(self.writes as f64, seconds)
+    }
+
+    /// A megabyte is 10^6 bytes.
+    pub fn read_mb_per_s(&self, seconds: f64) -> Option<f64> {
+        ratio(self.read_bytes as f64 / 1e6, seconds)
+    }
+
+    pub fn write_mb_per_s(&self, seconds: f64) -> Option<f64> {
+        ratio(self.write_bytes as f64 / 1e6, seconds)
+    }
+
+    /// Mean time of a read (iostat's r_await). The kernel sums times exactly, so many reads give a good mean.
+    pub fn mean_read_us(&self) -> Option<f64> {
+        ratio(self.read_time_ms as f64 * 1e3, self.reads as f64)
+    }
+
+    /// Mean time of a write (iostat's w_await).
+    pub fn mean_write_us(&self) -> Option<f64> {
+        ratio(self.write_time_ms as f64 * 1e3, self.writes as f64)
+    }
+
+    /// Mean number of requests in flight (iostat's aqu-sz, by Little's law).
+    pub fn mean_queue_length(&self, seconds: f64) -> Option<f64> {
+        ratio(self.weighted_ms as f64 / 1e3, seconds)
+    }
+
+    /// Share of time with a request in flight, in percent. Devices that work in parallel have room even at 100.
+    pub fn utilisation_percent(&self, seconds: f64) -> Option<f64> {
+        ratio(self.busy_ms as f64 / 10.0, seconds).map(|percent| percent.min(100.0))
+    }
+}
+
+fn ratio(amount: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| amount / of)
+}
+
+/// The kernel keeps these times in 32 bits, so their difference is taken in 32 bits.
+fn elapsed_ms(later: u64, earlier: u64) -> u64 {
+    match later.checked_sub(earlier) {
+        Some(elapsed) => elapsed,
+        None => u64::from((later as u32).wrapping_sub(earlier as u32)),
+    }
+}
+
+impl Merge for DeviceUse {
+    fn merge(&mut self, later: &Self) {
+        self.reads.merge(&later.reads);
+        self.read_bytes.merge(&later.read_bytes);
+        self.read_time_ms.merge(&later.read_time_ms);
+        self.writes.merge(&later.writes);
+        self.write_bytes.merge(&later.write_bytes);
+        self.write_time_ms.merge(&later.write_time_ms);
+        self.busy_ms.merge(&later.busy_ms);
+        self.weighted_ms.merge(&later.weighted_ms);
+    }
+}
+
+/// Counters of one block device: cumulative, or of an interval.
+///
+/// Source: `stat` in sysfs (Documentation/block/stat.rst of the kernel), whose sectors have 512 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    #[serde(flatten)]
+    pub used: DeviceUse,
+    /// Completed discards (Linux 4.18 and later).
+    pub discards: Option<u64>,
+    /// Completed flushes (Linux 5.5 and later); counted at whole disks only.
+    pub flushes: Option<u64>,
+    /// Requests in flight at the moment of reading. Never a difference.
+    pub in_flight: u64,
+    /// Bytes that all disks below read together, for all programs; `None` if this device is the disk, or if any is
+    /// unreadable.
+    #[serde(default)]
+    pub disk_read_bytes: Option<u64>,
+}
+
+impl DeviceCounters {
+    fn parse(text: &str) -> Option<Self> {
+        let fields: Vec<u64> = text.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
+        let field = |i: usize| fields.get(i).copied();
+        let used = DeviceUse {
+            reads: field(0)?,
+            read_bytes: field(2)?.checked_mul(512)?,
+            read_time_ms: field(3)?,
+            writes: field(4)?,
+            write_bytes: field(6)?.checked_mul(512)?,
+            write_time_ms: field(7)?,
+            busy_ms: field(9)?,
+            weighted_ms: field(10)?,
+        };
+        let (in_flight, discards, flushes) = (field(8)?, field(11), field(15));
+        Some(Self { used, in_flight, discards, flushes, disk_read_bytes: None })
+    }
+
+    /// The interval from `earlier` to `self`; `None` if a count went down, as another device has the number now.
+    ///
+    /// Times may wrap: the difference is right if the interval adds less than 49 days of them.
+    pub fn since(&self, earlier: &Self) -> Option<Self> {
+        let optional = |later: Option<u64>, earlier: Option<u64>| match (later, earlier) {
+            (Some(later), Some(earlier)) => later.checked_sub(earlier).map(Some),
+            _ => Some(None),
+        };
+        Some(Self {
+            used: self.used.since(&earlier.used)?,
+            discards: optional(self.discards, earlier.discards)?,
+            flushes: optional(self.flushes, earlier.flushes)?,
+            in_flight: self.in_flight,
+            disk_read_bytes: optional(self.disk_read_bytes, earlier.disk_read_bytes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn writes_to_a_file_reach_the_counters_of_its_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = Device::behind(dir.path()).unwrap();
+        assert!(!device.file_system.is_empty() && dir.path().starts_with(&device.mount_point), "{device:?}");
+        let Some(before) = device.counters().unwrap() else {
+            assert!(device.note.is_some(), "no block device and no reason: {device:?}");
+            return;
+        };
+        assert!(!device.disks.is_empty() && device.stack.first() == device.top.as_ref().map(|t| &t.name));
+        let mut file = tempfile::tempfile_in(dir.path()).unwrap();
+        file.write_all(&vec![0xa5; 4 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let interval = device.counters().unwrap().unwrap().since(&before).unwrap();
+        assert!(interval.used.write_bytes >= 4 << 20 && interval.used.writes >= 1, "{interval:?}");
+    }
+
+    #[test]
+    fn a_missing_path_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Device::behind(&dir.path().join("missing")).unwrap_err();
+        assert!(matches!(error, HostError::NoSuchPath { .. }), "{error}");
+    }
+
+    #[test]
+    fn proc_has_no_disk_and_a_note_says_so() {
+        let device = Device::behind("/proc/self".as_ref()).unwrap();
+        assert_eq!((device.file_system.as_str(), device.top, device.disks.len()), ("proc", None, 0));
+        assert!(device.note.is_some());
+    }
+
+    const STAT: &str =
+        "54813 14723 5206258 28515 9494 21786 1941440 4777 3 8636 33655 3792 21 429616 314 887 48\n";
+
+    #[test]
+    fn every_number_lands_in_its_field() {
+        let used = DeviceUse {
+            reads: 54813,
+            read_bytes: 5_206_258 * 512,
+            read_time_ms: 28515,
+            writes: 9494,
+            write_bytes: 1_941_440 * 512,
+            write_time_ms: 4777,
+            busy_ms: 8636,
+            weighted_ms: 33655,
+        };
+        let expected = DeviceCounters {
+            used,
+            discards: Some(3792),
+            flushes: Some(887),
+            in_flight: 3,
+            disk_read_bytes: None,
+        };
+        assert_eq!(DeviceCounters::parse(STAT), Some(expected));
+    }
+
+    #[test]
+    fn an_old_kernel_has_no_discards_and_no_flushes() {
+        let old = DeviceCounters::parse("1 2 3 4 5 6 7 8 9 10 11\n").unwrap();
+        assert_eq!((old.discards, old.flushes), (None, None));
+        assert_eq!(DeviceCounters::parse("1 2 3 4 5 6 7 8 9 10\n"), None);
+        assert_eq!(old.since(&old).unwrap().flushes, None);
+    }
+
+    #[test]
+    fn an_interval_gives_rates_and_means() {
+        let earlier = DeviceCounters::parse(STAT).unwrap();
+        let used = DeviceUse {
+            reads: earlier.used.reads + 10_000,
+            read_bytes: earlier.used.read_bytes + 81_920_000,
+            read_time_ms: earlier.used.read_time_ms + 2_500,
+            busy_ms: earlier.used.busy_ms + 1_500,
+            weighted_ms: earlier.used.weighted_ms + 8_000,
+            ..earlier.used
+        };
+        let since = DeviceCounters { used, in_flight: 7, ..earlier }.since(&earlier).unwrap();
+        let interval = since.used;
+        assert_eq!(interval.reads_per_s(2.0), Some(5_000.0));
+        assert_eq!(interval.read_mb_per_s(2.0), Some(40.96));
+        assert_eq!(interval.mean_read_us(), Some(250.0));
+        assert_eq!(interval.mean_write_us(), None);
+        assert_eq!(interval.mean_queue_length(2.0), Some(4.0));
+        assert_eq!(interval.utilisation_percent(2.0), Some(75.0));
+        assert_eq!(interval.utilisation_percent(0.0), None);
+        assert_eq!(since.in_flight, 7);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[0-9 \n-]{0,300}") {
+            if let Some(counters) = DeviceCounters::parse(&text) {
+                proptest::prop_assert_eq!(counters.since(&counters).map(|interval| interval.used.reads), Some(0));
+            }
+        }
+
+        #[test]
+        fn intervals_add_up(values in proptest::collection::vec(0_u64..1 << 32, 11), first in 0_u64..1000, second in 0_u64..1000) {
+            let text = |added: u64| values.iter().map(|v| format!("{} ", v + added)).collect::<String>();
+            let [a, b, c] = [0, first, first + second].map(|added| DeviceCounters::parse(&text(added)).unwrap());
+            let (ab, bc, ac) = (b.since(&a).unwrap(), c.since(&b).unwrap(), c.since(&a).unwrap());
+            proptest::prop_assert_eq!(ab.used.reads + bc.used.reads, ac.used.reads);
+            proptest::prop_assert_eq!(ab.used.write_bytes + bc.used.write_bytes, ac.used.write_bytes);
+            proptest::prop_assert_eq!(ab.used.weighted_ms + bc.used.weighted_ms, ac.used.weighted_ms);
+        }
+    }
+
+    #[test]
+    fn wrapped_times_count_and_replaced_devices_do_not() {
+        let earlier = DeviceCounters::parse("1 0 8 4294967290 5 0 7 8 0 10 11\n").unwrap();
+        let later = DeviceCounters::parse("9 0 8 14 5 0 7 8 0 10 11\n").unwrap();
+        assert_eq!(later.since(&earlier).unwrap().used.read_time_ms, 20);
+        assert_eq!(earlier.since(&later), None);
+    }
+
+    #[test]
+    fn the_scheduler_in_use_is_the_one_in_brackets() {
+        assert_eq!(active_scheduler("none [mq-deadline] kyber bfq"), "mq-deadline");
+        assert_eq!(active_scheduler("[none]"), "none");
+        assert_eq!(active_scheduler("none"), "none");
+    }
+}

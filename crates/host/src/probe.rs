@@ -1,0 +1,251 @@
+//! The device probe: the limits of the device, through the same file system and without a database.
+//!
+//! It fills a scratch file and then measures one step after the other: synchronous random reads by several sessions (one
+//! `pread` at a time each, as in a database), asynchronous random reads at a queue depth (the device's own limit), and,
+//! if asked, synchronous random writes.
+
+mod buffers;
+mod queued_reads;
+mod result;
+mod scratch;
+mod sessions;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use slob_stats::Histogram;
+
+use self::buffers::AlignedBuffer;
+pub use self::result::{IoInterface, ProbeResult, ProbeStep, StepFigures};
+use self::result::{Measured, cpu_since};
+use self::scratch::{Random, Scratch};
+use crate::{HostError, free_space, own_cpu};
+
+/// Size of each write that fills the scratch file.
+const FILL_BYTES: u64 = 1 << 20;
+
+/// Most sessions of a synchronous step, and most requests in flight of an asynchronous one.
+const MOST_PARALLEL: u32 = 4096;
+
+/// A probe: where, how large, which steps. [`ProbePlan::new`] gives the defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbePlan {
+    /// Folder of the scratch file: on the file system in question.
+    #[serde(serialize_with = "crate::files::lossy_path")]
+    pub dir: PathBuf,
+    /// Size of the scratch file: a multiple of 1 MiB, and more than the caches of the storage in question.
+    pub file_bytes: u64,
+    /// Size of each random read and write: a power of two from 512 to 1 MiB.
+    pub block_bytes: u32,
+    pub seconds_per_step: f64,
+    /// Numbers of sessions of the synchronous steps, one step each.
+    pub sync_sessions: Vec<u32>,
+    /// Queue depths of the asynchronous steps, one step each.
+    pub async_depths: Vec<u32>,
+    /// True for random writes too, at each of `sync_sessions`.
+    pub write: bool,
+    /// Direct I/O (`O_DIRECT`). Without it the page cache takes part in all steps.
+    pub direct: bool,
+    /// Blocks in the buffer of each synchronous session, used in turn.
+    ///
+    /// A single block stays in the CPU's cache, as with fio. A database reads into a cache much larger than that, so
+    /// its fair baseline is a larger buffer.
+    pub buffer_blocks: usize,
+    /// Seed of the data and of the offsets.
+    pub seed: u64,
+}
+
+impl ProbePlan {
+    /// A plan for `dir`: 1 GiB, blocks of 8 KiB, 5 s per step, 1 to 16 sessions, depths 16 and 64, reads only,
+    /// direct.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            file_bytes: 1 << 30,
+            block_bytes: 8192,
+            seconds_per_step: 5.0,
+            sync_sessions: vec![1, 2, 4, 8, 16],
+            async_depths: vec![16, 64],
+            write: false,
+            direct: true,
+            buffer_blocks: 1,
+            seed: 1,
+        }
+    }
+
+    /// The steps after the filling, in order: reads first, since writes may leave the device busy.
+    pub fn steps(&self) -> Vec<StepPlan> {
+        let steps = |kind, counts: &[u32]| {
+            let plans = counts.iter().map(|count| StepPlan { kind, sessions_or_depth: *count });
+            plans.collect::<Vec<_>>()
+        };
+        let mut all = steps(StepKind::SyncRead, &self.sync_sessions);
+        all.extend(steps(StepKind::AsyncRead, &self.async_depths));
+        if self.write {
+            all.extend(steps(StepKind::SyncWrite, &self.sync_sessions));
+        }
+        all
+    }
+
+    /// Blocks in the scratch file.
+    fn blocks(&self) -> u64 {
+        self.file_bytes / u64::from(self.block_bytes)
+    }
+
+    fn check(&self) -> Result<(), HostError> {
+        let Self { block_bytes, file_bytes, seconds_per_step, buffer_blocks, .. } = self;
+        let counts = self.sync_sessions.iter().chain(&self.async_depths);
+        let bad_count = counts.copied().find(|count| !(1..=MOST_PARALLEL).contains(count));
+        let what = if !(block_bytes.is_power_of_two() && (512..=1 << 20).contains(block_bytes)) {
+            format!("block_bytes is {block_bytes}: use a power of two from 512 to 1048576")
+        } else if *file_bytes == 0 || !file_bytes.is_multiple_of(FILL_BYTES) {
+            format!("file_bytes is {file_bytes}: use a multiple of 1 MiB (1048576)")
+        } else if !(*seconds_per_step > 0.0 && *seconds_per_step <= 86_400.0) {
+            format!("seconds_per_step is {seconds_per_step}: use more than 0, up to a day")
+        } else if !(1..=1 << 20).contains(buffer_blocks) {
+            format!("buffer_blocks is {buffer_blocks}: use 1 to 1048576")
+        } else if let Some(count) = bad_count {
+            format!("{count} sessions or requests in flight: use 1 to {MOST_PARALLEL}")
+        } else {
+            return Ok(());
+        };
+        Err(HostError::BadPlan { what })
+    }
+}
+
+/// One step of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepPlan {
+    pub kind: StepKind,
+    /// Sessions of a synchronous step, requests in flight of an asynchronous one.
+    pub sessions_or_depth: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// Random reads of one block, one at a time in each session.
+    SyncRead,
+    /// Random reads of one block, many in flight from one thread.
+    AsyncRead,
+    /// Random writes of one block, one at a time in each session, not flushed one by one.
+    SyncWrite,
+    /// Writes of 1 MiB that fill the file in order, flushed once at the end.
+    SequentialWrite,
+}
+
+/// Progress of a probe, for a live display.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProbeEvent {
+    /// The scratch file is being written.
+    Filling { written_bytes: u64, total_bytes: u64 },
+    /// A step begins. `number` counts the steps after the filling from 1, and `of` is their total.
+    StepStarted { step: StepPlan, number: usize, of: usize, seconds: f64 },
+    /// A step is done; the filling too, as the sequential write.
+    StepFinished(Box<ProbeStep>),
+}
+
+/// Runs all steps of `plan`, and reports each to `event`, until done or until `stop` is set.
+///
+/// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error),
+/// and the probe goes on with the next one. After `stop`, the result holds the steps done, the last one cut short.
+///
+/// # Errors
+/// The plan is invalid; the folder is missing, not writable, too full or refuses direct I/O; filling the file fails.
+pub fn run_probe(
+    plan: &ProbePlan,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> Result<ProbeResult, HostError> {
+    plan.check()?;
+    let scratch = Scratch::create(&plan.dir)?;
+    let needed_bytes = plan.file_bytes;
+    let free_bytes = free_space(&plan.dir)?;
+    if free_bytes < needed_bytes {
+        return Err(HostError::NotEnoughSpace { path: plan.dir.clone(), needed_bytes, free_bytes });
+    }
+    let mut result = ProbeResult { plan: plan.clone(), steps: Vec::new(), interrupted: false };
+    let filled = fill(plan, &scratch, event, stop)?;
+    event(ProbeEvent::StepFinished(Box::new(filled.clone())));
+    result.steps.push(filled);
+    let steps = plan.steps();
+    for (index, step) in steps.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let seconds = plan.seconds_per_step;
+        event(ProbeEvent::StepStarted { step: *step, number: index + 1, of: steps.len(), seconds });
+        let done = match step.kind {
+            StepKind::AsyncRead => queued_reads::run(plan, *step, &scratch, stop),
+            _ => sessions::run(plan, *step, &scratch, stop),
+        };
+        event(ProbeEvent::StepFinished(Box::new(done.clone())));
+        result.steps.push(done);
+    }
+    result.interrupted = stop.load(Ordering::Relaxed);
+    Ok(result)
+}
+
+/// Writes the whole file in order, with data that storage can neither compress nor deduplicate, and flushes it.
+///
+/// The time includes the flush, and the file system's allocation.
+fn fill(
+    plan: &ProbePlan,
+    scratch: &Scratch,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> Result<ProbeStep, HostError> {
+    let file = scratch.reopen(plan.direct)?;
+    let cpu_before = own_cpu().ok();
+    let start = Instant::now();
+    let latency = write_all(plan, scratch, &file, event, stop)?;
+    scratch.sync()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let measured =
+        Measured { latency, bytes_per_operation: FILL_BYTES, seconds, cpu_s: cpu_since(cpu_before) };
+    if !plan.direct {
+        // Otherwise the page cache would hold the file at the start of the steps.
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+    let step = StepPlan { kind: StepKind::SequentialWrite, sessions_or_depth: 1 };
+    Ok(ProbeStep::measured(step, IoInterface::Pwrite, measured, None))
+}
+
+fn write_all(
+    plan: &ProbePlan,
+    scratch: &Scratch,
+    file: &File,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> Result<Histogram, HostError> {
+    /// Stream of the data; sessions use those from 0.
+    const DATA_STREAM: u64 = u64::MAX;
+    let mut random = Random::new(plan.seed, DATA_STREAM);
+    let mut buffer = AlignedBuffer::new(FILL_BYTES as usize);
+    random.fill(buffer.as_mut_slice());
+    let mut latency = Histogram::new();
+    let total_bytes = plan.file_bytes;
+    let mut written_bytes = 0;
+    while written_bytes < total_bytes && !stop.load(Ordering::Relaxed) {
+        random.restamp(buffer.as_mut_slice());
+        let before = Instant::now();
+        file.write_all_at(buffer.as_mut_slice(), written_bytes)
+            .map_err(HostError::io("fill the scratch file in", scratch.dir()))?;
+        latency.record(nanoseconds(before.elapsed()));
+        written_bytes += FILL_BYTES;
+        event(ProbeEvent::Filling { written_bytes, total_bytes });
+    }
+    Ok(latency)
+}
+
+/// A duration as histograms record it, at most 584 years.
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Finding a server among the processes of this host, in any namespace.
+//!
+//! A process is the server only with the right name and age, and with evidence that no other process can have: the child
+//! of a connection, the number in the pid file, the listening port or socket. A tunnel on the server's port has none.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use procfs::Current;
+use procfs::net::TcpState;
+use procfs::process::{FDTarget, Process, Stat, all_processes};
+use rustix::fs::OFlags;
+use slob_engine::Clues;
+
+/// Tolerance of the server's start: its clock may have been set since, and counts whole seconds.
+const SAME_START_S: f64 = 5.0;
+
+/// Finds the first process of a server, with the evidence in words that follow 'found'.
+///
+/// Fails with a sentence on the missing evidence and its remedy.
+pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
+    if let Some(pid) = clues.pid {
+        let candidate = stat(pid).as_ref().and_then(Candidate::of);
+        let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
+        return Ok((candidate, "as the process that was named".into()));
+    }
+    if clues.names.is_empty() {
+        return Err(
+            "nothing is known that the server's processes could be told by: name its process (pid:N)".into(),
+        );
+    }
+    let named = Candidate::named(&clues.names);
+    if named.is_empty() {
+        return Err(none_named(clues));
+    }
+    let fits = |candidate: &&Candidate| {
+        clues.age_s.is_none_or(|age_s| (candidate.age_s - age_s).abs() <= SAME_START_S)
+    };
+    let fitting: Vec<&Candidate> = named.iter().filter(fits).collect();
+    if fitting.is_empty() {
+        return Err(of_another_age(&named, clues.age_s.unwrap_or_default()));
+    }
+    let known: Vec<(Evidence, &Candidate)> =
+        fitting.iter().filter_map(|candidate| Some((Evidence::of(candidate, clues)?, *candidate))).collect();
+    let strongest = known.iter().map(|(evidence, _)| *evidence).min();
+    let best: Vec<_> = known.iter().filter(|(evidence, _)| Some(*evidence) == strongest).collect();
+    // Two containers that started together share many numbers, but a connection is in the network of one.
+    let connected: Vec<_> =
+        best.iter().filter(|(_, candidate)| has_connection(candidate, clues)).copied().collect();
+    let best = if best.len() > 1 && connected.len() == 1 { connected } else { best };
+    match (best.first(), best.get(1)) {
+        (Some((evidence, candidate)), None) => Ok(((*candidate).clone(), evidence.words(clues))),
+        (Some((_, one)), Some((_, other))) => Err(format!(
+            "several processes could be the server, such as {} and {}: name it (pid:N)",
+            one.pid, other.pid
+        )),
+        (None, _) => Err(unproved(&fitting)),
+    }
+}
+
+fn none_named(clues: &Clues) -> String {
+    let names = clues.names.join(" or ");
+    // An account sees its own processes alone with hidepid, and these never include process 1.
+    if started(1).is_none() {
+        return format!("no process named {names} is seen, nor any other account's: run as root");
+    }
+    format!(
+        "no process named {names} is seen there; if the server is on another host, name that one (--observe ssh:HOST)"
+    )
+}
+
+fn of_another_age(named: &[Candidate], age_s: f64) -> String {
+    let (first, n) = (&named[0], named.len());
+    let are = if n == 1 { "one process is".to_owned() } else { format!("{n} processes are") };
+    format!(
+        "{are} named {} there, but none was started {age_s:.0} s ago, as the server says that it was: it runs elsewhere, or \
+         where this account does not see it; name its host (--observe ssh:HOST) or its process (pid:N)",
+        first.name
+    )
+}
+
+fn unproved(fitting: &[&Candidate]) -> String {
+    let pid = fitting[0].pid;
+    format!(
+        "process {pid} ({}) may be the server, but this account sees none of its sockets and files: run as root or as the \
+         server's account, or name it (pid:{pid})",
+        fitting[0].name
+    )
+}
+
+/// A process that may be the server's first one.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+    age_s: f64,
+    /// Ticks from boot to its start: tells apart two processes that had the same number.
+    pub(crate) started: u64,
+}
+
+impl Candidate {
+    fn of(stat: &Stat) -> Option<Self> {
+        let since_boot_s = procfs::Uptime::current().ok()?.uptime;
+        Some(Self {
+            pid: u32::try_from(stat.pid).ok()?,
+            name: stat.comm.clone(),
+            age_s: since_boot_s - stat.starttime as f64 / procfs::ticks_per_second() as f64,
+            started: stat.starttime,
+        })
+    }
+
+    /// Processes with one of these prefixes in their names, without their children, which serve sessions.
+    fn named(names: &[String]) -> Vec<Self> {
+        let is_named = |stat: &Stat| names.iter().any(|name| stat.comm.starts_with(name.as_str()));
+        let named: Vec<Stat> = all_stats().filter(is_named).collect();
+        let is_child = |stat: &Stat| named.iter().any(|parent| parent.pid == stat.ppid);
+        named.iter().filter(|stat| !is_child(stat)).filter_map(Self::of).collect()
+    }
+}
+
+/// Evidence that a process is the server, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Evidence {
+    /// Its child serves our connection, by the number that the server reports.
+    Child,
+    /// The server's pid file holds its number.
+    PidFile,
+    /// It listens on the server's port, in its own network namespace.
+    Port,
+    /// It listens on the server's unix socket.
+    Socket,
+}
+
+impl Evidence {
+    /// The strongest evidence; `None` if there is none, or if this account can't read it.
+    fn of(candidate: &Candidate, clues: &Clues) -> Option<Self> {
+        let pid = candidate.pid;
+        if let Some(child) = clues.child {
+            // A server with a process for each session has this child. Without it the process is another server.
+            return children(pid)
+                .into_iter()
+                .any(|one| own_number(one) == Some(child))
+                .then_some(Self::Child);
+        }
+        if clues.pid_file.as_deref().is_some_and(|file| is_in_file(pid, file)) {
+            return Some(Self::PidFile);
+        }
+        let process = process(pid)?;
+        let sockets = sockets_of(&process);
+        let listens = |port: u16| {
+            has_tcp_entry(&process, |entry| {
+                entry.state == TcpState::Listen
+                    && entry.local_address.port() == port
+                    && sockets.contains(&entry.inode)
+            })
+        };
+        if clues.port.is_some_and(listens) {
+            return Some(Self::Port);
+        }
+        let path = clues.socket.as_deref()?;
+        let is_its = |entry: procfs::net::UnixNetEntry| {
+            entry.path.as_deref() == Some(path) && sockets.contains(&entry.inode)
+        };
+        let listens = process.unix().into_iter().flatten().any(is_its);
+        (listens || is_peer(pid, path)).then_some(Self::Socket)
+    }
+
+    fn words(self, clues: &Clues) -> String {
+        match self {
+            Self::Child => "by the process that serves a connection".into(),
+            Self::PidFile => "by its pid file".into(),
+            Self::Port => format!("by the port {} that it listens on", clues.port.unwrap_or_default()),
+            Self::Socket => "by the unix socket that it listens on".into(),
+        }
+    }
+}
+
+/// True if the network namespace of the process has the connection that the server reports.
+fn has_connection(candidate: &Candidate, clues: &Clues) -> bool {
+    let Some((server, client)) = clues.port.zip(clues.client_port) else { return false };
+    process(candidate.pid).is_some_and(|process| {
+        has_tcp_entry(&process, |entry| {
+            entry.state == TcpState::Established
+                && entry.local_address.port() == server
+                && entry.remote_address.port() == client
+        })
+    })
+}
+
+/// Searches the network namespace of a process, which may be a container's.
+fn has_tcp_entry(process: &Process, is_it: impl Fn(&procfs::net::TcpNetEntry) -> bool) -> bool {
+    [process.tcp(), process.tcp6()].into_iter().flatten().flatten().any(|entry| is_it(&entry))
+}
+
+/// Both the path and the number in the file are as the process sees them.
+fn is_in_file(pid: u32, file: &Path) -> bool {
+    let read = || -> Option<u32> {
+        let opened = slob_host::open_within(pid, file, OFlags::RDONLY | OFlags::NONBLOCK).ok()?;
+        let mut text = String::new();
+        std::fs::File::from(opened).take(64).read_to_string(&mut text).ok()?;
+        text.lines().next()?.trim().parse().ok()
+    };
+    let number = read();
+    number.is_some() && number == own_number(pid)
+}
+
+/// Inodes of the open sockets of a process; none if it is unreadable.
+fn sockets_of(process: &Process) -> BTreeSet<u64> {
+    let inode = |fd: procfs::process::FDInfo| match fd.target {
+        FDTarget::Socket(inode) => Some(inode),
+        _ => None,
+    };
+    process.fd().into_iter().flatten().filter_map(|fd| inode(fd.ok()?)).collect()
+}
+
+/// True if the process listens on the socket as this process sees it. Accounts may use a socket of a process that they
+/// can't inspect.
+fn is_peer(pid: u32, path: &Path) -> bool {
+    let Ok(stream) = UnixStream::connect(path) else { return false };
+    let peer = rustix::net::sockopt::socket_peercred(&stream);
+    peer.is_ok_and(|peer| peer.pid.as_raw_nonzero().get().unsigned_abs() == pid)
+}
+
+/// The number of a process in its innermost pid namespace.
+fn own_number(pid: u32) -> Option<u32> {
+    let numbers = process(pid)?.status().ok()?.nspid?;
+    u32::try_from(*numbers.last()?).ok()
+}
+
+/// Children of a process, from the kernel's list if it has one.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let listed = process(pid).and_then(|process| process.task_main_thread().ok()?.children().ok());
+    listed.unwrap_or_else(|| {
+        let children = all_stats().filter(|stat| stat.ppid.unsigned_abs() == pid);
+        children.filter_map(|stat| u32::try_from(stat.pid).ok()).collect()
+    })
+}
+
+/// Ticks from boot to the start of a process; `None` if it has ended.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    stat(pid).map(|stat| stat.starttime)
+}
+
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    Process::new(i32::try_from(pid).ok()?).ok()
+}
+
+pub(crate) fn stat(pid: u32) -> Option<Stat> {
+    process(pid)?.stat().ok()
+}
+
+fn all_stats() -> impl Iterator<Item = Stat> {
+    all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok())
+}

@@ -1,0 +1,322 @@
+//! An observer on another host. One that ends, hangs or sends implausible samples costs figures, and is started again.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use slob_engine::Clues;
+use slob_spec::SshHost;
+
+use crate::protocol::{Hello, Reply, Request};
+use crate::sample::HostSample;
+use crate::ssh::{self, Copy, Ssh};
+
+/// Time for the hello: connecting and logging in.
+const HELLO_PATIENCE: Duration = Duration::from_secs(30);
+/// The same with a copy of this program, which a slow line delays.
+const COPY_PATIENCE: Duration = Duration::from_secs(600);
+/// Time for a sample, before the observer counts as hanging: a run must not wait for it.
+const SAMPLE_PATIENCE: Duration = Duration::from_secs(3);
+/// Time for a search, which reads all processes and their sockets.
+const FIND_PATIENCE: Duration = Duration::from_secs(30);
+/// Time between two messages of a probe: a step, or a part of its scratch file.
+const PROBE_PATIENCE: Duration = Duration::from_secs(3600);
+/// Most starts of an observer.
+const MOST_STARTS: u32 = 5;
+
+/// An observer at the end of an ssh connection.
+#[derive(Debug)]
+pub(crate) struct RemoteObserver {
+    client: PathBuf,
+    host: SshHost,
+    copy: bool,
+    state: State,
+    /// Searches so far, which a successor repeats.
+    searches: Vec<Search>,
+    starts: u32,
+    opened: Instant,
+    faults: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Search {
+    at: Instant,
+    clues: Clues,
+    asker: Option<u32>,
+}
+
+#[derive(Debug)]
+enum State {
+    Up(Box<Link>),
+    /// A successor is being started.
+    Starting(JoinHandle<Result<Link, String>>),
+    /// There is no observer, for this reason.
+    Down(String),
+}
+
+/// A request for a sample.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    number: u64,
+    at: Instant,
+    pub(crate) observer: u32,
+}
+
+impl RemoteObserver {
+    pub(crate) fn open(client: &Path, host: SshHost, copy: bool) -> Self {
+        let client = client.to_path_buf();
+        let state = match Link::open(&client, &host, copy) {
+            Ok(link) => State::Up(Box::new(link)),
+            Err(fault) => State::Down(fault),
+        };
+        let (searches, faults) = (Vec::new(), Vec::new());
+        Self { client, host, copy, state, searches, starts: 1, opened: Instant::now(), faults }
+    }
+
+    /// The hello of the observer, or the reason why there is none.
+    pub(crate) fn hello(&self) -> Result<&Hello, &str> {
+        match &self.state {
+            State::Up(link) => Ok(&link.hello),
+            State::Starting(_) => Err("it is being started again"),
+            State::Down(why) => Err(why),
+        }
+    }
+
+    pub(crate) fn faults(&self) -> &[String] {
+        &self.faults
+    }
+
+    /// Sends a search or a probe, and waits for the reply.
+    pub(crate) fn request(
+        &mut self,
+        request: Request,
+        progress: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Reply, String> {
+        let is_probe = matches!(request, Request::Probe { .. });
+        if let Request::Find { clues, asker } = &request {
+            self.searches.push(Search { at: Instant::now(), clues: clues.clone(), asker: *asker });
+        }
+        let patience = if is_probe { PROBE_PATIENCE } else { FIND_PATIENCE };
+        let State::Up(link) = &mut self.state else {
+            return Err(self.hello().err().unwrap_or_default().to_owned());
+        };
+        let reply = link.request(request, patience, progress);
+        reply.inspect_err(|fault| match is_probe {
+            // The probe ends with its connection.
+            true => self.state = State::Down(fault.clone()),
+            false => self.lose(fault),
+        })
+    }
+
+    /// Asks for a sample; `None` while there is no observer.
+    pub(crate) fn request_sample(&mut self, edge: bool) -> Option<Sent> {
+        self.take_successor();
+        let State::Up(link) = &mut self.state else { return None };
+        let at = Instant::now();
+        match link.ssh.send(Request::Sample { edge }) {
+            Ok(number) => Some(Sent { number, at, observer: self.starts }),
+            Err(fault) => {
+                self.lose(&fault);
+                None
+            }
+        }
+    }
+
+    /// The sample with its round trip, if it comes in time and is plausible.
+    pub(crate) fn receive_sample(&mut self, sent: &Sent) -> Option<(HostSample, Duration)> {
+        let State::Up(link) = &mut self.state else { return None };
+        let sample = link.receive_sample(sent);
+        sample.inspect_err(|fault| self.lose(fault)).ok()
+    }
+
+    /// Gives up this observer and starts another, without waiting for it.
+    fn lose(&mut self, fault: &str) {
+        let host = &self.host;
+        let after_s = self.opened.elapsed().as_secs_f64();
+        let again = self.starts < MOST_STARTS;
+        let then = if again { "it is started again" } else { "it is not started again" };
+        self.faults.push(format!("The observer of ssh:{host} failed after {after_s:.1} s: {fault}; {then}, and figures of the time between are missing."));
+        // This drops the old connection first.
+        self.state = State::Down(fault.to_owned());
+        if !again {
+            return;
+        }
+        self.starts += 1;
+        let (client, host) = (self.client.clone(), self.host.clone());
+        let (copy, searches) = (self.copy, self.searches.clone());
+        let start = move || Link::open(&client, &host, copy)?.repeat(searches);
+        if let Ok(thread) = thread::Builder::new().name("observer".into()).spawn(start) {
+            self.state = State::Starting(thread);
+        }
+    }
+
+    fn take_successor(&mut self) {
+        if !matches!(&self.state, State::Starting(thread) if thread.is_finished()) {
+            return;
+        }
+        let ended = State::Down("the thread that started it ended".into());
+        let State::Starting(thread) = mem::replace(&mut self.state, ended) else { return };
+        match thread.join() {
+            Ok(Ok(link)) => self.state = State::Up(Box::new(link)),
+            Ok(Err(fault)) => {
+                self.faults
+                    .push(format!("The observer of ssh:{} could not be started again: {fault}.", self.host));
+                self.state = State::Down(fault);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// A running observer that has said hello.
+#[derive(Debug)]
+struct Link {
+    ssh: Ssh,
+    hello: Hello,
+    check: SampleCheck,
+}
+
+impl Link {
+    /// Starts ssh with the observer at its other end. Fails with the reason and the remedy, to follow a colon.
+    fn open(client: &Path, host: &SshHost, with_copy: bool) -> Result<Self, String> {
+        let copy = with_copy.then(Copy::of_this_program).transpose()?;
+        let command = copy.as_ref().map_or_else(|| ssh::OBSERVE.to_owned(), Copy::command);
+        let mut ssh = Ssh::start(client, host, &command)?;
+        let mut patience = HELLO_PATIENCE;
+        if let Some(copy) = copy {
+            ssh.send_copy(copy)?;
+            patience = COPY_PATIENCE;
+        }
+        let hello = ssh.hello(host, patience)?;
+        Ok(Self { ssh, hello, check: SampleCheck::default() })
+    }
+
+    /// Repeats the searches of a predecessor. A server that is missing now is absent from the samples.
+    fn repeat(mut self, searches: Vec<Search>) -> Result<Self, String> {
+        for Search { at, clues, asker } in searches {
+            let age_s = clues.age_s.map(|age_s| age_s + at.elapsed().as_secs_f64());
+            let find = Request::Find { clues: Clues { age_s, ..clues }, asker };
+            self.request(find, FIND_PATIENCE, &mut |_| true)?;
+        }
+        Ok(self)
+    }
+
+    /// Sends a request and waits for its reply, for as long as `progress` returns true.
+    fn request(
+        &mut self,
+        request: Request,
+        patience: Duration,
+        progress: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Reply, String> {
+        let number = self.ssh.send(request)?;
+        loop {
+            let (_, reply) = self.ssh.wait(number, Instant::now() + patience)?;
+            if !matches!(reply, Reply::Progress { .. }) {
+                return Ok(reply);
+            }
+            if !progress(reply) {
+                return Err("interrupted".into());
+            }
+        }
+    }
+
+    fn receive_sample(&mut self, sent: &Sent) -> Result<(HostSample, Duration), String> {
+        let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE)?;
+        let Reply::Sample(sample) = reply else { return Err("its answer is none to the question".into()) };
+        self.check.check(&sample, sent.at, came, self.hello.host.cpus_online)?;
+        Ok((*sample, came.duration_since(sent.at)))
+    }
+}
+
+/// Checks each sample against the one before.
+#[derive(Debug, Default)]
+struct SampleCheck {
+    last: Option<(Instant, HostSample)>,
+}
+
+impl SampleCheck {
+    /// Tolerance of clocks and CPU times, as a share: ticks are coarse.
+    const TOLERANCE: f64 = 0.1;
+    /// Tolerance in addition.
+    const SLACK_S: f64 = 0.5;
+
+    /// Checks a sample that was taken between request and reply. Fails with the implausible figure.
+    fn check(
+        &mut self,
+        sample: &HostSample,
+        asked: Instant,
+        came: Instant,
+        cpus: Option<u32>,
+    ) -> Result<(), String> {
+        if let Some((before, last)) = &self.last {
+            let ours_s = came.duration_since(*before).as_secs_f64();
+            let trip_s = came.duration_since(asked).as_secs_f64();
+            let theirs_s = sample.at_s - last.at_s;
+            let slack_s = Self::SLACK_S + trip_s + Self::TOLERANCE * ours_s;
+            if (theirs_s - ours_s).abs() > slack_s {
+                return Err(format!("its clock went on by {theirs_s:.1} s while {ours_s:.1} s went by"));
+            }
+            let most_s =
+                cpus.map(|cpus| f64::from(cpus) * (theirs_s * (1.0 + Self::TOLERANCE) + Self::SLACK_S));
+            let since = sample.since(last, true).unwrap_or_default();
+            let of_host = since.cpu.map(|cpu| cpu.total_s());
+            let of_servers = since.servers.iter().flatten().filter_map(|server| Some(server.cpu?.total_s()));
+            let used = of_servers.chain(of_host).fold(0.0, f64::max);
+            if let Some(most_s) = most_s.filter(|most_s| used > *most_s) {
+                return Err(format!("it tells of {used:.1} s of CPU time where there were {most_s:.1}"));
+            }
+        }
+        self.last = Some((came, sample.clone()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_host::{CpuSplit, CpuTimes};
+
+    use super::*;
+    use crate::{ServerFigures, ServerSample};
+
+    fn sample(at_s: f64, host_s: f64, db_s: f64) -> HostSample {
+        let none = CpuTimes {
+            user_s: host_s,
+            nice_s: 0.0,
+            system_s: 0.0,
+            idle_s: 0.0,
+            iowait_s: 0.0,
+            irq_s: 0.0,
+            softirq_s: 0.0,
+            steal_s: 0.0,
+        };
+        let cpu = Some(CpuSplit { user_s: db_s, system_s: 0.0 });
+        let figures = ServerFigures { cpu, ..ServerFigures::default() };
+        let server = ServerSample { processes: 1, found: 1, figures };
+        HostSample { at_s, cpu: Some(none), servers: vec![Some(server)], ..HostSample::default() }
+    }
+
+    /// Checks a sample ten seconds after a first one.
+    fn check_second(second: &HostSample) -> Result<(), String> {
+        let begun = Instant::now();
+        let mut check = SampleCheck::default();
+        check.check(&sample(100.0, 50.0, 5.0), begun, begun, Some(2)).unwrap();
+        let later = begun + Duration::from_secs(10);
+        check.check(second, later, later, Some(2))
+    }
+
+    #[test]
+    fn more_cpu_time_than_two_cpus_have_in_ten_seconds_is_refused() {
+        assert_eq!(check_second(&sample(110.0, 70.0, 24.0)), Ok(()));
+        assert!(check_second(&sample(110.0, 70.0, 60.0)).unwrap_err().contains("CPU time"));
+        assert!(check_second(&sample(110.0, 150.0, 5.0)).unwrap_err().contains("CPU time"));
+    }
+
+    #[test]
+    fn a_clock_of_another_speed_is_refused() {
+        assert_eq!(check_second(&sample(110.9, 70.0, 5.0)), Ok(()));
+        for at_s in [90.0, 100.0, 105.0, 115.0, 1e9] {
+            assert!(check_second(&sample(at_s, 50.0, 5.0)).unwrap_err().contains("clock"), "{at_s}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Samples of a host and its servers, and intervals between samples.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, GroupLimits, GroupUse, ProcessIo};
+
+/// A server that was found on its host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundServer {
+    /// Number of its first process on the host.
+    pub pid: u32,
+    pub name: String,
+    /// The evidence, in words that follow 'found'.
+    pub how: String,
+    /// Device behind the data.
+    pub data: Option<Device>,
+    /// Device behind the log, if it is another one.
+    pub log: Option<Device>,
+    /// Path of the data on the host itself.
+    pub path: Option<PathBuf>,
+    /// Free bytes of the data's file system.
+    #[serde(default)]
+    pub free_bytes: Option<u64>,
+    pub limits: Option<GroupLimits>,
+    /// CPUs in its affinity mask.
+    pub cpus_allowed: Option<u32>,
+    /// A sentence for each fact that this account can't read.
+    pub lacking: Vec<String>,
+}
+
+/// A host and its servers at one moment.
+///
+/// All figures grow from boot, or from the moment at which the server was found. Unreadable ones are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostSample {
+    /// Time since boot by the host's monotonic clock.
+    pub at_s: f64,
+    pub cpu: Option<CpuTimes>,
+    /// CPU time of processes other than the servers and the client. It grows at edges only.
+    pub others_cpu_s: Option<f64>,
+    /// Memory that is available without swapping.
+    pub memory_available_bytes: Option<u64>,
+    /// Servers in the order of the searches; `None` if one is not running.
+    pub servers: Vec<Option<ServerSample>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerSample {
+    pub processes: u32,
+    /// Number of times it was found: a restart makes it another process.
+    pub found: u32,
+    #[serde(flatten)]
+    pub figures: ServerFigures,
+}
+
+/// Figures of a server, its devices and its control group: at a moment, or of an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerFigures {
+    pub cpu: Option<CpuSplit>,
+    /// CPU time of its processes for sessions, which started after it was found.
+    pub sessions_cpu: Option<CpuSplit>,
+    /// I/O of its processes. It grows at edges only.
+    pub io: Option<ProcessIo>,
+    pub data: Option<DeviceCounters>,
+    pub log: Option<DeviceCounters>,
+    pub group: Option<GroupUse>,
+}
+
+/// Differences between two samples of one host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostInterval {
+    /// Time by the host's own clock.
+    pub seconds: f64,
+    pub cpu: Option<CpuTimes>,
+    pub others_cpu_s: Option<f64>,
+    /// The order is that of [`HostSample::servers`].
+    pub servers: Vec<Option<ServerFigures>>,
+}
+
+impl HostSample {
+    /// The interval since an earlier sample of the same host; `None` if no time has passed.
+    ///
+    /// Another observer starts its own sums, so those count only with `same_observer`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self, same_observer: bool) -> Option<HostInterval> {
+        let seconds = Some(self.at_s - earlier.at_s).filter(|seconds| *seconds > 0.0)?;
+        let others = self.others_cpu_s.zip(earlier.others_cpu_s).filter(|_| same_observer);
+        let server = |(number, now): (usize, &Option<ServerSample>)| {
+            Some(now.as_ref()?.since(earlier.servers.get(number)?.as_ref()?, same_observer))
+        };
+        Some(HostInterval {
+            seconds,
+            cpu: self.cpu.zip(earlier.cpu).map(|(later, earlier)| later.since(&earlier)),
+            others_cpu_s: others.map(|(later, earlier)| later - earlier).filter(|seconds| *seconds >= 0.0),
+            servers: self.servers.iter().enumerate().map(server).collect(),
+        })
+    }
+
+    /// True if all times are plausible for a clock.
+    pub(crate) fn is_plausible(&self) -> bool {
+        /// A hundred years.
+        const LONGEST_S: f64 = 100.0 * 365.25 * 86_400.0;
+        // The largest hosts have fewer CPUs than this.
+        let is_cpu_time = |seconds: f64| (0.0..=LONGEST_S * 1e5).contains(&seconds);
+        let of_servers = self.servers.iter().flatten().flat_map(|server| {
+            let ServerFigures { cpu, sessions_cpu, group, .. } = &server.figures;
+            let cpus = cpu.iter().chain(sessions_cpu).flat_map(|cpu| [cpu.user_s, cpu.system_s]);
+            cpus.chain(group.iter().flat_map(|group| [group.cpu_s, group.throttled_s]).flatten())
+        });
+        let of_host = self.cpu.iter().flat_map(CpuTimes::modes).chain(self.others_cpu_s);
+        (0.0..=LONGEST_S).contains(&self.at_s) && of_host.chain(of_servers).all(is_cpu_time)
+    }
+}
+
+impl ServerSample {
+    fn since(&self, earlier: &Self, same_observer: bool) -> ServerFigures {
+        let ServerFigures { cpu, sessions_cpu, io, data, log, group } = &self.figures;
+        let before = &earlier.figures;
+        ServerFigures {
+            cpu: both(cpu, &before.cpu, CpuSplit::since).filter(|_| same_observer),
+            sessions_cpu: both(sessions_cpu, &before.sessions_cpu, CpuSplit::since).filter(|_| same_observer),
+            io: both(io, &before.io, ProcessIo::since).filter(|_| same_observer),
+            data: both(data, &before.data, DeviceCounters::since).flatten(),
+            log: both(log, &before.log, DeviceCounters::since).flatten(),
+            group: both(group, &before.group, GroupUse::since).filter(|_| self.found == earlier.found),
+        }
+    }
+}
+
+/// The interval between two figures, if both are known.
+fn both<T, R>(later: &Option<T>, earlier: &Option<T>, since: impl Fn(&T, &T) -> R) -> Option<R> {
+    Some(since(later.as_ref()?, earlier.as_ref()?))
+}
