@@ -22,7 +22,7 @@ fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, Engi
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let target = target.parse().expect("a target");
-    Connector::from_environment(&target, &Environment::new(&find))
+    Connector::new(&target, &Environment::new(&find))
 }
 
 fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client, EngineError> {
@@ -124,14 +124,14 @@ fn sessions_go_round_robin_and_sockets_and_services_are_found() {
     for session in 0..4 {
         let port = if session % 2 == 0 { first.port() } else { second.port() };
         assert_eq!(shown(&mut both.connect(session).unwrap(), "SHOW port"), port.to_string());
-        assert!(both.endpoint(session).ends_with(&format!(":{port}")));
+        assert!(both.endpoint(session).to_string().ends_with(&format!(":{port}")));
     }
     assert_eq!(shown(&mut both.connect(0).unwrap(), "SHOW port"), first.port().to_string());
 
     let unix = connector(&first.unix_target(), &[]).unwrap();
     let mut client = unix.connect(0).unwrap();
     assert_eq!(shown(&mut client, "SELECT coalesce(inet_client_addr()::text, 'socket')"), "socket");
-    assert!(unix.host(0).is_none() && unix.endpoint(0).starts_with('/'), "{unix:?}");
+    assert!(unix.host(0).is_none() && unix.endpoint(0).to_string().starts_with('/'), "{unix:?}");
 
     let folder = tempfile::tempdir().unwrap();
     let services = folder.path().join("services");
