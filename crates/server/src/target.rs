@@ -178,12 +178,16 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Host::Network(host) if host.contains(':') => write!(f, "[{host}]:{}", self.port),
-            Host::Network(host) => write!(f, "{host}:{}", self.port),
+            Host::Network(host) => f.write_str(&host_and_port(host, self.port)),
             Host::Socket(path) if self.port == 0 => write!(f, "{}", path.display()),
             Host::Socket(path) => write!(f, "{}:{}", path.display(), self.port),
         }
     }
+}
+
+/// A host of the network and a port as people write them.
+pub fn host_and_port(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 #[cfg(test)]
