@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{EngineError, ErrorKind};
 
@@ -13,7 +13,7 @@ pub trait Connector: Send + Sync + 'static {
     /// A connection of the library.
     type Connection: Send + 'static;
 
-    /// How many endpoints there are, at least one.
+    /// The number of endpoints, at least one.
     fn endpoints(&self) -> usize;
 
     /// Numbers go round, so that the number of a session will do.
@@ -41,10 +41,7 @@ pub trait Connector: Send + Sync + 'static {
         }
     }
 
-    /// Connects to the first endpoint that can be reached: all have the same data.
-    ///
-    /// # Errors
-    /// That of the first one, if none can be reached; at once if a server refuses.
+    /// Connects to the first endpoint that can be reached: all have the same data. A refusal is an error at once.
     fn connect_any(&self) -> Result<Self::Connection, EngineError> {
         let first = match self.connect(0) {
             Err(error) if error.kind() == ErrorKind::Connection => error,
@@ -100,27 +97,6 @@ impl<K: Ord + Copy, C> Pool<K, C> {
 
     fn idle(&self) -> MutexGuard<'_, BTreeMap<K, Vec<C>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The pooled connections of a target, each prepared for its task.
-pub struct Connections<C: Connector> {
-    pub connector: Arc<C>,
-    pool: Pool<Task, C::Connection>,
-}
-
-impl<C: Connector> Connections<C> {
-    pub fn new(connector: C) -> Self {
-        Self { connector: Arc::new(connector), pool: Pool::default() }
-    }
-
-    /// Lends a connection.
-    pub fn with<T>(
-        &self,
-        task: Task,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
     }
 }
 

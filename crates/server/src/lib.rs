@@ -1,10 +1,9 @@
-//! What the engines of database servers share, without any client library.
+//! The common part of the engines of database servers, without any client library.
 //!
-//! An engine supplies what differs: how its library connects ([`Connector`]), what it asks its servers ([`Monitored`]), and its
-//! SQL. This room holds the parameters of connections ([`Parameters`]), the pool of connections that are not sessions
-//! ([`Connections`]), the servers behind the endpoints ([`Servers`]), what a schema remembers of its load ([`Marker`]), the
-//! operations of the method as statements ([`Kind`]), the frame of a session ([`Cancellable`]) and its loop where statements
-//! are sent one by one ([`ClientLoop`]).
+//! An engine supplies the rest: connections of its library ([`Connector`]), questions to its servers ([`Monitored`]), and its
+//! SQL. This room holds the parameters of connections ([`Parameters`]), the servers behind the endpoints ([`Servers`]), what a
+//! schema remembers of its load ([`Marker`]), the operations of the method as statements ([`Kind`]), the frame of a session
+//! ([`Cancellable`]) and its loop where statements are sent one by one ([`ClientLoop`]).
 #![forbid(unsafe_code)]
 
 mod connections;

@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const RECONNECT: Duration = Duration::from_secs(1);
 /// A sample that comes later than this after the one before it says nothing about the time between them.
 const TOO_LATE: Duration = Duration::from_secs(3);
-/// How long the end of a running sample is waited for.
+/// The longest wait for the end of a running sample.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The event for the time without a sample. It is counted for as many sessions as were active last, at least one.
@@ -105,10 +105,10 @@ fn lock(times: &Mutex<Times>) -> MutexGuard<'_, Times> {
 }
 
 struct Times {
-    /// By class and name.
+    /// Keyed by class and name.
     states: BTreeMap<(String, String), Duration>,
     not_sampled: Duration,
-    /// When the last sample was taken.
+    /// The time of the last sample.
     last: Instant,
     /// Active sessions then.
     sessions: u32,

@@ -13,7 +13,7 @@ use slob_method::{ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
 
 use crate::{Row, homes};
 
-/// The comment on what marks a schema of ours begins with this.
+/// The beginning of the comment on a schema's marker.
 pub const COMMENT: &str = "OpenSLOB";
 /// The table that remembers a load.
 pub const MARKER: &str = "slob_load";
@@ -50,7 +50,7 @@ pub fn marker_comment(schema: SchemaNo) -> String {
     format!("{COMMENT} schema {schema}: made by slob setup, removed by slob drop")
 }
 
-/// What a schema's marker remembers of its load.
+/// The contents of a schema's marker.
 pub struct Marker {
     load: Load,
     filler_bytes: usize,
@@ -94,7 +94,7 @@ impl Marker {
     }
 }
 
-/// What marks a slice as loaded, as SQL values: whether it is of the scan table, its first position, and the one after its last.
+/// The SQL values that mark a slice as loaded: is_scan, its first position, and the one after its last.
 pub fn mark(slice: &Slice) -> String {
     format!("{}, {}, {}", slice.table == Table::Scan, slice.positions.start, slice.positions.end)
 }
@@ -120,11 +120,11 @@ pub fn with_damaged(
 pub struct LoadedSchemas(Mutex<BTreeMap<SchemaNo, Load>>);
 
 impl LoadedSchemas {
-    /// Makes sure that the schemas of a session are complete. `look` is called for each that is not known to be so, and may
-    /// return other schemas too. `name` is what a schema is called.
+    /// Makes sure that the schemas of a session are complete. `look` reads the state of one that is not known yet, and may return
+    /// other schemas too. Messages use `name`.
     ///
     /// # Errors
-    /// Of `look`; [`ErrorKind::Usage`] if a schema is not complete.
+    /// [`ErrorKind::Usage`] if a schema is not complete.
     pub fn require<N: Display>(
         &self,
         plan: &SessionPlan,
@@ -209,7 +209,7 @@ impl SliceRows {
 /// Has the positions of a slice written in strides, and counts them.
 ///
 /// # Errors
-/// Of `write`; [`ErrorKind::Cancelled`] if the load is stopped.
+/// [`ErrorKind::Cancelled`] if the load is stopped.
 pub fn in_strides(
     slice: &Slice,
     stride: u64,

@@ -7,9 +7,9 @@ use slob_engine::{
     Whereabouts,
 };
 
-use crate::{Connections, Connector, Row, Sampler, Task};
+use crate::{Connector, Pool, Row, Sampler, Task};
 
-/// What an engine asks its servers.
+/// Questions of an engine to its servers.
 pub trait Monitored: Connector {
     /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
     /// through every endpoint of one server.
@@ -32,13 +32,14 @@ pub trait Monitored: Connector {
 
 const SEVERAL: &str = "Sessions use several endpoints; the server settings are those of the first one.";
 
-/// The servers of a target, by their endpoints, and the connections to them.
+/// The servers of a target, by their endpoints, and the connections to them that are not sessions.
 pub struct Servers<C: Monitored> {
-    connections: Connections<C>,
+    pub connector: Arc<C>,
+    pool: Pool<Task, C::Connection>,
     servers: Vec<Server>,
 }
 
-/// What an endpoint leads to.
+/// The server of an endpoint.
 struct Server {
     /// An earlier endpoint of the same server.
     same_as: Option<usize>,
@@ -46,30 +47,51 @@ struct Server {
 }
 
 impl<C: Monitored> Servers<C> {
-    /// Connects to every endpoint, since a run needs them all, and finds out which lead to the same server.
-    pub fn connect(connections: Connections<C>) -> Result<Self, EngineError> {
-        let endpoints = connections.connector.endpoints();
-        let mut servers = Vec::with_capacity(endpoints);
+    /// Connects to every endpoint of several, since a run needs them all, and finds out which lead to the same server.
+    pub fn connect(connector: C) -> Result<Self, EngineError> {
+        let endpoints = connector.endpoints();
+        let mut all = Self { connector: Arc::new(connector), pool: Pool::default(), servers: Vec::new() };
         // The first endpoint of each server.
         let mut known: Vec<(usize, String)> = Vec::new();
         for endpoint in 0..endpoints {
-            let same_as = if endpoints == 1 {
-                None
-            } else {
-                let identity = connections.with(Task::Monitor(endpoint), C::identity)?;
-                let earlier = earlier(&connections, &known, endpoint, &identity)?;
-                if earlier.is_none() {
+            let mut same_as = None;
+            if endpoints > 1 {
+                let identity = all.with(Task::Monitor(endpoint), C::identity)?;
+                same_as = all.earlier(&known, endpoint, &identity)?;
+                if same_as.is_none() {
                     known.push((endpoint, identity));
                 }
-                earlier
-            };
-            servers.push(Server { same_as, sampler: Mutex::default() });
+            }
+            all.servers.push(Server { same_as, sampler: Mutex::default() });
         }
-        Ok(Self { connections, servers })
+        Ok(all)
     }
 
-    pub fn connector(&self) -> &Arc<C> {
-        &self.connections.connector
+    /// The first known endpoint of the server that has this identity.
+    fn earlier(
+        &self,
+        known: &[(usize, String)],
+        endpoint: usize,
+        identity: &str,
+    ) -> Result<Option<usize>, EngineError> {
+        for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
+            let is_same = self.with(Task::Monitor(*earlier), |one| {
+                self.with(Task::Monitor(endpoint), |other| C::is_same(one, other))
+            });
+            if is_same? {
+                return Ok(Some(*earlier));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lends a connection for a task.
+    pub fn with<T>(
+        &self,
+        task: Task,
+        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
     }
 
     /// The first endpoint of each server.
@@ -79,38 +101,13 @@ impl<C: Monitored> Servers<C> {
 
     /// The names of the endpoints; none where there is one only.
     pub fn endpoints(&self) -> Vec<String> {
-        if self.servers.len() > 1 { self.connector().names() } else { Vec::new() }
+        if self.servers.len() > 1 { self.connector.names() } else { Vec::new() }
     }
 
     /// The endpoint of a session, and what the session is called in messages.
     pub fn place(&self, plan: &SessionPlan) -> (usize, String) {
         let endpoint = plan.endpoint(self.servers.len());
-        (endpoint, format!("session {} on {}", plan.number, self.connector().endpoint(endpoint)))
-    }
-
-    /// Lends a connection that reads data and plans.
-    pub fn read<T>(
-        &self,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.connections.with(Task::Read, work)
-    }
-
-    /// Lends a connection that creates, loads or drops schemas.
-    pub fn load<T>(
-        &self,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.connections.with(Task::Load, work)
-    }
-
-    /// Lends a connection to the server of an endpoint.
-    pub fn monitor<T>(
-        &self,
-        endpoint: usize,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.connections.with(Task::Monitor(endpoint), work)
+        (endpoint, format!("session {} on {}", plan.number, self.connector.endpoint(endpoint)))
     }
 
     /// The counters of all servers, and the waits of our sessions: as a server counts them, or, where `figures` has none, as
@@ -127,7 +124,7 @@ impl<C: Monitored> Servers<C> {
             if let Some(earlier) = server.same_as {
                 return Seen::SameAs(earlier);
             }
-            match self.monitor(endpoint, &figures) {
+            match self.with(Task::Monitor(endpoint), &figures) {
                 Ok((counters, events)) => {
                     let events = events.unwrap_or_else(|| self.sampled(endpoint));
                     Seen::Figures(Figures { counters, events, ..Figures::default() })
@@ -148,15 +145,15 @@ impl<C: Monitored> Servers<C> {
     /// Waits since the first call: what happens before the first sample is in no window.
     fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
         let mut sampler = self.servers[endpoint].sampler.lock().unwrap_or_else(PoisonError::into_inner);
-        sampler.get_or_insert_with(|| C::sampler(Arc::clone(self.connector()), endpoint)).events()
+        sampler.get_or_insert_with(|| C::sampler(Arc::clone(&self.connector), endpoint)).events()
     }
 
-    /// What each server can be found by on its host; less of one that can't be asked.
+    /// Facts by which each server is found on its host; fewer of one that can't be asked.
     pub fn whereabouts(&self) -> Vec<Whereabouts> {
         let of_server = |endpoint| Whereabouts {
             endpoint,
-            host: self.connector().host(endpoint),
-            clues: self.monitor(endpoint, C::clues).unwrap_or_default(),
+            host: self.connector.host(endpoint),
+            clues: self.with(Task::Monitor(endpoint), C::clues).unwrap_or_default(),
         };
         self.first_endpoints().map(of_server).collect()
     }
@@ -170,8 +167,8 @@ impl<C: Monitored> Servers<C> {
         for endpoint in 0..endpoints {
             let share = run.sessions / endpoints as u32;
             let sessions = share + u32::from(endpoint < run.sessions as usize % endpoints);
-            let step = format!("counting the connections of {}", self.connector().endpoint(endpoint));
-            let limits = self.monitor(endpoint, |connection| C::limits(connection, &step))?;
+            let step = format!("counting the connections of {}", self.connector.endpoint(endpoint));
+            let limits = self.with(Task::Monitor(endpoint), |connection| C::limits(connection, &step))?;
             limits.iter().try_for_each(|limit| limit.check(sessions, others, &step))?;
         }
         Ok(())
@@ -183,24 +180,6 @@ impl<C: Monitored> Servers<C> {
     }
 }
 
-/// The first known endpoint of the server that has this identity.
-fn earlier<C: Monitored>(
-    connections: &Connections<C>,
-    known: &[(usize, String)],
-    endpoint: usize,
-    identity: &str,
-) -> Result<Option<usize>, EngineError> {
-    for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
-        let is_same = connections.with(Task::Monitor(*earlier), |one| {
-            connections.with(Task::Monitor(endpoint), |other| C::is_same(one, other))
-        });
-        if is_same? {
-            return Ok(Some(*earlier));
-        }
-    }
-    Ok(None)
-}
-
 /// A limit of connections.
 #[derive(Clone, Debug)]
 pub struct Limit {
@@ -210,7 +189,7 @@ pub struct Limit {
     /// Connections kept for others.
     pub reserved: u64,
     pub in_use: u64,
-    /// How to raise it.
+    /// The way to raise it.
     pub remedy: String,
 }
 
@@ -318,7 +297,7 @@ mod tests {
             |number| Endpoint::new(&if number > 0 { format!("host{number}") } else { "/0".into() }, 1);
         let endpoints = (0..servers.len()).map(endpoint).collect();
         let fake = Fake { servers: servers.to_vec(), endpoints, down: Mutex::default() };
-        Servers::connect(Connections::new(fake)).unwrap()
+        Servers::connect(fake).unwrap()
     }
 
     fn figures(connection: &mut Connection) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError> {
@@ -338,12 +317,16 @@ mod tests {
     #[test]
     fn a_server_that_is_down_is_unreachable_and_an_error_when_it_is_the_only_one() {
         let servers = servers(&[("a", 1), ("b", 2)]);
-        servers.connector().down.lock().unwrap().insert(0);
+        servers.connector.down.lock().unwrap().insert(0);
         assert_eq!(servers.snapshot(figures).unwrap().servers[0], Seen::Unreachable);
-        assert_eq!(servers.read(|connection| Ok(connection.0)).unwrap(), "b", "the data are the same");
-        servers.connector().down.lock().unwrap().insert(1);
+        assert_eq!(
+            servers.with(Task::Read, |connection| Ok(connection.0)).unwrap(),
+            "b",
+            "the data are the same"
+        );
+        servers.connector.down.lock().unwrap().insert(1);
         assert_eq!(servers.snapshot(figures).unwrap_err().kind(), ErrorKind::Connection);
-        assert!(servers.read(|_| Ok(())).is_err());
+        assert!(servers.with(Task::Read, |_| Ok(())).is_err());
     }
 
     #[test]
@@ -358,7 +341,7 @@ mod tests {
     #[test]
     fn each_server_has_clues_once_and_fewer_if_it_is_down() {
         let servers = servers(&[("a", 7), ("b", 2), ("a", 7), ("c", 3)]);
-        servers.connector().down.lock().unwrap().insert(3);
+        servers.connector.down.lock().unwrap().insert(3);
         let all = servers.whereabouts();
         let found: Vec<_> = all.iter().map(|of| (of.endpoint, of.host.as_deref(), of.clues.child)).collect();
         assert_eq!(found, [(0, None, Some(7)), (1, Some("host1"), Some(2)), (3, Some("host3"), None)]);

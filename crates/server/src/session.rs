@@ -19,7 +19,7 @@ const MOST_TRIES: u32 = 100;
 
 /// Executes batches in one connection.
 pub trait Work: Send {
-    /// As [`Session::execute`], with an empty outcome; `alarm` ends pauses in this process.
+    /// Does the work of [`Session::execute`], with an empty outcome; `alarm` ends pauses in this process.
     fn work(
         &mut self,
         batch: &Batch,
@@ -28,7 +28,7 @@ pub trait Work: Send {
         outcome: &mut Outcome,
     ) -> Result<(), EngineError>;
 
-    /// As [`Session::publish`].
+    /// Does the work of [`Session::publish`].
     fn publish(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
@@ -40,7 +40,7 @@ pub trait Interrupt: Send + Sync {
     /// it may keep a connection. A request that can't be sent is dropped: the next try may succeed, or the batch ends by itself.
     fn asker(&self) -> Box<dyn FnMut() + '_>;
 
-    /// What else may have ended a batch, for the advice of an error.
+    /// Other causes of the end of a batch, for the advice of an error.
     fn others(&self) -> &'static str;
 }
 
@@ -101,10 +101,8 @@ impl CancelState {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Executes a batch, unless the session has been cancelled before.
-    ///
-    /// # Errors
-    /// Of kind [`ErrorKind::Cancelled`] if, and only if, the session was cancelled by its handle.
+    /// Executes a batch, unless the session has been cancelled before. The error is [`ErrorKind::Cancelled`] if, and only if, the
+    /// session was cancelled by its handle.
     fn guard<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
         let cancelled = |why: String| EngineError::new(ErrorKind::Cancelled, "executing a batch", why);
         self.running.store(true, Ordering::SeqCst);
@@ -143,7 +141,7 @@ impl Cancel for Canceller {
                 thread::sleep(ASK_AGAIN);
             }
         };
-        // Where the system has no thread left, one request has to do.
+        // Without a thread, one request has to do.
         if thread::Builder::new().spawn(asking).is_err() && self.0.running.load(Ordering::SeqCst) {
             (self.0.interrupt.asker())();
         }
@@ -186,7 +184,7 @@ pub trait Statements: Send {
         Ok(())
     }
 
-    /// As [`Session::publish`].
+    /// Does the work of [`Session::publish`].
     fn publish(&mut self) -> Result<(), EngineError> {
         Ok(())
     }

@@ -69,7 +69,7 @@ const SERVER: &str = "server";
 const STATEMENT: &str = "statement";
 const CLIENT: &str = "client";
 
-/// Where the loop over the operations of a batch runs: the parameter LOOP.
+/// The place of the loop over the operations of a batch: the parameter LOOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopPlace {
     /// In a procedure of the server; consecutive SELECTs are one statement where that costs less.

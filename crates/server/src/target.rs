@@ -1,4 +1,4 @@
-//! What a target and the process around it say about connections: parameters, endpoints, users and time limits.
+//! Connections as a target and the environment describe them: parameters, endpoints, users and time limits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,37 +10,27 @@ use std::time::Duration;
 use slob_engine::{EngineError, ErrorKind};
 use slob_spec::Target;
 
-/// How long to wait for a server to accept a connection, unless a parameter says otherwise.
+/// The time for a server to accept a connection, unless a parameter says otherwise.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the login may take after that.
+/// The time for the login after that.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
-/// A peer that vanished is noticed after half a minute: by keepalive (10 + 4 * 5 s), or because it does not acknowledge what
-/// was sent ([`USER_TIMEOUT`]).
+// A peer that vanished is noticed after half a minute: by keepalive (10 + 4 * 5 s), or by the user timeout of RFC 5482.
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
-/// See [`KEEPALIVE_IDLE`].
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-/// See [`KEEPALIVE_IDLE`].
 pub const KEEPALIVE_PROBES: u32 = 4;
-/// The user timeout of RFC 5482.
 pub const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Variables and the account's name; tests supply their own.
-pub struct Environment<'a> {
-    variables: &'a dyn Fn(&str) -> Option<String>,
-}
+/// The environment's variables; tests supply their own.
+pub struct Environment<'a>(pub &'a dyn Fn(&str) -> Option<String>);
 
-impl<'a> Environment<'a> {
-    pub fn new(variables: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { variables }
-    }
-
+impl Environment<'_> {
     pub fn process() -> Environment<'static> {
-        Environment::new(&|name| std::env::var(name).ok())
+        Environment(&|name| std::env::var(name).ok())
     }
 
     /// A variable; an empty one counts as unset.
     pub fn variable(&self, name: &str) -> Option<String> {
-        (self.variables)(name).filter(|value| !value.is_empty())
+        (self.0)(name).filter(|value| !value.is_empty())
     }
 
     /// A path below the home folder.
@@ -138,7 +128,7 @@ pub fn port(text: &str, sources: &str) -> Result<u16, EngineError> {
     })
 }
 
-/// Where a server listens.
+/// The address on which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub host: Host,
@@ -201,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_is_named_with_the_known_ones() {
-        let environment = Environment::new(&|_| None);
+        let environment = Environment(&|_| None);
         let check =
             |target: &str| Parameters::new(KEYWORDS, &target.parse().unwrap(), &environment).map(drop);
         assert!(check("db://h/?port=1&ssl_mode=x").is_ok());
@@ -213,7 +203,7 @@ mod tests {
     fn an_empty_variable_is_unset() {
         let port = |value: &'static str| {
             let variables = move |name: &str| (name == "DBPORT").then(|| value.to_owned());
-            let (environment, target) = (Environment::new(&variables), "db://h".parse().unwrap());
+            let (environment, target) = (Environment(&variables), "db://h".parse().unwrap());
             Parameters::new(KEYWORDS, &target, &environment).unwrap().get("port")
         };
         assert_eq!((port("7"), port("")), (Some("7".into()), None));

@@ -10,7 +10,7 @@ use slob_server::{ServerClock, classify};
 use crate::procedure::{OP_BYTES, SELECT_BYTES};
 use crate::statement::SHORTEST_STRETCH;
 
-/// How the server executes some operations.
+/// The procedure or statement that executes some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// SELECTs of so many keys each, in the home schema, without pauses.

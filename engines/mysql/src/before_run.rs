@@ -5,7 +5,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
-use slob_server::{Connector as _, INDEX, Kind, schema_name};
+use slob_server::{Connector as _, INDEX, Kind, Task, schema_name};
 
 use crate::engine::Databases;
 use crate::server::OTHERS;
@@ -19,9 +19,9 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
     servers.check_capacity(run, OTHERS)?;
     let mut notes = Vec::new();
     for endpoint in servers.first_endpoints() {
-        let connector = servers.connector();
+        let connector = &servers.connector;
         let name = connector.endpoint(endpoint).to_string();
-        servers.monitor(endpoint, |conn| {
+        servers.with(Task::Monitor(endpoint), |conn| {
             catch_up(conn, &name)?;
             if loop_place.is_in_server() {
                 check_clock(conn, &name)?;

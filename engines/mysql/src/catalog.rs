@@ -8,7 +8,7 @@ use slob_server::{COMMENT, Marker, Row, mark, schema_name, schema_of_name, with_
 use crate::procedure::{BATCH, SELECTS};
 use crate::sql::{Ask, InStep, code_of, database};
 
-/// What the server reports of a schema whose tables are not as we made them: no such column, no such table, none in the engine.
+/// Errors of schemas whose tables are not as we made them: no such column, no such table, none in the engine.
 const DAMAGE: [u16; 3] = [1054, 1146, 1932];
 
 /// The numbers of all databases with a table of our name and our comment: both together are the marker. In order.
@@ -63,7 +63,7 @@ pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> R
 /// One schema of ours.
 ///
 /// # Errors
-/// Of [`require_marked`]; [`ErrorKind::Data`] if it is damaged.
+/// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
     require_marked(conn, schema, step)?;
     state(conn, schema, step)?.ok_or_else(|| none(schema, step))

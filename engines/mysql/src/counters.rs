@@ -1,4 +1,4 @@
-//! What a server counts, under the names of the contract: for snapshots, for a profile of the whole server, and word for word for
+//! Counters of a server under the names of the contract: for snapshots, for a profile of the whole server, and word for word for
 //! captures.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const STATUS: &str = "status";
 const READS: &str = "data reads";
 const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
-/// How long reads of data files take, by any thread. MySQL times them as shipped; MariaDB must be started with
+/// The reads of data files by any thread, and their time. MySQL times them as shipped; MariaDB must be started with
 /// performance_schema=ON. No row where they are not timed: a sum that does not grow would look like reads that take no time.
 const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
 /// Waits of the sessions of our account alone; those of threads in the background are no session's time. The waits for tables

@@ -9,7 +9,7 @@ use slob_engine::{
     SchemaState, Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
-use slob_server::{Connections, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers};
+use slob_server::{Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
 
 use crate::connect::Connector;
 use crate::globals::Globals;
@@ -29,7 +29,7 @@ pub const KIND: EngineKind = EngineKind {
     replay: Some(counters::replay),
 };
 
-/// Why TiDB is refused, which takes the protocol and the tables, and has nothing of InnoDB.
+/// The reason to refuse TiDB, which takes the protocol and the tables, and has nothing of InnoDB.
 const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what \
                         was read: nothing the method says about blocks would hold there; docs/distributed.md \
                         describes what was tried";
@@ -73,7 +73,7 @@ impl Product {
     }
 }
 
-/// What an engine and its sessions share.
+/// The state that an engine and its sessions share.
 pub(crate) struct Databases {
     pub(crate) servers: Servers<Connector>,
     product: Product,
@@ -89,7 +89,7 @@ impl Databases {
         // Before anything is set: another product may not know the settings either.
         let product = Product::ask(&mut connector.connect_any()?)?;
         Ok(Self {
-            servers: Servers::connect(Connections::new(connector))?,
+            servers: Servers::connect(connector)?,
             product,
             loop_place: LoopPlace::from_options(&spec.options),
             loaded: LoadedSchemas::default(),
@@ -113,29 +113,29 @@ struct MysqlEngine(Databases);
 impl Engine for MysqlEngine {
     fn server(&self) -> Result<Server, EngineError> {
         let Databases { servers, product, loop_place, .. } = &self.0;
-        servers.read(|conn| settings::describe(conn, product, *loop_place))
+        servers.with(Task::Read, |conn| settings::describe(conn, product, *loop_place))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.0.servers.read(catalog::schemas)
+        self.0.servers.with(Task::Read, catalog::schemas)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        self.0.servers.load(|conn| load::create(conn, load, schema))
+        self.0.servers.with(Task::Load, |conn| load::create(conn, load, schema))
     }
 
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
         let bulk = self.0.product.is_mariadb;
-        self.0.servers.load(|conn| load::load_slice(conn, load, slice, progress, bulk))
+        self.0.servers.with(Task::Load, |conn| load::load_slice(conn, load, slice, progress, bulk))
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        self.0.servers.load(|conn| load::finish(conn, load, schema, self.0.loop_place))
+        self.0.servers.with(Task::Load, |conn| load::finish(conn, load, schema, self.0.loop_place))
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
         self.0.loaded.forget(schema);
-        self.0.servers.load(|conn| load::drop_schema(conn, schema))
+        self.0.servers.with(Task::Load, |conn| load::drop_schema(conn, schema))
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -147,11 +147,11 @@ impl Engine for MysqlEngine {
     }
 
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
-        self.0.servers.read(|conn| counters::workload(conn, &self.0.product)).map(Some)
+        self.0.servers.with(Task::Read, |conn| counters::workload(conn, &self.0.product)).map(Some)
     }
 
     fn testimony(&self) -> Result<Vec<Said>, EngineError> {
-        self.0.servers.read(counters::testimony)
+        self.0.servers.with(Task::Read, counters::testimony)
     }
 
     fn read_rows(
@@ -161,7 +161,7 @@ impl Engine for MysqlEngine {
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError> {
-        self.0.servers.read(|conn| rows::read_rows(conn, schema, table, &positions, visit))
+        self.0.servers.with(Task::Read, |conn| rows::read_rows(conn, schema, table, &positions, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {

@@ -9,13 +9,14 @@ use mysql::prelude::Queryable;
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
 use slob_method::{COLUMNS, SchemaNo, Table};
 use slob_server::{
-    INDEX, LoopPlace, MARKER, Row, SLICES, check_all_keys, columns, in_strides, marker_comment, schema_name,
+    INDEX, LoopPlace, MARKER, SLICES, SliceRows, check_all_keys, columns, in_strides, marker_comment,
+    schema_name,
 };
 
 use crate::catalog;
 use crate::procedure::{self, BATCH, SELECTS};
-use crate::rows::{PAGES_WITHOUT_ROWS, RowLayout, Rows, sentinels};
-use crate::sql::{Ask, InStep, code_of, database, failed, is_denied, loaded_columns, table};
+use crate::rows::{PAGES_WITHOUT_ROWS, RowLayout, sentinels, value_list, values};
+use crate::sql::{Ask, InStep, code_of, database, failed, loaded_columns, table};
 
 /// Rows sent at once: a megabyte, which is less than any server's max_allowed_packet.
 const STRIDE_ROWS: u64 = 128;
@@ -124,7 +125,7 @@ pub(crate) fn load_slice(
     if !has_followers(conn) {
         let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
     }
-    let mut rows = Rows::new(load, slice, filler_bytes);
+    let mut rows = SliceRows::new(load, slice, filler_bytes);
     let marks = vec!["?"; COLUMNS + 3].join(", ");
     let insert = format!("INSERT INTO {name} ({}) VALUES", loaded_columns());
     let prepared = conn.prep(format!("{insert} ({marks})")).in_step(step)?;
@@ -132,9 +133,9 @@ pub(crate) fn load_slice(
     conn.run(step, "START TRANSACTION")?;
     in_strides(slice, STRIDE_ROWS, progress, step, |positions| {
         let sent = if bulk {
-            conn.exec_batch(&prepared, positions.map(|position| rows.values(position)))
+            conn.exec_batch(&prepared, positions.map(|position| values(&mut rows, position)))
         } else {
-            conn.query_drop(format!("{insert} {}", rows.list(positions)))
+            conn.query_drop(format!("{insert} {}", value_list(&mut rows, positions)))
         };
         sent.in_step(step)
     })?;
@@ -174,12 +175,11 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
     let rows = row.need(0, step)?;
     check_all_keys(load, [rows, row.need(1, step)?, row.need(2, step)?], step)?;
     let sql = include_str!("../sql/pages.sql").replace("{database}", &schema_name(schema));
-    let (_, pages) = conn.texts(&sql).map_err(|error| match is_denied(&error) {
-        true => failed(step, &error)
+    let pages = conn.row(step, &sql).map_err(|error| match error.kind() {
+        ErrorKind::Privilege => error
             .with_advice("GRANT SELECT ON mysql.innodb_index_stats TO the role: it tells how the rows lie"),
-        false => failed(step, &error),
+        _ => error,
     })?;
-    let pages = Row(pages.into_iter().next().unwrap_or_default());
     match (pages.get::<u64>(0), pages.get(1)) {
         (Some(leaves), Some(all_blocks)) if leaves > 0 => {
             Ok(Layout { rows, row_blocks: leaves.saturating_sub(PAGES_WITHOUT_ROWS), all_blocks })

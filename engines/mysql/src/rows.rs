@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
-use slob_engine::{EngineError, ErrorKind, Load, Slice};
+use slob_engine::{EngineError, ErrorKind};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
 use slob_server::{SliceRows, chunks};
 
@@ -71,43 +71,34 @@ pub(crate) fn sentinels(slices: impl Iterator<Item = Range<u64>>) -> impl Iterat
     [0].into_iter().chain(slices.flat_map(|slice| [pos(slice.start) - 1, pos(slice.end) - 2]))
 }
 
-/// Makes the rows of a slice.
-pub(crate) struct Rows(SliceRows);
+/// The row at a position as the values of a prepared statement.
+pub(crate) fn values(rows: &mut SliceRows, position: u64) -> Vec<Value> {
+    let custid = rows.fill(position);
+    let mut values = Vec::with_capacity(COLUMNS + 3);
+    values.extend([Value::UInt(pos(position)), Value::UInt(custid)]);
+    let columns = rows.text.as_chunks::<COLUMN_BYTES>().0.iter();
+    values.extend(columns.map(|column| Value::Bytes(column.to_vec())));
+    values.push(Value::Bytes(rows.filler.clone()));
+    values
+}
 
-impl Rows {
-    pub(crate) fn new(load: &Load, slice: &Slice, filler_bytes: usize) -> Self {
-        Self(SliceRows::new(load, slice, filler_bytes))
-    }
-
-    /// The row at a position as the values of a prepared statement.
-    pub(crate) fn values(&mut self, position: u64) -> Vec<Value> {
-        let custid = self.0.fill(position);
-        let mut values = Vec::with_capacity(COLUMNS + 3);
-        values.extend([Value::UInt(pos(position)), Value::UInt(custid)]);
-        let columns = self.0.text.as_chunks::<COLUMN_BYTES>().0.iter();
-        values.extend(columns.map(|column| Value::Bytes(column.to_vec())));
-        values.push(Value::Bytes(self.0.filler.clone()));
-        values
-    }
-
-    /// Some rows as the list of an INSERT. No character of the texts needs an escape.
-    pub(crate) fn list(&mut self, positions: Range<u64>) -> String {
-        let mut sql = String::with_capacity((ROW_BYTES + self.0.filler.len() + 100) * 64);
-        for position in positions {
-            let custid = self.0.fill(position);
-            let separator = if sql.is_empty() { "" } else { "," };
-            // Writing into memory does not fail.
-            let _ = write!(sql, "{separator}({},{custid}", pos(position));
-            let columns = self.0.text.as_chunks::<COLUMN_BYTES>().0.iter().map(|text| &text[..]);
-            for text in columns.chain([&self.0.filler[..]]) {
-                sql.push_str(",'");
-                sql.extend(text.iter().map(|byte| char::from(*byte)));
-                sql.push('\'');
-            }
-            sql.push(')');
+/// Some rows as the list of an INSERT. No character of the texts needs an escape.
+pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String {
+    let mut sql = String::with_capacity((ROW_BYTES + rows.filler.len() + 100) * 64);
+    for position in positions {
+        let custid = rows.fill(position);
+        let separator = if sql.is_empty() { "" } else { "," };
+        // Writing into memory does not fail.
+        let _ = write!(sql, "{separator}({},{custid}", pos(position));
+        let columns = rows.text.as_chunks::<COLUMN_BYTES>().0.iter().map(|text| &text[..]);
+        for text in columns.chain([&rows.filler[..]]) {
+            sql.push_str(",'");
+            sql.extend(text.iter().map(|byte| char::from(*byte)));
+            sql.push('\'');
         }
-        sql
+        sql.push(')');
     }
+    sql
 }
 
 /// Positions that one query reads.
@@ -159,26 +150,27 @@ fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8], EngineE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::Load;
 
     const LOAD: Load = Load { seed: 3, scale: 100, scan_blocks: 10, obfuscated: true, slice_rows: 40 };
 
     #[test]
     fn values_and_list_are_the_same_row() {
         let slice = LOAD.slices(SchemaNo::FIRST).nth(1).unwrap();
-        let mut rows = Rows::new(&LOAD, &slice, 300);
-        let values = rows.values(42);
+        let mut rows = SliceRows::new(&LOAD, &slice, 300);
+        let values = values(&mut rows, 42);
         let custid = LOAD.scatter(SchemaNo::FIRST).key_at(42);
         assert_eq!(values[..2], [Value::UInt(126), Value::UInt(custid)]);
         let list: Vec<String> = values.iter().map(|value| value.as_sql(true)).collect();
-        assert_eq!(rows.list(42..43), format!("({})", list.join(",")));
-        assert_eq!(rows.list(42..44).matches("),(").count(), 1);
+        assert_eq!(value_list(&mut rows, 42..43), format!("({})", list.join(",")));
+        assert_eq!(value_list(&mut rows, 42..44).matches("),(").count(), 1);
         assert!(list.len() == COLUMNS + 3 && list.last().unwrap().len() == 302);
     }
 
     #[test]
     fn keys_of_the_scan_table_are_positions() {
         let slice = LOAD.slices(SchemaNo::FIRST).last().unwrap();
-        assert_eq!(Rows::new(&LOAD, &slice, 0).values(7)[1], Value::UInt(7));
+        assert_eq!(values(&mut SliceRows::new(&LOAD, &slice, 0), 7)[1], Value::UInt(7));
     }
 
     /// A page without its rows: headers, trailer, the two boundary records, the directory.

@@ -1,4 +1,4 @@
-//! What a server is asked outside of sessions: who it is, where it runs, its limits and waits.
+//! Questions to a server outside of sessions: its identity, place, limits and waits.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

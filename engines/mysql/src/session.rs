@@ -12,7 +12,7 @@ use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, Session, SessionPlan};
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Work, nanoseconds,
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, nanoseconds,
     schema_name, time_left, whole_microseconds,
 };
 
@@ -35,9 +35,9 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let servers = &databases.servers;
     let (endpoint, name) = servers.place(plan);
     let step = format!("opening {name}");
-    let look = |schema| Ok(vec![servers.read(|conn| catalog::schema(conn, schema, &step))?]);
+    let look = |schema| Ok(vec![servers.with(Task::Read, |conn| catalog::schema(conn, schema, &step))?]);
     databases.loaded.require(plan, &step, schema_name, look)?;
-    let connector = Arc::clone(servers.connector());
+    let connector = Arc::clone(&servers.connector);
     let mut conn = connector.connect(endpoint)?;
     // The home schema is the default database, by which the sampler finds the session.
     let home = format!("USE {}", database(plan.home));
@@ -138,7 +138,7 @@ struct ServerLoop {
     conn: Conn,
     batch: Statement,
     selects: Statement,
-    /// By the keys of each operation.
+    /// Keyed by the keys of an operation.
     stretches: BTreeMap<u16, Statement>,
     /// Consecutive SELECTs of up to so many keys are one statement.
     joined: u16,
@@ -249,7 +249,8 @@ impl Work for ServerLoop {
     }
 }
 
-/// When an operation is due, in microseconds after its call, rounded up; the call begins `later` than the batch was handed over.
+/// The due time of an operation in microseconds after its call, rounded up; the call begins `later` than the batch was handed
+/// over.
 fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
     whole_microseconds(batch.not_before(index).unwrap_or_default().saturating_sub(later))
 }

@@ -73,7 +73,7 @@ fn direct_io(found: &ServerSettings) -> Option<bool> {
     }
 }
 
-/// With `none`, and `strict_none`, a page holds a constant in place of a checksum.
+/// A page holds a constant in place of a checksum with `none` and `strict_none`.
 fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
 }

@@ -101,7 +101,7 @@ pub(crate) fn is_denied(error: &Error) -> bool {
     code_of(error).is_some_and(|code| meaning(code).0 == ErrorKind::Privilege)
 }
 
-/// The kind of failure that a code of the server stands for, and what to do.
+/// The kind of failure of a server's code, and the advice.
 fn meaning(code: u16) -> (ErrorKind, Option<&'static str>) {
     match code {
         // KILL QUERY, and the time limits of statements of both products.

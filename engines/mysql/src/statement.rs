@@ -25,7 +25,7 @@ pub(crate) fn statement(
     }
 }
 
-/// As many SELECTs as it takes for one statement of all to be worth its way to the server.
+/// The fewest SELECTs for which one statement is worth its round trip.
 pub(crate) const SHORTEST_STRETCH: usize = 8;
 
 /// The clock, in microseconds after the statement began.

@@ -8,7 +8,7 @@ use slob_engine::{EngineError, OpOutcome, Outcome, SessionPlan};
 use slob_method::{Action, Batch, Op};
 use slob_server::{ServerClock, classify, whole_microseconds};
 
-/// As many SELECTs as it takes for one statement of all to cost less than one for each: two cost the same.
+/// The fewest SELECTs that cost less as one statement: two cost the same.
 const SHORTEST: usize = 3;
 
 /// The arguments of the procedure, in memory that is used again for the next batch.
@@ -21,7 +21,7 @@ pub(crate) struct Arrays {
     pub(crate) stamps: Vec<i64>,
     /// In microseconds. Empty where no operation pauses.
     pub(crate) pauses: Vec<i64>,
-    /// When each operation is due, in microseconds after the first moment. Empty in a closed loop.
+    /// The due times in microseconds after the first moment. Empty in a closed loop.
     pub(crate) dues: Vec<i64>,
     /// The last operations, from 1, of the pieces that are executed one by one and as one statement in turns.
     pub(crate) bounds: Vec<i32>,

@@ -4,7 +4,7 @@
 use postgres::Client;
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
-use slob_server::{INDEX, Kind, LoopPlace, schema_name};
+use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 
 use crate::engine::Database;
 use crate::server::OTHERS;
@@ -21,7 +21,7 @@ const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left 
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
     let Database { servers, loop_place, version, .. } = database;
     servers.check_capacity(run, OTHERS)?;
-    let mut notes = servers.read(|client| {
+    let mut notes = servers.with(Task::Read, |client| {
         for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));
             check_logged(client, *schema, &step)?;
@@ -142,7 +142,7 @@ fn explain(
     step: &str,
 ) -> Result<String, EngineError> {
     client.run(step, &format!("PREPARE slob_plan {types} AS {sql}"))?;
-    // With plan_cache_mode = force_generic_plan this shows the plan for any key.
+    // This shows the plan for any key, due to plan_cache_mode = force_generic_plan.
     let rows = client.rows(step, &format!("EXPLAIN (COSTS OFF) EXECUTE slob_plan {values}"))?;
     client.run(step, "DEALLOCATE slob_plan")?;
     let lines: Vec<&str> = rows.iter().filter_map(|row| row.0[0].as_deref()).collect();

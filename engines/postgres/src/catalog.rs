@@ -11,8 +11,8 @@ use crate::sql::{Ask, InStep, namespace};
 
 /// Schemas that one query reads: bounds its length.
 const CHUNK: usize = 256;
-/// What the server reports of a schema whose tables are not as we made them: no such table, no such column, another type,
-/// another sort of object, a damaged page or index.
+/// Errors of schemas whose tables are not as we made them: no such table, no such column, another type, another sort of object,
+/// a damaged page or index.
 const DAMAGE: [&str; 6] = ["42P01", "42703", "42804", "42809", "XX001", "XX002"];
 
 /// All schemas of ours, in order.
@@ -52,7 +52,7 @@ pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) 
 /// One schema of ours.
 ///
 /// # Errors
-/// Of [`require_marked`]; [`ErrorKind::Data`] if it is damaged.
+/// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(client: &mut Client, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
     require_marked(client, schema, step)?;
     states(client, &[schema], step)?.remove(&schema).ok_or_else(|| damaged_schema(step, namespace(schema)))

@@ -1,4 +1,4 @@
-//! What a server counts: for a run's database, for all databases, and word for word for captures.
+//! Counters of a server: for a run's database, for all databases, and word for word for captures.
 //!
 //! Backends publish their counts when they become idle: before version 15 at most once in half a second, and not at all if
 //! nothing follows; since then our sessions publish at the end of each batch. At the edges of the window, sessions wait until

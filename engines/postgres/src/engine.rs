@@ -10,7 +10,7 @@ use slob_engine::{
     SchemaState, Server, Session, SessionPlan, Slice, Snapshot, Whereabouts, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
-use slob_server::{Connections, Environment, LoadedSchemas, LoopPlace, Servers, Task};
+use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
 use slob_spec::{Group, Kind, Param};
 
 use crate::connect::Connector;
@@ -46,7 +46,7 @@ pub const KIND: EngineKind = EngineKind {
     replay: Some(counters::replay),
 };
 
-/// What an engine and its sessions share.
+/// The state that an engine and its sessions share.
 pub(crate) struct Database {
     pub(crate) servers: Servers<Connector>,
     /// The server's major version.
@@ -60,11 +60,10 @@ pub(crate) struct Database {
 
 impl Database {
     fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
-        let connections = Connections::new(Connector::new(&spec.target, &Environment::process())?);
-        let version = connections.with(Task::Read, major_version)?;
+        let servers = Servers::connect(Connector::new(&spec.target, &Environment::process())?)?;
         Ok(Self {
-            servers: Servers::connect(connections)?,
-            version,
+            version: servers.with(Task::Read, major_version)?,
+            servers,
             loop_place: LoopPlace::from_options(&spec.options),
             tablespace: spec.tablespace.clone().filter(|name| !name.is_empty()),
             prewarm: spec.options.choice(PREWARM.key) == Some(PREWARM_CACHE),
@@ -79,7 +78,7 @@ impl Database {
         patience: Duration,
         work: impl FnOnce(&mut Client) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let result = self.servers.load(work);
+        let result = self.servers.with(Task::Load, work);
         result.map_err(|error| with_lock_holders(&self.servers, schema, error, Some(patience)))
     }
 }
@@ -102,11 +101,13 @@ struct PostgresEngine(Arc<Database>);
 
 impl Engine for PostgresEngine {
     fn server(&self) -> Result<Server, EngineError> {
-        self.0.servers.read(|client| settings::describe(client, self.0.version, self.0.loop_place))
+        self.0
+            .servers
+            .with(Task::Read, |client| settings::describe(client, self.0.version, self.0.loop_place))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.0.servers.read(catalog::schemas)
+        self.0.servers.with(Task::Read, catalog::schemas)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
@@ -137,11 +138,11 @@ impl Engine for PostgresEngine {
     }
 
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
-        self.0.servers.read(|client| counters::workload(client, self.0.version)).map(Some)
+        self.0.servers.with(Task::Read, |client| counters::workload(client, self.0.version)).map(Some)
     }
 
     fn testimony(&self) -> Result<Vec<Said>, EngineError> {
-        self.0.servers.read(|client| counters::testimony(client, self.0.version))
+        self.0.servers.with(Task::Read, |client| counters::testimony(client, self.0.version))
     }
 
     fn read_rows(
@@ -151,7 +152,7 @@ impl Engine for PostgresEngine {
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError> {
-        self.0.servers.read(|client| rows::read_rows(client, schema, table, &positions, visit))
+        self.0.servers.with(Task::Read, |client| rows::read_rows(client, schema, table, &positions, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
@@ -165,7 +166,7 @@ impl Engine for PostgresEngine {
     fn whereabouts(&self) -> Vec<Whereabouts> {
         let mut all = self.0.servers.whereabouts();
         if let Some(tablespace) = self.0.tablespace.as_deref() {
-            let folder = self.0.servers.read(|client| Ok(table_folder(client, Some(tablespace))));
+            let folder = self.0.servers.with(Task::Read, |client| Ok(table_folder(client, Some(tablespace))));
             let data = folder.ok().flatten();
             all.iter_mut().for_each(|server| server.clues.data.clone_from(&data));
         }

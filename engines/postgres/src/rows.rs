@@ -93,7 +93,7 @@ fn visit_rows(
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
-    // What the server can't interpret is damaged, whatever it reports: a damaged length ends in an "invalid memory alloc
+    // A row that the server can't interpret is damaged, whatever it reports: a damaged length ends in an "invalid memory alloc
     // request size" (XX000), a damaged letter in an error of the encoding (class 22), a damaged block in one of the system
     // (class 58). A lock that is not granted (55P03) is not damage.
     let fail = |error: postgres::Error| {

@@ -1,4 +1,4 @@
-//! What a server is asked outside of sessions: who it is, where it runs, its limits, waits and locks.
+//! Questions to a server outside of sessions: its identity, place, limits, waits and locks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{Clues, EngineError, ErrorKind};
 use slob_method::SchemaNo;
-use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler, Servers, schema_name};
+use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler, Servers, Task, schema_name};
 
 use crate::connect::Connector;
 use crate::sql::{Ask, InStep, namespace};
@@ -16,9 +16,9 @@ use crate::sql::{Ask, InStep, namespace};
 const LOG: &str = "pg_wal";
 /// Connections that this program opens beside the sessions, and may not have open yet: the sampler's, and one that reads.
 pub(crate) const OTHERS: u64 = 2;
-/// How long a load waits for a lock; `loading.sql` sets it.
+/// A load waits so long for a lock; `loading.sql` sets it.
 pub(crate) const LOAD_PATIENCE: Duration = Duration::from_secs(60);
-/// How long dropping a schema waits for a lock.
+/// Dropping a schema waits so long for a lock.
 pub(crate) const DROP_PATIENCE: Duration = Duration::from_secs(5);
 /// A lock was not granted in time (`lock_not_available`).
 const NO_LOCK: &str = "SQLSTATE 55P03";
@@ -96,7 +96,7 @@ pub(crate) fn with_figures(servers: &Servers<Connector>, error: EngineError) -> 
     }
     let step = "counting connections";
     let figures: Result<String, _> =
-        servers.read(|client| client.row(step, include_str!("../sql/full.sql"))?.need(0, step));
+        servers.with(Task::Read, |client| client.row(step, include_str!("../sql/full.sql"))?.need(0, step));
     match figures {
         Ok(figures) => error.with_advice(figures),
         Err(_) => error,
@@ -114,7 +114,7 @@ pub(crate) fn with_lock_holders(
     if error.code() != Some(NO_LOCK) {
         return error;
     }
-    let explained = servers.read(|client| {
+    let explained = servers.with(Task::Read, |client| {
         let patience = match patience {
             Some(patience) => format!("{} s", patience.as_secs()),
             None => client.row("asking for a time-out", "SHOW lock_timeout")?.get(0).unwrap_or_default(),

@@ -11,7 +11,7 @@ use slob_engine::{Alarm, EngineError, ErrorKind, Outcome, Session, SessionPlan};
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Work, time_left,
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, time_left,
 };
 
 use crate::batch::{Arrays, Moment, decode};
@@ -33,9 +33,9 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let servers = &database.servers;
     let (endpoint, name) = servers.place(plan);
     let step = format!("opening {name}");
-    let look = |schema| Ok(vec![servers.read(|client| catalog::schema(client, schema, &step))?]);
+    let look = |schema| Ok(vec![servers.with(Task::Read, |client| catalog::schema(client, schema, &step))?]);
     database.loaded.require(plan, &step, namespace, look)?;
-    let connector = Arc::clone(servers.connector());
+    let connector = Arc::clone(&servers.connector);
     let mut client = connector.connect(endpoint).map_err(|error| with_figures(servers, error))?;
     client.run(&step, SESSION)?;
     let interrupt = CancelRequest { token: client.cancel_token(), connector };

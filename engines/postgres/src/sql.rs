@@ -94,7 +94,7 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
     advised(EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")), advice)
 }
 
-/// The kind of failure that an SQLSTATE stands for, and what to do.
+/// The kind of failure of an SQLSTATE, and the advice.
 fn meaning(code: &str) -> (ErrorKind, Option<&'static str>) {
     match code {
         "57014" => (ErrorKind::Cancelled, None),
@@ -131,7 +131,7 @@ pub(crate) fn causes<'a>(error: &'a postgres::Error) -> impl Iterator<Item = &'a
     iter::successors(error.source(), |cause| (*cause).source())
 }
 
-/// An error with its causes, each of which is said once.
+/// An error with its causes, each of them once.
 pub(crate) fn with_causes(error: &postgres::Error) -> String {
     let mut text = error.to_string();
     for cause in causes(error).map(ToString::to_string) {

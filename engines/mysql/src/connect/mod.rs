@@ -75,7 +75,7 @@ pub(crate) struct Connector {
     user: String,
     password: Option<Secret>,
     database: Option<String>,
-    /// What people should know if the password is refused.
+    /// Advice for a refused password.
     hint: Option<String>,
     timeout: Duration,
 }
@@ -189,7 +189,7 @@ fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoin
     }
     let hosts = parameters.get("host").filter(|_| parameters.query("socket").is_none());
     Ok(match (hosts.as_deref(), socket(parameters)) {
-        // Where distributions name a socket for all clients, a host is still a host.
+        // A host is still a host where distributions name a socket for all clients.
         (None | Some("localhost"), Some(socket)) => vec![Endpoint { host: Host::Socket(socket), port: 0 }],
         (Some(hosts), _) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
         (None, None) => vec![at("127.0.0.1", None)],
@@ -242,7 +242,7 @@ fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
             let is_tls = error.get_ref().is_some_and(|inner| inner.to_string().contains("certificate"));
             (error.to_string(), if is_tls { TLS } else { network(error.kind()) })
         }
-        // Where TLS wraps the protocol, its errors come through those of the protocol.
+        // Errors of TLS may come inside those of the protocol.
         other if other.to_string().contains("certificate") => (other.to_string(), TLS),
         other => (other.to_string(), "see the server's log"),
     };
@@ -294,7 +294,7 @@ mod tests {
     fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, EngineError> {
         let look =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        Connector::new(&target.parse().unwrap(), &Environment::new(&look))
+        Connector::new(&target.parse().unwrap(), &Environment(&look))
     }
 
     fn password(connector: &Connector) -> Option<&str> {

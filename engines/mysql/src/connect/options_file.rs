@@ -9,7 +9,7 @@ use slob_server::Environment;
 use slob_spec::Target;
 
 const PASSWORD: &str = "password";
-/// How deep files may include others, as in the clients.
+/// The depth to which files may include others, as in the clients.
 const DEEPEST: usize = 10;
 /// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
@@ -22,7 +22,7 @@ const GROUP_SUFFIX: &str = "MYSQL_GROUP_SUFFIX";
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) options: BTreeMap<String, String>,
-    /// Why a password was not taken.
+    /// The reason why a password was not taken.
     pub(super) ignored: Option<String>,
 }
 

@@ -75,7 +75,7 @@ struct Server {
     addresses: OnceLock<Vec<IpAddr>>,
     /// All but the addresses.
     config: Config,
-    /// What people should know if the password is refused.
+    /// Advice for a refused password.
     hint: Option<String>,
 }
 
@@ -183,7 +183,7 @@ impl slob_server::Connector for Connector {
                 Some(connect.clone())
             }
         };
-        // Of a name with several addresses each is tried.
+        // Each address of a name is tried.
         let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
         let patience = config.get_connect_timeout().copied().unwrap_or(SYSTEM_TIMEOUT);
         let patience = patience.saturating_mul(addresses) + LOGIN_TIMEOUT;
@@ -249,7 +249,7 @@ fn default_folder() -> &'static str {
     SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or(SOCKET_FOLDERS[0])
 }
 
-/// The password of a password file, and what people should know if it is refused or missing.
+/// The password of a password file, and advice for a refused one.
 fn password_in(
     file: &Path,
     endpoint: &Endpoint,

@@ -31,7 +31,7 @@ use slob_engine::{EngineError, ErrorKind};
 use slob_server::{Environment, Parameters, unusable};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How far a server's certificate is checked.
+/// The check of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Nothing,
@@ -43,7 +43,7 @@ enum Check {
 #[derive(Clone)]
 pub(super) enum Tls {
     Off,
-    /// With `remote_only` not for a server on this machine.
+    /// `remote_only` excludes servers on this machine.
     On {
         mode: SslMode,
         connect: Connect,

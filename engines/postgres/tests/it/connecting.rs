@@ -22,7 +22,7 @@ fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, Engi
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let target = target.parse().expect("a target");
-    Connector::new(&target, &Environment::new(&find))
+    Connector::new(&target, &Environment(&find))
 }
 
 fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client, EngineError> {
