@@ -1,30 +1,31 @@
 //! A real PostgreSQL server for a test.
 
-mod version;
-
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::postgres::types::FromSql;
 use ::postgres::{Client, NoTls};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 
-use crate::account::Account;
 use crate::container::{self, Container};
-use crate::process::Process;
-use crate::start::{self, finish, on_a_port, until_it_serves};
-pub use version::Version;
+use crate::jobs::TestServer;
+use crate::process::{self, Process, Served, finish, on_a_port, until_it_serves};
+use crate::test_servers;
 
-/// Who gets in without a password unless a test says otherwise: everybody.
+/// Everybody is let in without a password, unless a test says otherwise.
 const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
 
-/// How the variables of its clients begin.
+/// The variables of its clients begin with this.
 const VARIABLES: &str = "PG";
+const BUSY: &str =
+    "FROM pg_stat_activity WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%'";
 /// Words of a start that may succeed when it is repeated.
 const PASSING: &[&str] = &["could not bind", "pre-existing shared memory block", "lock file"];
 
@@ -34,47 +35,36 @@ const APART: [&str; 5] = ["--pid", "--ipc", "--fork", "--kill-child", "--"];
 /// A server with a data folder of its own. Its superuser is `postgres`, its database too.
 #[derive(Debug)]
 pub struct Cluster {
-    // Before the folder: fields are dropped in this order, and the server must be gone when its files go.
-    process: Option<Process>,
-    account: Account,
+    served: Served,
     programs: PathBuf,
-    port: u16,
-    /// Whether its processes have numbers of their own, which the system of the test does not know.
+    /// True if its processes have numbers of their own, which the system of the test does not know.
     apart: bool,
-    container: Option<Arc<Container>>,
-    folder: TempDir,
+}
+
+impl Deref for Cluster {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
 }
 
 impl Cluster {
     /// Makes and starts a server that trusts everybody, with settings of `postgresql.conf`.
-    ///
-    /// # Errors
-    /// If the version is not installed, or the server does not start; with the end of its log.
     pub fn start(version: Version, settings: &[(&str, &str)]) -> Result<Self, String> {
         Self::start_with(version, settings, TRUST)
     }
 
-    /// As [`Cluster::start`]; where the version is not installed the test is to be skipped, which stderr says.
-    /// Where `CI=true` nothing is skipped.
-    ///
-    /// # Panics
-    /// If the server does not start, or is not installed where `CI=true`.
+    /// Does the same; `None`, with a line on stderr, if the version is not installed and the test is to be skipped. Nothing is
+    /// skipped with `CI=true`.
     pub fn start_or_skip(version: Version, settings: &[(&str, &str)]) -> Option<Self> {
         if skip(version) { None } else { Some(Self::start(version, settings).expect("a server")) }
     }
 
-    /// As [`Cluster::start`] with lines of `pg_hba.conf`. The superuser always gets in through the unix socket.
-    ///
-    /// # Errors
-    /// As there.
+    /// Does the same with lines of `pg_hba.conf`. The superuser is always let in through the unix socket.
     pub fn start_with(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Result<Self, String> {
         let programs = version.programs()?;
-        let account = Account::choose("postgres")?;
-        let folder =
-            tempfile::Builder::new().prefix("slob-pg").tempdir().map_err(|error| error.to_string())?;
-        account.give(folder.path())?;
-        let mut cluster =
-            Self { process: None, account, programs, port: 0, apart: false, container: None, folder };
+        let mut cluster = Self { served: Served::new("postgres", "slob-pg")?, programs, apart: false };
         cluster.init()?;
         cluster.append("postgresql.conf", &setting_lines(settings))?;
         cluster.write("pg_hba.conf", &format!("local all postgres trust\n{}\n", access.join("\n")), 0o600)?;
@@ -93,29 +83,24 @@ impl Cluster {
         format!("postgres://postgres@{folder}:{}/postgres", self.port)
     }
 
-    /// The port, on loopback and in the socket's name.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// The folder that the unix socket is in.
     pub fn socket_folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The data folder.
-    pub fn data_folder(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// The postmaster's process id.
-    pub fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid)
-    }
-
     /// A connection of the superuser that does not use the code under test.
     pub fn admin(&self) -> Client {
-        self.try_admin().expect("the superuser connects")
+        self.admin_of("postgres")
+    }
+
+    /// The same in another database.
+    pub fn admin_of(&self, database: &str) -> Client {
+        connect(self.socket_folder(), self.port, database).expect("the superuser connects")
+    }
+
+    /// A single value, which the superuser asks for in the database of our schemas.
+    pub fn ask<T: for<'a> FromSql<'a>>(&self, sql: &str) -> T {
+        self.admin_of("slob").query_one(sql, &[]).expect("an answer").get(0)
     }
 
     /// Runs statements as the superuser.
@@ -124,9 +109,6 @@ impl Cluster {
     }
 
     /// Writes a file of the data folder, such as a certificate, as the server's account.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub fn write(&self, name: &str, text: &str, mode: u32) -> Result<(), String> {
         let path = self.data_folder().join(name);
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -136,31 +118,21 @@ impl Cluster {
     }
 
     /// Adds settings to `postgresql.conf`; they hold after [`Cluster::restart`].
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub fn configure(&self, settings: &[(&str, &str)]) -> Result<(), String> {
         self.append("postgresql.conf", &setting_lines(settings))
     }
 
     /// Ends the server as an administrator would, its sessions with it, and waits until it is gone.
     pub fn stop(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.end(Signal::INT);
-        }
+        self.served.end(Signal::INT);
     }
 
     /// Kills the postmaster as a power failure would.
     pub fn kill9(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.end(Signal::KILL);
-        }
+        self.served.end(Signal::KILL);
     }
 
     /// Stops the server if it runs, and starts it again on the same port and data.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn restart(&mut self) -> Result<(), String> {
         self.stop();
         self.begin()
@@ -168,9 +140,6 @@ impl Cluster {
 
     /// Starts it again as in a container, where its processes have other numbers than here. False where the system does not allow
     /// that to this account; stderr says so then.
-    ///
-    /// # Panics
-    /// If it does not start.
     #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub fn restart_apart(&mut self) -> bool {
         let allowed = Command::new("unshare").args(APART).arg("true").output();
@@ -184,12 +153,9 @@ impl Cluster {
     }
 
     /// Starts it again in a container, where it listens at the container's address too.
-    ///
-    /// # Panics
-    /// If it does not start.
     pub fn restart_contained(&mut self, container: Arc<Container>) {
         self.append("pg_hba.conf", "host all all 10.0.0.0/8 trust\n").expect("the file is its own");
-        self.container = Some(container);
+        self.served.container = Some(container);
         self.restart().expect("it starts");
     }
 
@@ -221,9 +187,8 @@ impl Cluster {
 
     /// Starts on the port it has; the first time on a free one.
     fn begin(&mut self) -> Result<(), String> {
-        let fixed = (self.port != 0).then_some(self.port);
-        let (process, port) = on_a_port(fixed, PASSING, |port| self.begin_on(port))?;
-        (self.process, self.port) = (Some(process), port);
+        let (process, port) = on_a_port(self.fixed_port(), PASSING, |port| self.begin_on(port))?;
+        (self.served.process, self.served.port) = (Some(process), port);
         Ok(())
     }
 
@@ -250,36 +215,52 @@ impl Cluster {
             command = container.command(&command, &self.data_folder());
         }
         let process = Process::spawn(command, Some(log))?;
-        let serves = || connect(self.socket_folder(), port).is_ok();
+        let serves = || connect(self.socket_folder(), port, "postgres").is_ok();
         until_it_serves(process, serves, Signal::QUIT, &log_path)
     }
+}
 
-    fn try_admin(&self) -> Result<Client, ::postgres::Error> {
-        connect(self.socket_folder(), self.port)
+impl TestServer for Cluster {
+    /// The account owns a database, and may do nothing else.
+    fn plain_target(&self) -> String {
+        self.sql("CREATE ROLE plain LOGIN");
+        self.sql("CREATE DATABASE slob OWNER plain");
+        format!("postgres://plain@127.0.0.1:{}/slob", self.port)
+    }
+
+    fn run(&self, statements: &str) {
+        self.admin_of("slob").batch_execute(statements).expect("the superuser's statements");
+    }
+
+    fn busy_sessions(&self) -> u64 {
+        self.ask::<i64>(&format!("SELECT count(*) {BUSY}")).unsigned_abs()
+    }
+
+    fn end_busy_session(&self, with_connection: bool) {
+        let end = if with_connection { "pg_terminate_backend" } else { "pg_cancel_backend" };
+        self.sql(&format!("SELECT {end}(pid) {BUSY}"));
+    }
+
+    fn kill(&mut self) {
+        self.kill9();
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
-            // The quickest end that still removes its shared memory.
-            process.end(Signal::QUIT);
-        }
+        // The quickest end that still removes its shared memory.
+        self.served.end(Signal::QUIT);
     }
 }
 
-/// Whether a test is to be skipped because a version is not installed; stderr says so.
-///
-/// # Panics
-/// If it is not installed where `CI=true`.
-#[must_use]
+/// True, with a line on stderr, if a test is to be skipped because a version is not installed.
 pub fn skip(version: Version) -> bool {
-    start::skip(version.programs())
+    process::skip(version.programs())
 }
 
-fn connect(folder: &Path, port: u16) -> Result<Client, ::postgres::Error> {
+fn connect(folder: &Path, port: u16, database: &str) -> Result<Client, ::postgres::Error> {
     let mut config = ::postgres::Config::new();
-    config.host_path(folder).port(port).user("postgres").dbname("postgres");
+    config.host_path(folder).port(port).user("postgres").dbname(database);
     config.connect_timeout(Duration::from_secs(10)).connect(NoTls)
 }
 
@@ -290,4 +271,49 @@ fn signal_backend(pid: u32, signal: Signal) {
 
 fn setting_lines(settings: &[(&str, &str)]) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
+}
+
+/// A major version that the tests run against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// The one in Debian 12: the server of tests that are not about one version, for which `SLOB_TEST_POSTGRES` names another.
+    V15,
+    /// The first with asynchronous I/O.
+    V18,
+}
+
+impl Version {
+    fn number(self) -> String {
+        match self {
+            Self::V15 => std::env::var("SLOB_TEST_POSTGRES").unwrap_or_else(|_| "15".to_owned()),
+            Self::V18 => "18".to_owned(),
+        }
+    }
+
+    /// The folder of `initdb` and `postgres`.
+    pub fn programs(self) -> Result<PathBuf, String> {
+        let places = self.places();
+        let found = places.iter().find(|folder| self.is_in(folder)).cloned();
+        found.ok_or_else(|| {
+            let number = self.number();
+            format!("PostgreSQL {number} is in none of {places:?}; .ci/install-test-servers installs it")
+        })
+    }
+
+    fn places(self) -> Vec<PathBuf> {
+        let number = self.number();
+        let own = std::env::var_os(format!("SLOB_TEST_PG{number}")).map(PathBuf::from);
+        let own = own.unwrap_or_else(|| test_servers(&format!("pg{number}"))).join("bin");
+        let debian = PathBuf::from(format!("/usr/lib/postgresql/{number}/bin"));
+        let path: OsString = std::env::var_os("PATH").unwrap_or_default();
+        [own, debian].into_iter().chain(std::env::split_paths(&path)).collect()
+    }
+
+    fn is_in(self, folder: &Path) -> bool {
+        if !folder.join("initdb").is_file() {
+            return false;
+        }
+        let Ok(said) = Command::new(folder.join("postgres")).arg("-V").output() else { return false };
+        String::from_utf8_lossy(&said.stdout).contains(&format!(") {}.", self.number()))
+    }
 }

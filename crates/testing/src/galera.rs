@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 
-use super::{ACCOUNT, MariaDb, Product, connect};
-use crate::account::Account;
-use crate::start::{self, last_lines};
+use crate::mariadb::{ACCOUNT, MariaDb, Product, connect};
+use crate::process::{self, Served, last_lines};
 
-/// Where packages put Galera.
+/// The path of Galera in packages.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
-/// How long a node may take to join: it copies all data of another one.
+/// The time for a node to join: it copies all data of another one.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Below those that the system gives to clients, which could take one between two starts of a node.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
@@ -27,13 +26,10 @@ pub struct Galera {
 }
 
 impl Galera {
-    /// Makes a cluster and waits until all nodes are in it. Where Galera is not installed the test is to be skipped, which
-    /// stderr says.
-    ///
-    /// # Panics
-    /// If it does not start, or is not installed where `CI=true`.
+    /// Makes a cluster and waits until all nodes are in it. `None`, with a line on stderr, if Galera is not installed and the test
+    /// is to be skipped.
     pub fn start_or_skip(nodes: usize, settings: &[&str]) -> Option<Self> {
-        if start::skip(Product::MariaDb.installed()) || skip() {
+        if process::skip(Product::MariaDb.installed()) || skip() {
             return None;
         }
         Some(Self::start(nodes, settings).expect("a cluster"))
@@ -58,9 +54,6 @@ impl Galera {
     }
 
     /// Starts a node that is not running, and waits until it has what the others have.
-    ///
-    /// # Errors
-    /// If it does not join.
     pub fn restart(&mut self, number: usize) -> Result<(), String> {
         self.nodes[number].begin()?;
         wait_until_in(&self.nodes[number])
@@ -72,7 +65,7 @@ impl Galera {
         ends.join(",")
     }
 
-    /// How many nodes a node sees, itself included.
+    /// The number of nodes that a node sees, itself included.
     pub fn size_seen_by(&self, number: usize) -> u64 {
         status(&self.nodes[number], "wsrep_cluster_size").and_then(|text| text.parse().ok()).unwrap_or(0)
     }
@@ -80,12 +73,10 @@ impl Galera {
 
 /// A node that was never started, with an empty data folder.
 fn node(number: usize, ports: &[&[u16]], settings: &[&str]) -> Result<MariaDb, String> {
-    let account = Account::choose(ACCOUNT)?;
-    let folder = tempfile::Builder::new().prefix("slob-my").tempdir().map_err(|error| error.to_string())?;
-    account.give(folder.path())?;
-    let data = folder.path().join("data");
+    let mut served = Served::new(ACCOUNT, "slob-my")?;
+    let data = served.data_folder();
     std::fs::create_dir(&data).map_err(|error| format!("{}: {error}", data.display()))?;
-    account.give(&data)?;
+    served.account.give(&data)?;
     let [port, group, increment, transfer] = ports[number] else { return Err("four ports".into()) };
     let others = ports.iter().enumerate().filter(|(other, _)| *other != number);
     let others: Vec<String> = others.map(|(_, ports)| format!("127.0.0.1:{}", ports[1])).collect();
@@ -114,8 +105,8 @@ fn node(number: usize, ports: &[&[u16]], settings: &[&str]) -> Result<MariaDb, S
         format!("wsrep-sst-receive-address=127.0.0.1:{transfer}"),
     ]);
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
-    let product = Product::MariaDb;
-    Ok(MariaDb { process: None, product, account, settings: all, port: *port, container: None, folder })
+    served.port = *port;
+    Ok(MariaDb { served, product: Product::MariaDb, settings: all })
 }
 
 fn wait_until_in(node: &MariaDb) -> Result<(), String> {
@@ -152,5 +143,5 @@ fn free_ports(count: usize) -> Result<Vec<u16>, String> {
 fn skip() -> bool {
     let missing = || format!("{PROVIDER} is not there; .ci/install-test-servers installs it");
     let galera = Path::new(PROVIDER).is_file().then_some(()).ok_or_else(missing);
-    start::skip(galera.and_then(|()| Product::MariaDb.program("rsync").map(drop)))
+    process::skip(galera.and_then(|()| Product::MariaDb.program("rsync").map(drop)))
 }
