@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn each_schema_is_looked_at_once_and_again_when_it_was_removed() {
+    fn each_schema_is_read_once_and_again_after_a_drop() {
         let (complete, looks) = (LoadedSchemas::default(), Cell::new(0));
         let layout = Layout { rows: 10, row_blocks: 10, all_blocks: 12 };
         let look = |schema| {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_complete_is_refused_and_looked_at_again() {
+    fn incomplete_schemas_are_refused_and_read_again() {
         let complete = LoadedSchemas::default();
         for states in [vec![LoadState::Begun(Vec::new())], vec![LoadState::Damaged], Vec::new()] {
             let look = |schema| Ok(states.iter().map(|state| found(schema, state.clone())).collect());

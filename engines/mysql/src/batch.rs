@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_stretches_and_what_lies_between() {
+    fn a_batch_is_split_into_stretches_and_other_pieces() {
         use Form::{Any, Selects, Stretch};
         let (stretch, short) = ("s".repeat(SHORTEST_STRETCH), "s".repeat(SHORTEST_STRETCH - 1));
         assert_eq!(pieces(&stretch, 100), [(Stretch(3), 8)]);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn answers_that_do_not_fit_are_refused() {
         for answer in ["1 3 2", "1 3 2 3 4", "x 3", "1 y"] {
             assert_eq!(decoded(&[0, 0], answer, 10), None, "{answer}");
         }

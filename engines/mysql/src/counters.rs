@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_count_is_absent() {
+    fn missing_variables_are_absent() {
         let counters =
             named([("Innodb_rows_inserted", 1), ("Innodb_rows_updated", 2), ("Com_commit", 3)], false);
         assert_eq!(counters.iter().collect::<Vec<_>>(), [(Counter::Commits, 3)], "a sum needs all its parts");

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_apart() {
+    fn versions_are_parsed() {
         let product =
             |version: &str| Product { is_mariadb: version.contains("MariaDB"), version: version.into() };
         assert_eq!(product("10.11.6-MariaDB-0+deb12u1").number(), (10, 11));

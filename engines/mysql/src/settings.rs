@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_checked_but_by_the_algorithm_none() {
+    fn blocks_are_checked_except_with_the_algorithm_none() {
         let checks = |value| checks_blocks(&found(&[("innodb_checksum_algorithm", value)]));
         assert_eq!([checks("full_crc32"), checks("crc32")], [Some(true); 2]);
         assert_eq!([checks("none"), checks("strict_none")], [Some(false); 2]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_names_what_spoils() {
+    fn settings_that_distort_figures_have_advice() {
         let sizes = Sizes { data: Some(1 << 20), cache: Some(1 << 26) };
         assert!(advice(&found(&[]), Sizes::default()).is_empty());
         let cached = advice(&found(&[]), sizes);

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn answers_that_do_not_fit_are_refused() {
         let mut outcome = Outcome::new();
         let took = Duration::from_micros(10);
         for (times, seen) in

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_null_or_no_number_is_absent() {
+    fn null_and_other_types_are_absent() {
         let columns = ["commits", "redo_bytes", "physical_reads", "block"].map(str::to_owned);
         let row = [Some("7".to_owned()), None, Some("-1".to_owned()), Some("8192".to_owned())];
         let counters = from_texts(&columns, &row);

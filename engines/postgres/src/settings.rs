@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_names_what_spoils() {
+    fn settings_that_distort_figures_have_advice() {
         let sound = found(&[("fsync", "on"), ("synchronous_commit", "on"), ("track_io_timing", "on")]);
         let sizes = Sizes { data: Some(900), cache: Some(1000) };
         assert!(advice(&sound, Sizes::default()).is_empty());

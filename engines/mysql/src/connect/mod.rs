@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_passwords_are_not() {
+    fn unusable_parameters_are_refused_and_passwords_are_not_shown() {
         for target in [
             "mysql://u@h/?sslmode=require",
             "mysql://u@h/?ssl-mode=maybe",

@@ -174,7 +174,7 @@ mod tests {
 
     /// Debian's /etc/mysql/my.cnf says nothing itself, and includes folders.
     #[test]
-    fn files_are_included_where_they_stand_and_folders_in_the_order_of_names() {
+    fn included_files_count_at_their_place_and_folders_in_the_order_of_names() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         private(&at("20.cnf"), "[client]\nport=2\nuser=late\n");

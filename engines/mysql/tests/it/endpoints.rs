@@ -24,7 +24,7 @@ fn shared(endpoints: &str) -> Vec<Option<usize>> {
 
 /// Two virtual machines, one of them cloned from the other, see their folders under the same name.
 #[test]
-fn clones_that_call_everything_the_same_are_two_servers() {
+fn clones_with_equal_identities_are_two_servers() {
     let Some(mut first) = MariaDb::start_or_skip(&[]) else { return };
     let mut second = MariaDb::start_or_skip(&[]).expect("another one");
     let place = tempfile::tempdir().expect("a folder");

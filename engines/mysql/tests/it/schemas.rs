@@ -10,7 +10,7 @@ use slob_testing::work::{FIRST, LOAD, batch, executed, load_schema, schema};
 use crate::loaded::{loaded, open};
 
 #[test]
-fn what_is_not_ours_is_neither_replaced_nor_removed() {
+fn foreign_schemas_are_neither_replaced_nor_removed() {
     let Some(loaded) = loaded(&[], &[]) else { return };
     loaded.server.sql("CREATE DATABASE slob2");
     let second = schema(2);

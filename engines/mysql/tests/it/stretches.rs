@@ -77,7 +77,7 @@ fn a_deadline_ends_a_stretch_between_operations(#[case] product: Product) {
 }
 
 #[test]
-fn a_stretch_that_is_cancelled_says_so() {
+fn a_cancelled_stretch_is_an_error_of_kind_cancelled() {
     let Some(loaded) = on(Product::asked()) else { return };
     let mut session = loaded.session(RedoStress::Lite);
     let canceller = session.canceller().expect("it can be cancelled");

@@ -288,7 +288,7 @@ fn refusals_say_where_why_and_what_to_do() {
 }
 
 #[test]
-fn what_can_not_be_meant_is_refused_before_connecting() {
+fn unusable_targets_are_refused_before_connecting() {
     for (target, variables, word) in [
         ("postgres://u@h/d?sslmod=require", [("", "")], "'sslmod'"),
         ("postgres://u@h/d?sslmode=allow", [("", "")], "sslmode=allow"),
@@ -306,7 +306,7 @@ fn what_can_not_be_meant_is_refused_before_connecting() {
 
 /// A machine that loses its power says nothing to the server, which would keep the session, and its locks, for hours.
 #[test]
-fn a_server_looks_after_clients_that_are_gone() {
+fn a_server_notices_clients_that_are_gone() {
     for version in [Version::V15, Version::V18] {
         let Some(cluster) = Cluster::start_or_skip(version, &[]) else { continue };
         for settings in [include_str!("../../sql/session.sql"), include_str!("../../sql/loading.sql")] {

@@ -47,7 +47,7 @@ fn rows_lie_one_in_a_block_frozen_and_without_toast(#[case] version: Version) {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_schemas_are_left_alone() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
     let target = cluster.plain_target();
     let engine = open(&target, &[]).expect("it opens");
