@@ -95,8 +95,9 @@ pub(crate) fn with_figures(servers: &Servers<Connector>, error: EngineError) -> 
         return error;
     }
     let step = "counting connections";
-    let figures: Result<String, _> =
-        servers.with(Task::Read, |client| client.row(step, include_str!("../sql/full.sql"))?.need(0, step));
+    let figures: Result<String, _> = servers.with(Task::Read, |client| {
+        client.row(step, include_str!("../sql/too_many_connections.sql"))?.need(0, step)
+    });
     match figures {
         Ok(figures) => error.with_advice(figures),
         Err(_) => error,
