@@ -283,7 +283,7 @@ mod tests {
         let state = begun.state(SchemaNo::FIRST, &["false, 6, 11", "true, 1, 6"].into());
         assert_eq!(state.load, Load { seed: u64::MAX, ..LOAD });
         let LoadState::Begun(slices) = state.state else { panic!("{state:?}") };
-        assert_eq!(slices.iter().map(|slice| slice.positions.clone()).collect::<Vec<_>>(), [6..11]);
+        assert_eq!(slices.iter().map(mark).collect::<Vec<_>>(), ["false, 6, 11"]);
         let complete = marker(["1", "10", "0", "1", "5", "300", "10", "10", "12"]).unwrap();
         let state = complete.state(SchemaNo::FIRST, &BTreeSet::new());
         assert_eq!((state.load.obfuscated, state.filler_bytes), (true, 300));

@@ -135,28 +135,23 @@ pub fn the_sampler_reconnects<S: TestServer>(
 /// The errors of a batch say what ended it: a request, the end of its connection, or of the server. They are returned.
 pub fn errors_say_what_ended_a_batch<S: TestServer>(loaded: &mut Loaded<S>) -> Vec<EngineError> {
     let ops = batch(0, 1, 3, 500).ops().iter().map(|op| Op { pause_us: 100_000, ..*op }).collect::<Vec<_>>();
-    let ended_by = |loaded: &mut Loaded<S>, end: fn(&mut S)| {
+    let mut ended_by = |end: fn(&mut S), kind: ErrorKind| {
         let (mut session, slow) = (loaded.session(RedoStress::Lite), Batch::from(ops.clone()));
         let worker = thread::spawn(move || session.execute(&slow, None, &mut Outcome::new()));
-        until(|| match loaded.server.busy_sessions() {
-            0 => Err("the session executes nothing".to_owned()),
-            _ => Ok(()),
-        });
+        let is_busy = || ensure(loaded.server.busy_sessions() > 0, || "the session is idle".to_owned());
+        until(is_busy);
         end(&mut loaded.server);
-        worker.join().expect("no panic").expect_err("it was ended")
-    };
-    let ends: [(fn(&mut S), ErrorKind); 3] = [
-        (|server| server.end_busy_session(false), ErrorKind::Fatal),
-        (|server| server.end_busy_session(true), ErrorKind::Connection),
-        (S::kill, ErrorKind::Connection),
-    ];
-    let errors = ends.map(|(end, kind)| {
-        let error = ended_by(loaded, end);
+        let error = worker.join().expect("no panic").expect_err("it was ended");
         assert_eq!(error.kind(), kind, "{error}");
         error
-    });
+    };
+    let errors = vec![
+        ended_by(|server| server.end_busy_session(false), ErrorKind::Fatal),
+        ended_by(|server| server.end_busy_session(true), ErrorKind::Connection),
+        ended_by(S::kill, ErrorKind::Connection),
+    ];
     assert!(errors[2].to_string().contains("session 0"), "{errors:?}");
-    errors.into()
+    errors
 }
 
 /// A deadline ends a stretch between operations, and the next call goes on. The outcomes of three calls are returned.
