@@ -1,44 +1,26 @@
-//! What the engines of database servers share, without any client library.
+//! The common part of the engines of database servers, without any client library.
 //!
-//! An engine supplies what differs: how its library connects ([`Connector`]), what it asks its servers ([`Watch`]), and its SQL.
-//! From here come the connections that are not sessions ([`Links`]), the servers behind the endpoints ([`Servers`]), the
-//! schemas that may be worked on ([`Complete`]), the operations of the method as statements know them ([`Kind`]), the
-//! frame of a session ([`Cancellable`]) and its loop where statements are sent one by one ([`ClientLoop`]).
+//! An engine supplies the rest: connections of its library ([`Connector`]), questions to its servers ([`Monitored`]), and its
+//! SQL. This room holds the parameters of connections ([`Parameters`]), the servers behind the endpoints ([`Servers`]), what a
+//! schema remembers of its load ([`Marker`]), the operations of the method as statements ([`Kind`]), the frame of a session
+//! ([`Cancellable`]) and its loop where statements are sent one by one ([`ClientLoop`]).
 #![forbid(unsafe_code)]
 
-pub mod advice;
-mod cancellable;
-mod canceller;
-mod capacity;
-mod client_loop;
-mod clock;
-mod complete;
-mod connector;
-mod environment;
-mod found;
-mod links;
-mod loop_place;
-pub mod names;
-pub mod network;
-mod operation;
-mod parameters;
-mod rows;
+mod connections;
+pub mod errors;
+mod operations;
 mod sampler;
+mod schemas;
 mod servers;
+mod session;
+mod settings;
+mod target;
 
-pub use cancellable::{Cancellable, Work, time_left};
-pub use canceller::{Canceller, Interrupt};
-pub use capacity::Limit;
-pub use client_loop::{ClientLoop, Statements};
-pub use clock::{ServerClock, nanoseconds, whole_microseconds};
-pub use complete::Complete;
-pub use connector::{Connector, Errand, reach_any};
-pub use environment::Environment;
-pub use found::{Found, Sizes, loaded_blocks};
-pub use links::{Links, Pool};
-pub use loop_place::LoopPlace;
-pub use operation::{Kind, classify, homes};
-pub use parameters::{Keywords, port, unusable, user};
-pub use rows::{all_there, chunks};
+pub use connections::*;
+pub use operations::{Kind, ServerClock, classify, homes, nanoseconds, whole_microseconds};
 pub use sampler::{NOT_SAMPLED, Sample, Sampler};
-pub use servers::{Servers, Watch};
+pub use schemas::*;
+pub use servers::{Limit, Monitored, Servers};
+pub use session::{Cancellable, ClientLoop, Interrupt, Statements, Work, time_left};
+pub use settings::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
+pub use target::*;

@@ -1,8 +1,8 @@
-//! What sessions wait for, where the server counts no waits: sampled.
+//! Waits of sessions, sampled where the server counts none.
 //!
-//! Ten times a second the sessions at work are looked at. The time between two looks goes to the states seen, so that after
-//! many looks the times are those of the states, as in the active session history of some databases. The time in which no
-//! look succeeded is shown too, as an event of its own: [`NOT_SAMPLED`].
+//! The active sessions are read ten times a second. The time between two samples goes to the states found, so that after
+//! many samples the times are those of the states, as in the active session history of some databases. The time without a
+//! sample is an event of its own: [`NOT_SAMPLED`].
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -13,134 +13,129 @@ use std::time::{Duration, Instant};
 use slob_engine::{EngineError, WaitEvent};
 
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Before another connection is made, where one broke or could not be made.
-const CONNECT_AGAIN: Duration = Duration::from_secs(1);
-/// A look that comes so late after the one before it says nothing of the time between them.
+/// The pause before a new connection after a failure.
+const RECONNECT: Duration = Duration::from_secs(1);
+/// A sample that comes later than this after the one before it says nothing about the time between them.
 const TOO_LATE: Duration = Duration::from_secs(3);
-/// How long the end of a look under way is waited for.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// The longest wait for the end of a running sample.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The name of the event that holds the time in which no look succeeded: that of as many sessions as were seen at work last,
-/// but of one at least, since nobody looked.
+/// The event for the time without a sample. It is counted for as many sessions as were active last, at least one.
 pub const NOT_SAMPLED: &str = "not sampled";
 const UNKNOWN: &str = "unknown";
 
-/// So many sessions in the same state.
+/// Sessions in the same state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The database's own class of the state.
+    /// The database's name for the class of the state.
     pub class: String,
-    /// The database's own name of the state.
+    /// The database's name for the state.
     pub name: String,
-    /// How many sessions are in it.
     pub sessions: u32,
 }
 
-/// A thread that looks until this is dropped.
+/// A thread that samples until this is dropped.
 pub struct Sampler {
-    seen: Arc<Mutex<Seen>>,
+    times: Arc<Mutex<Times>>,
     /// Dropped first, which ends the thread.
     stop: Option<Sender<()>>,
-    /// Closed when it has ended.
+    /// Closed when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl Sampler {
-    /// Begins to look; `connect` makes a connection and returns what looks through it. Waits are no reason to end a run:
-    /// where it fails, it is called again after a pause, and if the system has no thread left nothing is ever sampled.
-    #[must_use]
-    pub fn start<L>(connect: impl Fn() -> Result<L, EngineError> + Send + 'static) -> Self
+    /// Starts to sample; `connect` makes a connection and returns what takes samples through it. A failure does not end a run:
+    /// `connect` is called again after a pause, and without a thread nothing is sampled.
+    pub fn start<S>(connect: impl Fn() -> Result<S, EngineError> + Send + 'static) -> Self
     where
-        L: FnMut() -> Result<Vec<Sample>, EngineError>,
+        S: FnMut() -> Result<Vec<Sample>, EngineError>,
     {
-        let seen = Arc::new(Mutex::new(Seen::nothing(Instant::now())));
+        let times = Arc::new(Mutex::new(Times::new(Instant::now())));
         let (stop, stopped) = mpsc::channel();
         let (ending, ended) = mpsc::channel();
-        let shared = Arc::clone(&seen);
-        let watch = move || {
-            watch(&connect, &shared, &stopped);
+        let shared = Arc::clone(&times);
+        let run = move || {
+            run(&connect, &shared, &stopped);
             drop::<Sender<()>>(ending);
         };
-        if thread::Builder::new().name("sampler".into()).spawn(watch).is_err() {
-            lock(&seen).blind = true;
+        if thread::Builder::new().name("sampler".into()).spawn(run).is_err() {
+            lock(&times).failed = true;
         }
-        Self { seen, stop: Some(stop), ended }
+        Self { times, stop: Some(stop), ended }
     }
 
-    /// The times since it was started.
-    #[must_use]
+    /// The times since the start.
     pub fn events(&self) -> Vec<WaitEvent> {
-        lock(&self.seen).events(Instant::now())
+        lock(&self.times).events(Instant::now())
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
         self.stop.take();
-        // So that its connection is gone with it, unless the server keeps it waiting.
-        let _ = self.ended.recv_timeout(FAREWELL);
+        // Its connection is then closed too, unless the server does not answer.
+        let _ = self.ended.recv_timeout(END_TIMEOUT);
     }
 }
 
-fn watch<L>(connect: &impl Fn() -> Result<L, EngineError>, seen: &Mutex<Seen>, stopped: &Receiver<()>)
+fn run<S>(connect: &impl Fn() -> Result<S, EngineError>, times: &Mutex<Times>, stopped: &Receiver<()>)
 where
-    L: FnMut() -> Result<Vec<Sample>, EngineError>,
+    S: FnMut() -> Result<Vec<Sample>, EngineError>,
 {
     let goes_on_after = |pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout);
     loop {
-        if let Ok(mut look) = connect() {
+        if let Ok(mut sample) = connect() {
             loop {
                 if !goes_on_after(INTERVAL) {
                     return;
                 }
-                let Ok(samples) = look() else { break };
-                lock(seen).add(samples, Instant::now());
+                let Ok(samples) = sample() else { break };
+                lock(times).add(samples, Instant::now());
             }
         }
-        lock(seen).blind = true;
-        if !goes_on_after(CONNECT_AGAIN) {
+        lock(times).failed = true;
+        if !goes_on_after(RECONNECT) {
             return;
         }
     }
 }
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(times: &Mutex<Times>) -> MutexGuard<'_, Times> {
+    times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was seen.
-struct Seen {
-    /// By class and name.
-    times: BTreeMap<(String, String), Duration>,
+struct Times {
+    /// Keyed by class and name.
+    states: BTreeMap<(String, String), Duration>,
     not_sampled: Duration,
-    /// When it was looked last.
+    /// The time of the last sample.
     last: Instant,
-    /// Sessions at work then.
+    /// Active sessions then.
     sessions: u32,
-    /// Whether a look has failed since.
-    blind: bool,
+    /// True if a sample has failed since.
+    failed: bool,
 }
 
-impl Seen {
-    fn nothing(now: Instant) -> Self {
-        Self { times: BTreeMap::new(), not_sampled: Duration::ZERO, last: now, sessions: 0, blind: false }
+impl Times {
+    fn new(now: Instant) -> Self {
+        Self { states: BTreeMap::new(), not_sampled: Duration::ZERO, last: now, sessions: 0, failed: false }
     }
 
     fn add(&mut self, samples: Vec<Sample>, now: Instant) {
-        let blind = self.unseen(now);
-        let passed = if blind.is_zero() { now.saturating_duration_since(self.last) } else { Duration::ZERO };
-        self.not_sampled += blind;
+        let missed = self.missed(now);
+        let passed = if missed.is_zero() { now.saturating_duration_since(self.last) } else { Duration::ZERO };
+        self.not_sampled += missed;
         self.sessions = samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.sessions));
-        (self.last, self.blind) = (now, false);
+        (self.last, self.failed) = (now, false);
         for Sample { class, name, sessions } in samples {
-            *self.times.entry((class, name)).or_default() += passed * sessions;
+            *self.states.entry((class, name)).or_default() += passed * sessions;
         }
     }
 
-    /// The time of sessions that was not sampled since the last look; zero if the next one may still tell.
-    fn unseen(&self, now: Instant) -> Duration {
+    /// Session time without a sample since the last one; zero while the next sample may still cover it.
+    fn missed(&self, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.last);
-        if self.blind || passed > TOO_LATE { passed * self.sessions.max(1) } else { Duration::ZERO }
+        if self.failed || passed > TOO_LATE { passed * self.sessions.max(1) } else { Duration::ZERO }
     }
 
     fn events(&self, now: Instant) -> Vec<WaitEvent> {
@@ -151,9 +146,9 @@ impl Seen {
             time_us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
             background: false,
         };
-        let not_sampled = self.not_sampled + self.unseen(now);
-        let blind = (!not_sampled.is_zero()).then(|| event(UNKNOWN, NOT_SAMPLED, not_sampled));
-        self.times.iter().map(|((class, name), time)| event(class, name, *time)).chain(blind).collect()
+        let not_sampled = self.not_sampled + self.missed(now);
+        let missed = (!not_sampled.is_zero()).then(|| event(UNKNOWN, NOT_SAMPLED, not_sampled));
+        self.states.iter().map(|((class, name), time)| event(class, name, *time)).chain(missed).collect()
     }
 }
 
@@ -167,43 +162,43 @@ mod tests {
         vec![Sample { class: "IO".into(), name: "read".into(), sessions }]
     }
 
-    fn times(seen: &Seen, now: Instant) -> Vec<(String, u64)> {
-        seen.events(now).into_iter().map(|event| (event.name, event.time_us / 1000)).collect()
+    fn shown(times: &Times, now: Instant) -> Vec<(String, u64)> {
+        times.events(now).into_iter().map(|event| (event.name, event.time_us / 1000)).collect()
     }
 
     #[test]
-    fn time_goes_to_what_was_seen_and_what_nobody_saw_is_told() {
+    fn time_goes_to_the_sampled_states_and_the_rest_is_not_sampled() {
         let begin = Instant::now();
         let at = |ms: u64| begin + Duration::from_millis(ms);
         let read = |ms| ("read".to_owned(), ms);
-        let unseen = |ms| (NOT_SAMPLED.to_owned(), ms);
-        let mut seen = Seen::nothing(begin);
-        seen.add(samples(2), at(100));
-        seen.add(samples(3), at(200));
-        assert_eq!(times(&seen, at(3200)), [read(500)], "the next look may still tell");
-        assert_eq!(times(&seen, at(4200)), [read(500), unseen(12_000)], "three sessions were at work");
-        seen.add(samples(1), at(5200));
-        assert_eq!(times(&seen, at(5300)), [read(500), unseen(15_000)]);
-        seen.blind = true;
-        assert_eq!(times(&seen, at(5300)), [read(500), unseen(15_100)], "a look has failed");
-        seen.add(samples(1), at(5400));
-        seen.add(samples(1), at(5500));
-        assert_eq!(times(&seen, at(5500)), [read(600), unseen(15_200)]);
+        let missed = |ms| (NOT_SAMPLED.to_owned(), ms);
+        let mut times = Times::new(begin);
+        times.add(samples(2), at(100));
+        times.add(samples(3), at(200));
+        assert_eq!(shown(&times, at(3200)), [read(500)], "the next sample may still cover it");
+        assert_eq!(shown(&times, at(4200)), [read(500), missed(12_000)], "three sessions were active");
+        times.add(samples(1), at(5200));
+        assert_eq!(shown(&times, at(5300)), [read(500), missed(15_000)]);
+        times.failed = true;
+        assert_eq!(shown(&times, at(5300)), [read(500), missed(15_100)], "a sample has failed");
+        times.add(samples(1), at(5400));
+        times.add(samples(1), at(5500));
+        assert_eq!(shown(&times, at(5500)), [read(600), missed(15_200)]);
     }
 
-    /// Each connection is good for two looks, and every other one can't be made.
+    /// Each connection takes two samples, and every other one fails.
     #[test]
-    fn it_connects_again_and_tells_how_long_it_was_blind() {
+    fn it_reconnects_and_counts_the_time_without_samples() {
         let connections = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&connections);
-        let lost = || EngineError::new(ErrorKind::Connection, "looking", "gone");
+        let lost = || EngineError::new(ErrorKind::Connection, "sampling", "gone");
         let sampler = Sampler::start(move || {
             let number = counted.fetch_add(1, Ordering::SeqCst);
-            let mut looks = 0;
+            let mut taken = 0;
             if number.is_multiple_of(2) { Ok(()) } else { Err(lost()) }?;
             Ok(move || {
-                looks += 1;
-                if looks > 2 { Err(lost()) } else { Ok(samples(1)) }
+                taken += 1;
+                if taken > 2 { Err(lost()) } else { Ok(samples(1)) }
             })
         });
         let begun = Instant::now();
@@ -218,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_answer_holds_nobody_up() {
+    fn a_server_that_does_not_answer_does_not_block_the_end() {
         let (_release, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let (asked, asking) = mpsc::channel();
@@ -228,7 +223,7 @@ mod tests {
             Ok(|| Ok(samples(1)))
         });
         asking.recv().unwrap();
-        // It would wait for ever if the thread were joined.
+        // If the thread were joined, this would never return.
         drop(sampler);
     }
 }

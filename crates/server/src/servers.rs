@@ -1,140 +1,132 @@
-//! The servers behind the endpoints, watched each by itself.
+//! The servers behind the endpoints, each monitored by itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
-    Clues, Counters, EngineError, Figures, RunPlan, ServerLocation, ServerSnapshot, Snapshot, WaitEvent,
+    Clues, Counters, EngineError, ErrorKind, Figures, RunPlan, ServerLocation, ServerSnapshot, SessionPlan,
+    Snapshot, WaitEvent,
 };
 
-use crate::{Connector, Errand, Limit, Links, Sampler};
+use crate::{Connector, Pool, Row, Sampler, Task};
 
-/// What an engine asks its servers.
-pub trait Watch: Connector {
-    /// What two servers never share, or share only if they were cloned, that every role may see and that is the same through
-    /// every endpoint of one.
-    ///
-    /// # Errors
-    /// If the server can't be asked.
+/// Questions of an engine to its servers.
+pub trait Monitored: Connector {
+    /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
+    /// through every endpoint of one server.
     fn identity(connection: &mut Self::Connection) -> Result<String, EngineError>;
 
-    /// Whether two endpoints with the same identity lead to one server indeed.
-    ///
-    /// # Errors
-    /// If one can't be asked.
+    /// True if two endpoints with the same identity lead to one server.
     fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool, EngineError> {
         Ok(true)
     }
 
-    /// What the server can be found by on its host.
-    ///
-    /// # Errors
-    /// If the server can't be asked.
+    /// Facts by which the server is found on its host.
     fn clues(connection: &mut Self::Connection) -> Result<Clues, EngineError>;
 
-    /// The limits of connections that our sessions must keep to.
-    ///
-    /// # Errors
-    /// If the server can't be asked.
+    /// The limits of connections that apply to our sessions.
     fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>, EngineError>;
 
-    /// Begins to sample what our sessions on the server of an endpoint do.
+    /// Starts to sample our sessions on the server of an endpoint.
     fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler;
 }
 
 const SEVERAL: &str = "Sessions use several endpoints; the server settings are those of the first one.";
 
-/// The servers of a target, by their endpoints, and the connections to them.
-pub struct Servers<C: Watch> {
-    links: Links<C>,
-    watched: Vec<Watched>,
+/// The servers of a target, by their endpoints, and the connections to them that are not sessions.
+pub struct Servers<C: Monitored> {
+    pub connector: Arc<C>,
+    pool: Pool<Task, C::Connection>,
+    servers: Vec<Server>,
 }
 
-/// What an endpoint leads to.
-struct Watched {
-    /// The earlier endpoint of the same server, if there is one.
+/// The server of an endpoint.
+struct Server {
+    /// An earlier endpoint of the same server.
     same_as: Option<usize>,
     sampler: Mutex<Option<Sampler>>,
 }
 
-impl<C: Watch> Servers<C> {
-    /// Connects to every endpoint, and finds out which lead to the same server.
-    ///
-    /// # Errors
-    /// If one can't be reached: a run needs them all.
-    pub fn watch(links: Links<C>) -> Result<Self, EngineError> {
-        let endpoints = links.connector().endpoints();
-        let mut watched = Vec::with_capacity(endpoints);
-        // Of each server, its first endpoint.
+impl<C: Monitored> Servers<C> {
+    /// Connects to every endpoint of several, since a run needs them all, and finds out which lead to the same server.
+    pub fn connect(connector: C) -> Result<Self, EngineError> {
+        let endpoints = connector.endpoints();
+        let mut all = Self { connector: Arc::new(connector), pool: Pool::default(), servers: Vec::new() };
+        // The first endpoint of each server.
         let mut known: Vec<(usize, String)> = Vec::new();
         for endpoint in 0..endpoints {
-            let same_as = if endpoints == 1 {
-                None
-            } else {
-                let identity = links.with(Errand::Watch(endpoint), C::identity)?;
-                let earlier = earlier(&links, &known, endpoint, &identity)?;
-                if earlier.is_none() {
+            let mut same_as = None;
+            if endpoints > 1 {
+                let identity = all.with(Task::Monitor(endpoint), C::identity)?;
+                same_as = all.earlier(&known, endpoint, &identity)?;
+                if same_as.is_none() {
                     known.push((endpoint, identity));
                 }
-                earlier
-            };
-            watched.push(Watched { same_as, sampler: Mutex::default() });
+            }
+            all.servers.push(Server { same_as, sampler: Mutex::default() });
         }
-        Ok(Self { links, watched })
+        Ok(all)
     }
 
-    /// The connections.
-    pub fn links(&self) -> &Links<C> {
-        &self.links
+    /// The first known endpoint of the server that has this identity.
+    fn earlier(
+        &self,
+        known: &[(usize, String)],
+        endpoint: usize,
+        identity: &str,
+    ) -> Result<Option<usize>, EngineError> {
+        for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
+            let is_same = self.with(Task::Monitor(*earlier), |one| {
+                self.with(Task::Monitor(endpoint), |other| C::is_same(one, other))
+            });
+            if is_same? {
+                return Ok(Some(*earlier));
+            }
+        }
+        Ok(None)
     }
 
-    /// What makes them.
-    pub fn connector(&self) -> &Arc<C> {
-        self.links.connector()
+    /// Lends a connection for a task.
+    pub fn with<T>(
+        &self,
+        task: Task,
+        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
     }
 
     /// The first endpoint of each server.
     pub fn first_endpoints(&self) -> impl Iterator<Item = usize> {
-        (0..)
-            .zip(&self.watched)
-            .filter(|(_, watched)| watched.same_as.is_none())
-            .map(|(endpoint, _)| endpoint)
+        (0..).zip(&self.servers).filter(|(_, server)| server.same_as.is_none()).map(|(endpoint, _)| endpoint)
     }
 
     /// The names of the endpoints; none where there is one only.
-    #[must_use]
     pub fn endpoints(&self) -> Vec<String> {
-        if self.watched.len() > 1 { self.connector().names() } else { Vec::new() }
+        if self.servers.len() > 1 { self.connector.names() } else { Vec::new() }
     }
 
-    /// Lends a connection to the server of an endpoint.
-    ///
-    /// # Errors
-    /// Of connecting, and of `work`.
-    pub fn with<T>(
-        &self,
-        endpoint: usize,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.links.with(Errand::Watch(endpoint), work)
+    /// The endpoint of a session, and what the session is called in messages.
+    pub fn place(&self, plan: &SessionPlan) -> (usize, String) {
+        let endpoint = plan.endpoint(self.servers.len());
+        (endpoint, format!("session {} on {}", plan.number, self.connector.endpoint(endpoint)))
     }
 
-    /// What the servers count, by `figures`, and what sessions of ours wait for there: as the server counts it, or, where
-    /// `figures` has no events, as it was sampled since the first snapshot.
+    /// The counters of all servers, and the waits of our sessions: as a server counts them, or, where `figures` has none, as
+    /// they were sampled since the first snapshot. One of several servers that can't be asked is unreachable.
     ///
     /// # Errors
-    /// If no server can be asked. One of several that can't is unreachable.
+    /// If no server can be asked.
     pub fn snapshot(
         &self,
         figures: impl Fn(&mut C::Connection) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError>,
     ) -> Result<Snapshot, EngineError> {
         let mut error = None;
-        let see = |(endpoint, watched): (usize, &Watched)| {
-            if let Some(earlier) = watched.same_as {
+        let see = |(endpoint, server): (usize, &Server)| {
+            if let Some(earlier) = server.same_as {
                 return ServerSnapshot::SameAs(earlier);
             }
-            match self.with(endpoint, &figures) {
+            match self.with(Task::Monitor(endpoint), &figures) {
                 Ok((counters, events)) => {
-                    let events = events.unwrap_or_else(|| watched.sampled(self.connector(), endpoint));
+                    let events = events.unwrap_or_else(|| self.sampled(endpoint));
                     ServerSnapshot::Figures(Figures { counters, events, ..Figures::default() })
                 }
                 Err(fault) => {
@@ -143,73 +135,235 @@ impl<C: Watch> Servers<C> {
                 }
             }
         };
-        let seen: Vec<ServerSnapshot> = self.watched.iter().enumerate().map(see).collect();
+        let seen: Vec<ServerSnapshot> = self.servers.iter().enumerate().map(see).collect();
         match error {
             Some(error) if !seen.iter().any(|seen| matches!(seen, ServerSnapshot::Figures(_))) => Err(error),
             _ => Ok(Snapshot::of_servers(seen)),
         }
     }
 
-    /// What each server can be found by on its host; less of one that can't be asked.
-    #[must_use]
+    /// Waits since the first call: what happens before the first sample is in no window.
+    fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
+        let mut sampler = self.servers[endpoint].sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        sampler.get_or_insert_with(|| C::sampler(Arc::clone(&self.connector), endpoint)).events()
+    }
+
+    /// Facts by which each server is found on its host; fewer of one that can't be asked.
     pub fn locations(&self) -> Vec<ServerLocation> {
         let of_server = |endpoint| ServerLocation {
             endpoint,
-            host: self.connector().host(endpoint),
-            clues: self.with(endpoint, C::clues).unwrap_or_default(),
+            host: self.connector.host(endpoint),
+            clues: self.with(Task::Monitor(endpoint), C::clues).unwrap_or_default(),
         };
         self.first_endpoints().map(of_server).collect()
     }
 
-    /// Each server must let in the sessions of a run that fall on it, beside `others` that watch.
+    /// Makes sure that each server accepts its share of a run's sessions, beside `others` that monitor.
     ///
     /// # Errors
-    /// [`slob_engine::ErrorKind::Usage`] if one would not, with the figures.
+    /// [`ErrorKind::Usage`] if one would not, with the figures.
     pub fn check_capacity(&self, run: &RunPlan<'_>, others: u64) -> Result<(), EngineError> {
-        let endpoints = self.watched.len();
+        let endpoints = self.servers.len();
         for endpoint in 0..endpoints {
             let share = run.sessions / endpoints as u32;
             let sessions = share + u32::from(endpoint < run.sessions as usize % endpoints);
-            let step = format!("counting the connections of {}", self.connector().endpoint(endpoint));
-            let limits = self.with(endpoint, |connection| C::limits(connection, &step))?;
+            let step = format!("counting the connections of {}", self.connector.endpoint(endpoint));
+            let limits = self.with(Task::Monitor(endpoint), |connection| C::limits(connection, &step))?;
             limits.iter().try_for_each(|limit| limit.check(sessions, others, &step))?;
         }
         Ok(())
     }
 
-    /// What the record should say of there being several.
-    #[must_use]
+    /// Sentences for the record.
     pub fn notes(&self) -> Vec<String> {
-        if self.watched.len() > 1 { vec![SEVERAL.to_owned()] } else { Vec::new() }
+        if self.servers.len() > 1 { vec![SEVERAL.to_owned()] } else { Vec::new() }
     }
 }
 
-/// The first endpoint of the server that has this identity, among those that are known.
-fn earlier<C: Watch>(
-    links: &Links<C>,
-    known: &[(usize, String)],
-    endpoint: usize,
-    identity: &str,
-) -> Result<Option<usize>, EngineError> {
-    for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
-        let is_same = links.with(Errand::Watch(*earlier), |one| {
-            links.with(Errand::Watch(endpoint), |other| C::is_same(one, other))
-        });
-        if is_same? {
-            return Ok(Some(*earlier));
+/// A limit of connections.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// Its name in the server's manual.
+    pub name: String,
+    pub most: u64,
+    /// Connections kept for others.
+    pub reserved: u64,
+    pub in_use: u64,
+    /// The way to raise it.
+    pub remedy: String,
+}
+
+impl Limit {
+    /// Reads most, reserved, in_use, name and remedy; `None` without a limit.
+    pub fn read(row: &Row) -> Option<Self> {
+        let (name, remedy) = (row.get(3)?, row.get(4)?);
+        Some(Self { name, most: row.get(0)?, reserved: row.get(1)?, in_use: row.get(2)?, remedy })
+    }
+
+    /// Refuses sessions that will not all be accepted beside `others`, which this program opens to monitor and may not have
+    /// open yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`], with the figures.
+    pub fn check(&self, sessions: u32, others: u64, step: &str) -> Result<(), EngineError> {
+        let Self { name, most, reserved, in_use, remedy } = self;
+        let room = most.saturating_sub(reserved + in_use + others);
+        if u64::from(sessions) <= room {
+            return Ok(());
         }
-    }
-    Ok(None)
-}
-
-impl Watched {
-    /// What was seen since the first call.
-    fn sampled<C: Watch>(&self, connector: &Arc<C>, endpoint: usize) -> Vec<WaitEvent> {
-        let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
-        // What happens before the first look is in no window.
-        sampler.get_or_insert_with(|| C::sampler(Arc::clone(connector), endpoint)).events()
+        let kept = if *reserved > 0 { format!("{reserved} are reserved and ") } else { String::new() };
+        let message = format!(
+            "{sessions} sessions do not fit: {name} is {most}, of which {kept}{in_use} are in use, and {others} are needed to watch"
+        );
+        Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(format!(
+            "{remedy}, or run with at most {room} sessions here (fewer schemas or threads)"
+        )))
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::Endpoint;
+    use slob_engine::Counter;
+    use std::collections::BTreeSet;
+
+    /// Endpoints of servers with these names; two servers may have the same one. Those that are down can't be asked.
+    struct Fake {
+        servers: Vec<Connection>,
+        endpoints: Vec<Endpoint>,
+        down: Mutex<BTreeSet<usize>>,
+    }
+
+    /// The server's name, and a number that its clones do not share.
+    type Connection = (&'static str, u32);
+
+    impl Connector for Fake {
+        type Connection = Connection;
+
+        fn endpoints(&self) -> usize {
+            self.servers.len()
+        }
+
+        fn endpoint(&self, number: usize) -> &Endpoint {
+            &self.endpoints[number]
+        }
+
+        fn connect(&self, endpoint: usize) -> Result<Connection, EngineError> {
+            if self.down.lock().unwrap().contains(&endpoint) {
+                return Err(EngineError::new(ErrorKind::Connection, "connecting", "it is down"));
+            }
+            Ok(self.servers[endpoint])
+        }
+
+        fn connect_for(&self, task: Task) -> Result<Connection, EngineError> {
+            match task {
+                Task::Monitor(endpoint) => self.connect(endpoint),
+                Task::Load | Task::Read => self.connect_any(),
+            }
+        }
+
+        /// Idle connections are not used again, so that a server that is down is noticed.
+        fn is_usable(_: &mut Connection) -> bool {
+            false
+        }
+    }
+
+    impl Monitored for Fake {
+        fn identity(connection: &mut Connection) -> Result<String, EngineError> {
+            Ok(connection.0.to_owned())
+        }
+
+        fn is_same(one: &mut Connection, other: &mut Connection) -> Result<bool, EngineError> {
+            Ok(one.1 == other.1)
+        }
+
+        fn clues(connection: &mut Connection) -> Result<Clues, EngineError> {
+            Ok(Clues { child: Some(connection.1), ..Clues::default() })
+        }
+
+        fn limits(_: &mut Connection, _: &str) -> Result<Vec<Limit>, EngineError> {
+            let (name, remedy) = ("most".to_owned(), "raise it".to_owned());
+            Ok(vec![Limit { name, most: 10, reserved: 0, in_use: 0, remedy }])
+        }
+
+        fn sampler(_: Arc<Self>, _: usize) -> Sampler {
+            Sampler::start(|| Ok(|| Ok(Vec::new())))
+        }
+    }
+
+    fn servers(servers: &[Connection]) -> Servers<Fake> {
+        let endpoint =
+            |number| Endpoint::new(&if number > 0 { format!("host{number}") } else { "/0".into() }, 1);
+        let endpoints = (0..servers.len()).map(endpoint).collect();
+        let fake = Fake { servers: servers.to_vec(), endpoints, down: Mutex::default() };
+        Servers::connect(fake).unwrap()
+    }
+
+    fn figures(connection: &mut Connection) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError> {
+        Ok(([(Counter::Commits, u64::from(connection.1))].into_iter().collect(), Some(Vec::new())))
+    }
+
+    #[test]
+    fn endpoints_of_one_server_are_counted_once_and_clones_apart() {
+        let servers = servers(&[("a", 1), ("b", 2), ("a", 1), ("a", 3), ("a", 3)]);
+        assert_eq!(servers.first_endpoints().collect::<Vec<_>>(), [0, 1, 3]);
+        let snapshot = servers.snapshot(figures).unwrap();
+        assert_eq!(
+            (&snapshot.servers[2], &snapshot.servers[4]),
+            (&ServerSnapshot::SameAs(0), &ServerSnapshot::SameAs(3))
+        );
+        assert_eq!(snapshot.total().counters.get(Counter::Commits), Some(1 + 2 + 3));
+        assert_eq!(servers.endpoints().len(), 5);
+    }
+
+    #[test]
+    fn a_server_that_is_down_is_unreachable_and_an_error_when_it_is_the_only_one() {
+        let servers = servers(&[("a", 1), ("b", 2)]);
+        servers.connector.down.lock().unwrap().insert(0);
+        assert_eq!(servers.snapshot(figures).unwrap().servers[0], ServerSnapshot::Unreachable);
+        assert_eq!(
+            servers.with(Task::Read, |connection| Ok(connection.0)).unwrap(),
+            "b",
+            "the data are the same"
+        );
+        servers.connector.down.lock().unwrap().insert(1);
+        assert_eq!(servers.snapshot(figures).unwrap_err().kind(), ErrorKind::Connection);
+        assert!(servers.with(Task::Read, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn each_server_must_have_room_for_its_share_of_the_sessions() {
+        let servers = servers(&[("a", 1), ("b", 2)]);
+        let run = |sessions| RunPlan { schemas: &[], sessions, redo: None, scans: false, stop: None };
+        assert!(servers.check_capacity(&run(16), 2).is_ok());
+        let error = servers.check_capacity(&run(17), 2).unwrap_err().to_string();
+        assert!(error.contains("of /0:1") && error.contains("9 sessions do not fit"), "{error}");
+    }
+
+    #[test]
+    fn each_server_has_clues_once_and_fewer_if_it_is_down() {
+        let servers = servers(&[("a", 7), ("b", 2), ("a", 7), ("c", 3)]);
+        servers.connector.down.lock().unwrap().insert(3);
+        let all = servers.locations();
+        let found: Vec<_> = all.iter().map(|of| (of.endpoint, of.host.as_deref(), of.clues.child)).collect();
+        assert_eq!(found, [(0, None, Some(7)), (1, Some("host1"), Some(2)), (3, Some("host3"), None)]);
+        assert!(servers.notes()[0].contains("several endpoints"));
+    }
+
+    #[test]
+    fn sessions_that_do_not_fit_are_refused_with_the_figures() {
+        let (name, remedy) = ("max_connections".to_owned(), "raise it".to_owned());
+        let limit = Limit { name, most: 100, reserved: 3, in_use: 5, remedy };
+        assert!(limit.check(90, 2, "counting").is_ok());
+        let error = limit.check(91, 2, "counting").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(
+            error.to_string(),
+            "counting: 91 sessions do not fit: max_connections is 100, of which 3 are reserved and 5 are in use, and 2 are \
+             needed to watch; raise it, or run with at most 90 sessions here (fewer schemas or threads)"
+        );
+        let full = Limit { in_use: 200, reserved: 0, ..limit };
+        assert!(full.check(1, 2, "counting").unwrap_err().to_string().contains("at most 0 sessions"));
+    }
+}

@@ -1,24 +1,24 @@
-//! Shared parts of tests: real servers in temporary folders, small loads with operations on them, and damaged schemas.
+//! The common part of tests of several rooms: real servers in temporary folders, and a small load with operations on it.
 //!
 //! A server is made in a folder of its own, reachable through a unix socket there and on loopback, ended and removed with the
 //! value, and ended by the system if the test itself is killed. No part of this is in the program.
 #![forbid(unsafe_code)]
 
-mod account;
 mod container;
 pub mod damage;
+mod galera;
+pub mod jobs;
 pub mod mariadb;
 pub mod postgres;
 mod process;
 mod sshd;
-mod start;
 pub mod tries;
 pub mod work;
 
 use std::path::{Path, PathBuf};
 
-pub use account::as_nobody;
 pub use container::Container;
+pub use process::{Served, as_nobody};
 pub use sshd::Sshd;
 
 /// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.

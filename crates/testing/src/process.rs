@@ -1,12 +1,66 @@
-//! A running server process.
+//! A server of a test: its account, its process, and its start on a free port.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::container::Container;
+
+/// What a server keeps when it is restarted: its port, its account and its folder.
+#[derive(Debug)]
+pub struct Served {
+    // Before the folder: fields are dropped in this order, and the server must be gone when its files go.
+    pub(crate) process: Option<Process>,
+    pub(crate) account: Account,
+    /// 0 before the first start.
+    pub(crate) port: u16,
+    pub(crate) container: Option<Arc<Container>>,
+    pub(crate) folder: TempDir,
+}
+
+impl Served {
+    /// A new folder of the account of that name, and no process yet.
+    pub(crate) fn new(account: &str, prefix: &str) -> Result<Self, String> {
+        let account = Account::choose(account)?;
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| error.to_string())?;
+        account.give(folder.path())?;
+        Ok(Self { process: None, account, port: 0, container: None, folder })
+    }
+
+    /// The port on loopback.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The id of the server's first process.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::pid)
+    }
+
+    /// Ends the server by a signal, and waits until it is gone.
+    pub(crate) fn end(&mut self, signal: Signal) {
+        if let Some(process) = self.process.take() {
+            process.end(signal);
+        }
+    }
+
+    /// The port to start on, if it is known.
+    pub(crate) fn fixed_port(&self) -> Option<u16> {
+        (self.port != 0).then_some(self.port)
+    }
+}
 
 /// A server process, with a thread that waits for its end.
 ///
@@ -20,9 +74,6 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts it, its messages going to `log`.
-    ///
-    /// # Errors
-    /// If it can't be started.
     pub(crate) fn spawn(mut command: Command, log: Option<File>) -> Result<Self, String> {
         let (say_started, started) = mpsc::channel();
         let (say_ended, ended) = mpsc::channel();
@@ -47,7 +98,7 @@ impl Process {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Whether it ends within `limit`.
+    /// True if it ends within `limit`.
     pub(crate) fn ends_within(&self, limit: Duration) -> bool {
         // Also true when the end was reported before: the thread is gone then.
         !matches!(self.ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
@@ -61,4 +112,157 @@ impl Process {
             self.ends_within(Duration::from_secs(10));
         }
     }
+}
+
+/// The time for a server to start, and for obstacles to go.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Lines of a log that an error shows.
+const LAST_LINES: usize = 8;
+
+/// Starts on `fixed`, or on a free port. A failure with `passing` words is repeated: another program has just taken the port, or
+/// processes of a killed server are still ending.
+pub(crate) fn on_a_port(
+    fixed: Option<u16>,
+    passing: &[&str],
+    start: impl Fn(u16) -> Result<Process, String>,
+) -> Result<(Process, u16), String> {
+    let begun = Instant::now();
+    loop {
+        let port = fixed.map_or_else(free_port, Ok)?;
+        match start(port) {
+            Ok(process) => return Ok((process, port)),
+            Err(error)
+                if begun.elapsed() > PATIENCE || !passing.iter().any(|words| error.contains(words)) =>
+            {
+                return Err(error);
+            }
+            Err(_) => thread::sleep(Duration::from_millis(250)),
+        }
+    }
+}
+
+/// Waits until a process serves; one that does not is ended with `signal`.
+pub(crate) fn until_it_serves(
+    process: Process,
+    serves: impl Fn() -> bool,
+    signal: Signal,
+    log: &Path,
+) -> Result<Process, String> {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        if serves() {
+            return Ok(process);
+        }
+        let ended = process.ends_within(Duration::from_millis(20));
+        if ended || Instant::now() > limit {
+            if !ended {
+                process.end(signal);
+            }
+            return Err(format!("the server does not start:\n{}", last_lines(log)));
+        }
+    }
+}
+
+/// Runs a program to its end.
+pub(crate) fn finish(command: &mut Command) -> Result<(), String> {
+    let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = [done.stdout, done.stderr].concat();
+    Err(format!("{command:?}: {}\n{}", done.status, String::from_utf8_lossy(&said)))
+}
+
+/// The end of a log.
+pub(crate) fn last_lines(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+/// True, with a line on stderr, if a test is to be skipped because something is not installed.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub(crate) fn skip<T>(installed: Result<T, String>) -> bool {
+    let Err(message) = installed else { return false };
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
+    eprintln!("skipped: {message}");
+    true
+}
+
+/// Database servers refuse to run as root, so root runs them as another account.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    /// User id and group id; `None` means the account of the test itself.
+    other: Option<(u32, u32)>,
+}
+
+impl Account {
+    /// The account of the test, or one without rights if that is root: the one of that name, which packages of the server
+    /// make, or `nobody`.
+    pub(crate) fn choose(name: &str) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Self { other: None });
+        }
+        let passwd =
+            std::fs::read_to_string("/etc/passwd").map_err(|error| format!("/etc/passwd: {error}"))?;
+        let other = [name, "nobody"].iter().find_map(|name| find(&passwd, name));
+        if other.is_none() {
+            return Err(format!("running as root, and there is no account '{name}' or 'nobody'"));
+        }
+        Ok(Self { other })
+    }
+
+    /// A command that runs `program` as this account, and ends it when the thread that started it ends. Variables for clients,
+    /// whose names begin with `variables`, are not meant for this server.
+    pub(crate) fn command(&self, program: &Path, variables: &str) -> Command {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        if let Some((user, group)) = &self.other {
+            command.args([
+                format!("--reuid={user}"),
+                format!("--regid={group}"),
+                "--clear-groups".to_owned(),
+            ]);
+        }
+        command.arg("--").arg(program);
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(variables.as_bytes()) {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    /// Gives a file or folder to this account.
+    pub(crate) fn give(&self, path: &Path) -> Result<(), String> {
+        let Some((user, group)) = self.other else { return Ok(()) };
+        std::os::unix::fs::chown(path, Some(user), Some(group))
+            .map_err(|error| format!("chown {}: {error}", path.display()))
+    }
+}
+
+fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
+    let fields: Vec<&str> =
+        passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|f| f[0] == name)?;
+    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+/// A command by an account without rights. `None`, with a line on stderr, where this test is not root's, or that account can't reach
+/// the program.
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub fn as_nobody(program: &Path) -> Option<Command> {
+    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
+    let nobody = find(&passwd, "nobody").filter(|_| rustix::process::geteuid().is_root());
+    let command = || Account { other: nobody }.command(program, "PG");
+    let reaches_it = command().arg("--version").output().is_ok_and(|done| done.status.success());
+    if nobody.is_none() || !reaches_it {
+        eprintln!("skipped: this test is not root's, or nobody may not run {}", program.display());
+        return None;
+    }
+    Some(command())
 }

@@ -8,8 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::process::Process;
-use crate::start::{finish, on_a_port, skip, until_it_serves};
+use crate::process::{Process, finish, on_a_port, skip, until_it_serves};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 

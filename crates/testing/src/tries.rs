@@ -46,13 +46,13 @@ mod tests {
     /// A test that fails only at times can be mended only by who sees what it saw.
     #[test]
     #[should_panic(expected = "none of 2 tries shows it:\n  1: 4 of 5\n  2: 3 of 5")]
-    fn what_every_try_saw_is_told_when_all_fail() {
+    fn the_figures_of_every_try_are_shown_when_all_fail() {
         let mut rates = [4, 3].iter();
         shown_within(2, || ensure(false, || format!("{} of 5", rates.next().unwrap())));
     }
 
     #[test]
-    fn the_first_try_that_shows_it_is_the_last() {
+    fn trying_ends_with_the_first_success() {
         let mut tries = 0;
         let shown = shown_within(3, || {
             tries += 1;

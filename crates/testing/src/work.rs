@@ -19,19 +19,11 @@ pub const RUN: RunPlan<'_> =
     RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
 
 /// The schema of that number.
-///
-/// # Panics
-/// If it is 0.
-#[must_use]
 pub fn schema(number: u16) -> SchemaNo {
     SchemaNo::new(number).expect("schemas are counted from 1")
 }
 
 /// An engine's options as flags give them.
-///
-/// # Panics
-/// If it has none of that name or value.
-#[must_use]
 pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
     let table = Table::new("null:", &[kind.params]);
     let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -40,21 +32,12 @@ pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
 }
 
 /// Opens a target for loading, with options as flags give them.
-///
-/// # Errors
-/// Of the engine.
-///
-/// # Panics
-/// If the target or an option can't be read.
 pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
     let target = target.parse().expect("a target");
     (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
 }
 
 /// Loads a schema, with two streams at a time if the engine can.
-///
-/// # Panics
-/// If it can't be loaded, or the rows do not lie one in a block.
 pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
     engine.create_schema(load, schema).expect("an empty place");
     let slices: Vec<_> = load.slices(schema).collect();
@@ -73,7 +56,6 @@ pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
 }
 
 /// The plan of a session on the first schema of a load, which scans and updates.
-#[must_use]
 pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
     let update_text = Arc::new(load.content().update_text());
     let (home, redo) = (FIRST, Some(redo));
@@ -81,18 +63,11 @@ pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
 }
 
 /// Opens a session on the first schema of [`LOAD`].
-///
-/// # Errors
-/// Of the engine.
 pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>, EngineError> {
     engine.session(&session_plan(&LOAD, number, redo))
 }
 
 /// SELECTs and UPDATEs of so many rows each, anywhere in a table of so many.
-///
-/// # Panics
-/// If a share or a unit is out of its range.
-#[must_use]
 pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
     let unit = WorkUnit::new(unit).expect("a work unit");
     Workload {
@@ -109,24 +84,16 @@ pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
 }
 
 /// Operations on the first schema of [`LOAD`]; each `nonce` writes other values.
-///
-/// # Panics
-/// If a share or a unit is out of its range.
-#[must_use]
 pub fn batch(update_pct: u8, unit: u16, nonce: u64, count: usize) -> Batch {
     planned(workload(LOAD.scale, update_pct, unit), nonce, 0, count)
 }
 
 /// A SELECT of so many rows of the first schema, that no pause follows.
-#[must_use]
 pub fn select(first: u64, blocks: u16) -> Op {
     Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0 }
 }
 
 /// Has a session execute a batch, up to a deadline if there is one.
-///
-/// # Panics
-/// If that fails, or an operation saw other rows than it was to see.
 pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
     let mut outcome = Outcome::new();
     session.execute(batch, deadline, &mut outcome).expect("it runs");
@@ -137,23 +104,17 @@ pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Insta
 }
 
 /// The durations of all operations, in nanoseconds.
-#[must_use]
 pub fn took(outcome: &Outcome) -> u64 {
     outcome.ops().iter().map(|op| op.duration_ns).sum()
 }
 
 /// The one in the middle, or behind it.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn median(mut of: Vec<u64>) -> u64 {
     of.sort_unstable();
     of[of.len() / 2]
 }
 
 /// The first operations of a session's plan on the first schema.
-#[must_use]
 pub fn planned(workload: Workload, nonce: u64, session: u32, count: usize) -> Batch {
     let mut batch = Batch::default();
     Planner::new(workload, PlanSeed { seed: nonce, nonce }, session, FIRST).fill(&mut batch, count);

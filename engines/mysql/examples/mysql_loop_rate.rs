@@ -1,4 +1,4 @@
-//! What the loop over a batch costs: `cargo run --release -p slob-engine-mysql --example mysql_loop_rate`.
+//! The cost of the loop over a batch: `cargo run --release -p slob-engine-mysql --example mysql_loop_rate`.
 
 #[path = "../../../benches/loop_rate.rs"]
 mod loop_rate;

@@ -1,4 +1,4 @@
-  -- What was done before an error is told, then the error.
+  -- The operations before an error are answered first, then the error.
   DECLARE EXIT HANDLER FOR SQLEXCEPTION
   BEGIN
     ROLLBACK;

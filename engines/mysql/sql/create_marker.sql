@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS {db}.slob_load (
     obfuscated   BOOLEAN         NOT NULL,
     slice_rows   BIGINT UNSIGNED NOT NULL,
     filler_bytes BIGINT UNSIGNED NOT NULL,
-    -- How the rows lie, once the schema is complete.
+    -- The layout of the rows, once the schema is complete.
     row_count    BIGINT UNSIGNED,
     row_blocks   BIGINT UNSIGNED,
     all_blocks   BIGINT UNSIGNED,

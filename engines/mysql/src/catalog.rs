@@ -1,71 +1,55 @@
-//! What is on the server: our schemas, told by their marker, and what they remember of their load.
+//! Schemas of ours, found by their marker, and what they remember of their load.
 
-use std::collections::BTreeSet;
+use mysql::Conn;
+use slob_engine::{EngineError, ErrorKind, Layout, Load, SchemaState, Slice, damaged_schema};
+use slob_method::SchemaNo;
+use slob_server::{COMMENT, Marker, Row, mark, schema_name, schema_of_name, with_damaged};
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, Row};
-use slob_engine::{
-    EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice, damaged_schema, only_damaged,
-};
-use slob_method::{SchemaNo, Table};
-use slob_server::names::{COMMENT, MARKER, SLICES, plain, schema_of};
-
-use crate::error::{code_of, failed};
-use crate::names::database;
 use crate::procedure::{BATCH, SELECTS};
+use crate::sql::{Ask, InStep, code_of, database};
 
-/// Databases with a table of our name and our comment: both together are the marker.
-const MARKED: &str = "SELECT TABLE_SCHEMA FROM information_schema.TABLES
-    WHERE TABLE_NAME = ? AND TABLE_SCHEMA LIKE 'slob%' AND TABLE_COMMENT LIKE CONCAT(?, '%')";
+/// Errors of schemas whose tables are not as we made them: no such column, no such table, none in the engine.
+const DAMAGE: [u16; 3] = [1054, 1146, 1932];
 
-/// The numbers of all databases with our marker, in order.
-///
-/// # Errors
-/// If the server can't be asked.
+/// The numbers of all databases with a table of our name and our comment: both together are the marker. In order.
 pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>, EngineError> {
-    let names: Vec<String> = conn.exec(MARKED, (MARKER, COMMENT)).map_err(|error| failed(step, &error))?;
-    let mut numbers: Vec<SchemaNo> = names.iter().filter_map(|name| schema_of(name)).collect();
+    let rows = conn.rows(step, &include_str!("../sql/marked.sql").replace("{comment}", COMMENT))?;
+    let mut numbers: Vec<_> = rows.iter().filter_map(|row| schema_of_name(&row.get::<String>(0)?)).collect();
     numbers.sort_unstable();
     Ok(numbers)
 }
 
-/// A database in the character set that ours have and no others by chance, which holds no table, and no procedure but ours.
-const BARE: &str = "SELECT COUNT(*) FROM information_schema.SCHEMATA
-    WHERE SCHEMA_NAME = ? AND DEFAULT_CHARACTER_SET_NAME = 'ascii'
-      AND NOT EXISTS (SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME)
-      AND NOT EXISTS (SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = SCHEMA_NAME AND ROUTINE_NAME NOT IN (?, ?))";
-
-/// Whether the database of a schema is as one of ours was left by a server or a program that was killed right after it was
-/// created, or before it was gone.
-///
-/// # Errors
-/// If the server can't be asked.
-pub(crate) fn is_bare(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
-    let found: Option<u64> =
-        conn.exec_first(BARE, (plain(schema), BATCH, SELECTS)).map_err(|error| failed(step, &error))?;
-    Ok(found == Some(1))
+/// True if the creation of a schema's database was cut off: at once, before it had its marker, or before its load was
+/// remembered. A database without the marker is ours if it has the character set of ours, which others have hardly by chance,
+/// and holds no table, and no procedure but ours. A damaged schema was not cut off.
+pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
+    if marked(conn, step)?.contains(&schema) {
+        return match state(conn, schema, step) {
+            Err(error) if error.kind() != ErrorKind::Data => Err(error),
+            state => Ok(matches!(state, Ok(None))),
+        };
+    }
+    let sql = include_str!("../sql/bare.sql")
+        .replace("{database}", &schema_name(schema))
+        .replace("{procedures}", &format!("'{BATCH}', '{SELECTS}'"));
+    Ok(conn.row(step, &sql)?.get(0) == Some(1))
 }
-
-/// No page that InnoDB knows is larger.
-const MOST_FILLER_BYTES: usize = 65_536;
-/// What the server says of a schema whose tables are not as we made them: no such column, no such table, none in the engine.
-const DAMAGE: [u16; 3] = [1054, 1146, 1932];
 
 /// All schemas of ours, in order. One whose creation was cut off is none yet.
 ///
 /// # Errors
-/// If the server can't be asked, or the role may not read a schema of ours; if the only ones are damaged.
+/// If the role may not read one, or the only ones are damaged.
 pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>, EngineError> {
     let step = "listing schemas";
-    let (mut read, mut unreadable) = (Vec::new(), Vec::new());
+    let (mut sound, mut damaged) = (Vec::new(), Vec::new());
     for number in marked(conn, step)? {
         match state(conn, number, step) {
-            Ok(found) => read.extend(found),
-            Err(error) if error.kind() == ErrorKind::Data => unreadable.push(number),
+            Ok(found) => sound.extend(found),
+            Err(error) if error.kind() == ErrorKind::Data => damaged.push(number),
             Err(error) => return Err(error),
         }
     }
-    SchemaState::with_damaged(read, &unreadable).ok_or_else(|| no_sound_one(&unreadable, step))
+    with_damaged(sound, &damaged, step, |schema| format!("DROP DATABASE {};", schema_name(schema)))
 }
 
 /// Makes sure that a schema carries our marker, damaged or not.
@@ -79,140 +63,69 @@ pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> R
 /// One schema of ours.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's; [`ErrorKind::Data`] if it is damaged.
+/// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
     require_marked(conn, schema, step)?;
     state(conn, schema, step)?.ok_or_else(|| none(schema, step))
 }
 
-/// Whether a marked schema remembers nothing yet: its creation was cut off. A damaged one was not.
-///
-/// # Errors
-/// If the server can't be asked.
-pub(crate) fn is_blank(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
-    match state(conn, schema, step) {
-        Err(error) if error.kind() != ErrorKind::Data => Err(error),
-        state => Ok(matches!(state, Ok(None))),
-    }
-}
-
 fn none(schema: SchemaNo, step: &str) -> EngineError {
-    let message = format!("slob has no schema {} on this server", plain(schema));
+    let message = format!("slob has no schema {} on this server", schema_name(schema));
     EngineError::new(ErrorKind::Usage, step, message)
         .with_advice("load it with `slob setup`, or name another server with TARGET")
 }
 
-fn damaged(schema: SchemaNo, step: &str) -> EngineError {
-    damaged_schema(step, plain(schema))
-}
-
-fn no_sound_one(unreadable: &[SchemaNo], step: &str) -> EngineError {
-    let drops: Vec<String> =
-        unreadable.iter().map(|schema| format!("DROP DATABASE {};", plain(*schema))).collect();
-    only_damaged(step, &format!("what is there: {}", drops.join(" ")))
-}
-
-/// What a marked schema remembers; `None` if it is not that far yet.
+/// The state of a marked schema; `None` before its load is remembered.
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if it is damaged.
 fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaState>, EngineError> {
-    let fail = |error: mysql::Error| match code_of(&error) {
-        Some(code) if DAMAGE.contains(&code) => damaged(schema, step),
-        _ => failed(step, &error),
+    let damaged = || damaged_schema(step, schema_name(schema));
+    let mut read = |sql: String| match conn.texts(&sql) {
+        Err(error) if code_of(&error).is_some_and(|code| DAMAGE.contains(&code)) => Err(damaged()),
+        answer => Ok(answer.in_step(step)?.1),
     };
-    let sql = format!(
-        "SELECT seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks FROM {}.{MARKER}",
-        database(schema)
-    );
-    let mut rows: Vec<Row> = conn.query(sql).map_err(fail)?;
+    let db = database(schema);
+    let mut rows = read(format!(
+        "SELECT seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks FROM {db}.slob_load"
+    ))?;
     let Some(row) = rows.pop() else { return Ok(None) };
-    // A load has one row: with two of them neither is to be believed.
-    let (load, filler_bytes, layout) =
-        Some(&row).filter(|_| rows.is_empty()).and_then(remembered).ok_or_else(|| damaged(schema, step))?;
-    let state = match layout {
-        Some(layout) => LoadState::Complete(layout),
-        None => LoadState::Begun(slices_loaded(conn, schema, &load).map_err(fail)?),
+    // A load has one row: if there are two, neither can be trusted.
+    let marker = Marker::read(&Row(row)).filter(|_| rows.is_empty()).ok_or_else(damaged)?;
+    let slices = match marker.is_complete() {
+        true => Vec::new(),
+        false => read(format!(
+            "SELECT CONCAT_WS(', ', IF(is_scan, 'true', 'false'), first, past) FROM {db}.slob_slice"
+        ))?,
     };
-    Ok(Some(SchemaState { schema, load, filler_bytes, state }))
+    let marks = slices.iter().filter_map(|row| row[0].as_deref()).collect();
+    Ok(Some(marker.state(schema, &marks)))
 }
 
-/// What a row of the marker says; `None` if that is nonsense.
-fn remembered(row: &Row) -> Option<(Load, usize, Option<Layout>)> {
-    let value = |column| row.get_opt::<u64, _>(column)?.ok();
-    let load = Load {
-        seed: value(0)?,
-        scale: value(1)?,
-        scan_blocks: value(2)?,
-        obfuscated: value(3)? != 0,
-        slice_rows: value(4)?,
-    };
-    let layout = match row.get_opt::<Option<u64>, _>(6)?.ok()? {
-        Some(rows) => Some(Layout { rows, row_blocks: value(7)?, all_blocks: value(8)? }),
-        None => None,
-    };
-    let filler_bytes = usize::try_from(value(5)?).ok().filter(|bytes| *bytes <= MOST_FILLER_BYTES)?;
-    load.is_sound().then_some((load, filler_bytes, layout))
-}
-
-/// The slices that are in place, in the load's order.
-fn slices_loaded(conn: &mut Conn, schema: SchemaNo, load: &Load) -> Result<Vec<Slice>, mysql::Error> {
-    let sql = format!("SELECT is_scan, first, past FROM {}.{SLICES}", database(schema));
-    let marks: Vec<(bool, u64, u64)> = conn.query(sql)?;
-    let marks: BTreeSet<_> = marks.into_iter().collect();
-    Ok(load.slices(schema).filter(|slice| marks.contains(&mark(slice))).collect())
-}
-
-fn mark(slice: &Slice) -> (bool, u64, u64) {
-    (slice.table == Table::Scan, slice.positions.start, slice.positions.end)
-}
-
-/// Remembers a new load.
-///
-/// # Errors
-/// If the row can't be written.
-pub(crate) fn mark_begun(
-    conn: &mut Conn,
-    schema: SchemaNo,
-    load: &Load,
-    filler_bytes: usize,
-) -> Result<(), mysql::Error> {
-    let sql = format!(
-        "INSERT INTO {}.{MARKER} (seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes) VALUES (?, ?, ?, ?, ?, ?)",
-        database(schema)
-    );
+/// The statement that remembers a new load.
+pub(crate) fn mark_begun(schema: SchemaNo, load: &Load, filler_bytes: usize) -> String {
     let Load { seed, scale, scan_blocks, obfuscated, slice_rows } = *load;
-    conn.exec_drop(sql, (seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes))
+    format!(
+        "INSERT INTO {}.slob_load (seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes)
+         VALUES ({seed}, {scale}, {scan_blocks}, {obfuscated}, {slice_rows}, {filler_bytes})",
+        database(schema)
+    )
 }
 
-/// Remembers that a slice is in place.
-///
-/// # Errors
-/// If the row can't be written: another stream has loaded the same slice.
-pub(crate) fn mark_slice(conn: &mut Conn, slice: &Slice) -> Result<(), mysql::Error> {
-    let sql =
-        format!("INSERT INTO {}.{SLICES} (is_scan, first, past) VALUES (?, ?, ?)", database(slice.schema));
-    conn.exec_drop(sql, mark(slice))
+/// The statement that remembers that a slice is in place. It fails if another stream has loaded the same slice.
+pub(crate) fn mark_slice(slice: &Slice) -> String {
+    format!(
+        "INSERT INTO {}.slob_slice (is_scan, first, past) VALUES ({})",
+        database(slice.schema),
+        mark(slice)
+    )
 }
 
-/// Remembers that a schema is complete.
-///
-/// # Errors
-/// If the row can't be written.
-pub(crate) fn mark_complete(conn: &mut Conn, schema: SchemaNo, layout: Layout) -> Result<(), mysql::Error> {
-    let sql =
-        format!("UPDATE {}.{MARKER} SET row_count = ?, row_blocks = ?, all_blocks = ?", database(schema));
-    conn.exec_drop(sql, (layout.rows, layout.row_blocks, layout.all_blocks))
-}
-
-/// A column of a row, with the error of a wrong type told as ours.
-pub(crate) fn get<T: mysql::prelude::FromValue>(
-    row: &Row,
-    column: usize,
-    step: &str,
-) -> Result<T, EngineError> {
-    row.get_opt::<T, _>(column).and_then(Result::ok).ok_or_else(|| {
-        let message = format!("column {} of the answer is missing or of another type", column + 1);
-        EngineError::new(ErrorKind::Data, step, message)
-    })
+/// The statement that remembers that a schema is complete.
+pub(crate) fn mark_complete(schema: SchemaNo, layout: Layout) -> String {
+    let Layout { rows, row_blocks, all_blocks } = layout;
+    format!(
+        "UPDATE {}.slob_load SET row_count = {rows}, row_blocks = {row_blocks}, all_blocks = {all_blocks}",
+        database(schema)
+    )
 }

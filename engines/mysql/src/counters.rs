@@ -1,121 +1,249 @@
-//! The server's counters, under the names of the contract.
+//! Counters of a server under the names of the contract: for snapshots, for a profile of the whole server, and word for word for
+//! captures.
 
 use std::collections::BTreeMap;
 
 use mysql::Conn;
-use mysql::prelude::Queryable;
-use slob_engine::{Counter, Counters, EngineError};
+use slob_engine::{CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, WaitEvent, Workload};
+use slob_server::{Kind, Row, literals};
 
-use crate::data_reads::{self, DataReads};
-use crate::error::failed;
-use crate::product::Product;
+use crate::before_run::explained;
+use crate::catalog;
+use crate::engine::Product;
+use crate::settings::NAMES;
+use crate::sql::Ask;
+
+const VERSION: &str = "version";
+const STATUS: &str = "status";
+const READS: &str = "data reads";
+const WAITS: &str = "waits";
+const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
+/// The reads of data files by any thread, and their time. MySQL times them as shipped; MariaDB must be started with
+/// performance_schema=ON. No row where they are not timed: a sum that does not grow would look like reads that take no time.
+const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
+/// Waits of the sessions of our account alone; those of threads in the background are no session's time. The waits for tables
+/// are made up of the others. What is counted without a clock (sockets of MySQL as shipped) has no time to show.
+const WAITS_QUERY: &str = include_str!("../sql/waits.sql");
+/// Time in statements, where the server adds it up by their kinds: a few hundred rows.
+const DB_TIME_QUERY: &str = "SELECT CAST(SUM(SUM_TIMER_WAIT) DIV 1000 AS UNSIGNED)
+    FROM performance_schema.events_statements_summary_global_by_event_name";
 
 /// A counter, and the server's variables that make it up: all of them must be there.
 type Source = (Counter, &'static [&'static str]);
 
 const COMMON: &[Source] = &[
     (Counter::LogicalReads, &["Innodb_buffer_pool_read_requests"]),
-    // Those that read-ahead brought are among them.
+    // Pages of read-ahead are among them.
     (Counter::PhysicalReads, &["Innodb_pages_read"]),
     (Counter::PhysicalReadRequests, &["Innodb_data_reads"]),
     (Counter::PhysicalReadBytes, &["Innodb_data_read"]),
     (Counter::PhysicalWrites, &["Innodb_pages_written"]),
-    // Whole blocks, the last of which is written again by the next commit: taken where the position of the log is not told.
+    // Whole blocks, the last of which is written again by the next commit: used where the log's position is not shown.
     (Counter::RedoBytes, &["Innodb_os_log_written"]),
     (Counter::RedoWrites, &["Innodb_log_writes"]),
     // MariaDB since 10.8 has no such variable.
     (Counter::RedoSyncs, &["Innodb_os_log_fsyncs"]),
     (Counter::Commits, &["Com_commit"]),
 ];
-/// MySQL counts the rows of temporary tables among its handlers', but InnoDB's apart. It tells the position of its log since 8.0.30.
+/// MySQL counts the rows of temporary tables among its handlers', but InnoDB's apart. It shows the position of its log since
+/// 8.0.30.
 const MYSQL: &[Source] = &[
     (Counter::RedoBytes, &["Innodb_redo_log_current_lsn"]),
     (Counter::RowsRead, &["Innodb_rows_read"]),
     (Counter::RowsChanged, &["Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"]),
 ];
-/// MariaDB the other way round.
+/// MariaDB does the opposite.
 const MARIADB: &[Source] = &[
     (Counter::RedoBytes, &["Innodb_lsn_current"]),
     (Counter::RowsRead, &["Rows_read"]),
     (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
 ];
 
-/// Reads them.
-///
-/// # Errors
-/// If the server can't be asked.
-pub(crate) fn read(conn: &mut Conn, product: &Product) -> Result<Counters, EngineError> {
-    let rows: Vec<(String, String)> =
-        conn.query(STATUS).map_err(|error| failed("reading counters", &error))?;
-    Ok(of(rows.into_iter(), data_reads::read(conn), product.is_mariadb))
+/// Reads the counters, and the waits where the server counts them and the role may see them.
+pub(crate) fn read(
+    conn: &mut Conn,
+    product: &Product,
+) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError> {
+    let status = conn.rows("reading counters", STATUS_QUERY)?;
+    let counters = counters(&numbers(&status), &data_reads(conn), product.is_mariadb);
+    let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
+    let waits = is_on.then(|| conn.rows(WAITS, WAITS_QUERY).ok()).flatten();
+    Ok((counters, waits.map(|rows| events(&rows))))
 }
 
-/// What the counters are read with.
-pub(crate) const STATUS: &str = "SHOW GLOBAL STATUS";
+/// Not every role may see it.
+fn data_reads(conn: &mut Conn) -> Row {
+    conn.row(READS, READS_QUERY).unwrap_or_default()
+}
 
-/// From the names and values of variables, and what is timed of reads.
-pub(crate) fn of(
-    variables: impl Iterator<Item = (String, String)>,
-    reads: Option<DataReads>,
-    is_mariadb: bool,
-) -> Counters {
-    let values = variables.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect();
-    let mut counters = named(&values, is_mariadb);
-    if let Some(DataReads { requests, time_ns }) = reads {
-        // The time is that of these requests, which the server's variables count a little otherwise.
+/// The variables whose values are numbers.
+fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
+    status.iter().filter_map(|row| Some((row.0.first()?.as_deref()?, row.get(1)?))).collect()
+}
+
+/// Counters of variables, and of the requests and nanoseconds of data reads.
+fn counters(values: &BTreeMap<&str, u64>, reads: &Row, is_mariadb: bool) -> Counters {
+    let own = if is_mariadb { MARIADB } else { MYSQL };
+    let sum = |(counter, names): &Source| {
+        let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(name).copied()).collect();
+        Some((*counter, parts?.iter().sum()))
+    };
+    // The product's own sources win over the common ones.
+    let mut counters: Counters = COMMON.iter().chain(own).filter_map(sum).collect();
+    let page = values.get("Innodb_page_size");
+    if let (Some(writes), Some(page)) = (counters.get(Counter::PhysicalWrites), page) {
+        counters.set(Counter::PhysicalWriteBytes, writes * page);
+    }
+    if let (Some(requests), Some(time_ns)) = (reads.get(0), reads.get(1)) {
+        // The time is that of these requests, which differ a little from those of the variables.
         counters.set(Counter::PhysicalReadRequests, requests);
         counters.set(Counter::PhysicalReadTimeNs, time_ns);
     }
     counters
 }
 
-/// The server's own sources win over the common ones.
-fn named(values: &BTreeMap<String, u64>, is_mariadb: bool) -> Counters {
-    let own = if is_mariadb { MARIADB } else { MYSQL };
-    let mut counters: Counters = COMMON
-        .iter()
-        .chain(own)
-        .filter_map(|(counter, names)| {
-            let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(*name).copied()).collect();
-            Some((*counter, parts?.iter().sum()))
-        })
-        .collect();
-    let page = values.get("Innodb_page_size").copied();
-    if let (Some(writes), Some(page)) = (counters.get(Counter::PhysicalWrites), page) {
-        counters.set(Counter::PhysicalWriteBytes, writes * page);
+/// The events of names, counts and microseconds: wait/io/file/innodb/innodb_data_file is of the class io/file.
+fn events(waits: &[Row]) -> Vec<WaitEvent> {
+    let event = |row: &Row| {
+        let name: String = row.get(0)?;
+        let (class, name) = match name.splitn(4, '/').collect::<Vec<_>>()[..] {
+            ["wait", group, class, name] => (format!("{group}/{class}"), name.to_owned()),
+            _ => (String::new(), name),
+        };
+        Some(WaitEvent { name, class, waits: Some(row.get(1)?), time_us: row.get(2)?, background: false })
+    };
+    waits.iter().filter_map(event).collect()
+}
+
+/// Reads the status of the whole server, for a profile of it.
+pub(crate) fn workload(conn: &mut Conn, product: &Product) -> Result<Workload, EngineError> {
+    let status = conn.rows("reading what the server counts", STATUS_QUERY)?;
+    let version = conn.row(VERSION, "SELECT VERSION()").unwrap_or_default().get::<String>(0);
+    // Not every role may see it, and not every server keeps it.
+    let db_time_ns = conn.row("reading time", DB_TIME_QUERY).unwrap_or_default().get(0);
+    let values = numbers(&status);
+    let mut workload = profile(&values, db_time_ns);
+    for (counter, value) in counters(&values, &data_reads(conn), product.is_mariadb).iter() {
+        workload.counters.set(counter, value);
     }
-    counters
+    workload.version = version.map(|version| format!("{} {version}", product.name()));
+    Ok(workload)
+}
+
+/// The figures that a run of ours does not need.
+fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> Workload {
+    let value = |name: &str| values.get(name).copied();
+    let known = [
+        (Counter::Executions, value("Questions")),
+        (Counter::Rollbacks, value("Com_rollback")),
+        // A server without these statistics adds up nothing.
+        (Counter::DbTimeNs, db_time_ns.filter(|time_ns| *time_ns > 0)),
+    ];
+    Workload {
+        counters: known.into_iter().filter_map(|(counter, value)| Some((counter, value?))).collect(),
+        uptime_s: value("Uptime"),
+        version: None,
+        block_bytes: value("Innodb_page_size").and_then(|bytes| u32::try_from(bytes).ok()),
+    }
+}
+
+/// Version, settings, counters and waits, and the plans of a loaded schema, in texts. Of the status only numbers: addresses of
+/// nodes and keys are texts.
+pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>, EngineError> {
+    let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
+    let mut ask = |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| conn.texts(sql));
+    let mut all = vec![
+        ask(VERSION, "SELECT VERSION()"),
+        ask("settings", &settings),
+        ask(STATUS, STATUS_QUERY),
+        ask(READS, READS_QUERY),
+        ask(
+            "timed instruments",
+            "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/io/file/innodb/%'",
+        ),
+        ask(WAITS, WAITS_QUERY),
+    ];
+    if let Some(status) = all.iter_mut().find(|said| said.name == STATUS) {
+        let is_number = |text: &String| text.parse::<f64>().is_ok();
+        status.rows.retain(|row| row.get(1).is_some_and(|value| value.as_ref().is_some_and(is_number)));
+    }
+    if let Some(state) = catalog::schemas(conn)?.iter().find(|state| state.state.layout().is_some()) {
+        for kind in Kind::ALL {
+            let sql = explained(kind, state.schema);
+            all.push(CapturedAnswer::ask(&format!("plan of {kind:?}"), &sql, |sql| conn.texts(sql)));
+        }
+    }
+    Ok(all)
+}
+
+/// The figures of a capture.
+///
+/// # Errors
+/// [`ErrorKind::Data`] if it has no variables of the status.
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+    let rows = |name| -> Vec<Row> { CapturedAnswer::rows_of(all, name).iter().cloned().map(Row).collect() };
+    let status = rows(STATUS);
+    if status.is_empty() {
+        let message = "there are no variables of its status";
+        return Err(EngineError::new(ErrorKind::Data, "reading what the server said", message));
+    }
+    let is_mariadb =
+        CapturedAnswer::value_of(all, VERSION).is_some_and(|version| version.contains("MariaDB"));
+    let reads = rows(READS).into_iter().next().unwrap_or_default();
+    Ok(Figures {
+        counters: counters(&numbers(&status), &reads, is_mariadb),
+        events: events(&rows(WAITS)),
+        ..Figures::default()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn named<const N: usize>(values: [(&str, u64); N], is_mariadb: bool) -> Counters {
+        counters(&values.into(), &Row::default(), is_mariadb)
+    }
+
+    fn row(values: &[&str]) -> Row {
+        Row(values.iter().map(|value| Some((*value).to_owned())).collect())
+    }
+
     #[test]
-    fn what_the_server_does_not_count_is_absent() {
-        let values: BTreeMap<String, u64> =
-            [("Innodb_rows_inserted", 1), ("Innodb_rows_updated", 2), ("Com_commit", 3)]
-                .map(|(name, value)| (name.to_owned(), value))
-                .into();
-        let counters = named(&values, false);
+    fn missing_variables_are_absent() {
+        let counters =
+            named([("Innodb_rows_inserted", 1), ("Innodb_rows_updated", 2), ("Com_commit", 3)], false);
         assert_eq!(counters.iter().collect::<Vec<_>>(), [(Counter::Commits, 3)], "a sum needs all its parts");
+        let workload = profile(&[("Questions", 7), ("Uptime", 60)].into(), Some(0));
+        assert_eq!(workload.counters.iter().collect::<Vec<_>>(), [(Counter::Executions, 7)]);
+        assert_eq!((workload.uptime_s, workload.block_bytes), (Some(60), None));
     }
 
     #[test]
-    fn redo_is_the_way_of_the_logs_position_where_that_is_told() {
-        let named_of = |names: &[&str], is_mariadb| {
-            let values = (1..).zip(names).map(|(value, name)| ((*name).to_owned(), value)).collect();
-            named(&values, is_mariadb).get(Counter::RedoBytes)
-        };
-        let both = ["Innodb_os_log_written", "Innodb_redo_log_current_lsn"];
-        assert_eq!(named_of(&both, false), Some(2));
-        assert_eq!(named_of(&both[..1], false), Some(1), "MySQL before 8.0.30");
-        assert_eq!(named_of(&["Innodb_os_log_written", "Innodb_lsn_current"], true), Some(2));
+    fn redo_is_the_distance_of_log_positions_where_they_are_shown() {
+        let redo = |values: [(&str, u64); 2], is_mariadb| named(values, is_mariadb).get(Counter::RedoBytes);
+        let written = ("Innodb_os_log_written", 1);
+        assert_eq!(redo([written, ("Innodb_redo_log_current_lsn", 2)], false), Some(2));
+        assert_eq!(redo([written, ("Com_commit", 2)], false), Some(1), "MySQL before 8.0.30");
+        assert_eq!(redo([written, ("Innodb_lsn_current", 2)], true), Some(2));
     }
 
     #[test]
-    fn pages_written_are_bytes_too() {
-        let values = [("Innodb_pages_written".to_owned(), 3), ("Innodb_page_size".to_owned(), 16_384)].into();
-        assert_eq!(named(&values, true).get(Counter::PhysicalWriteBytes), Some(49_152));
+    fn pages_written_are_bytes_too_and_timed_reads_win() {
+        let values = [("Innodb_pages_written", 3), ("Innodb_page_size", 16_384), ("Innodb_data_reads", 5)];
+        let counters = counters(&values.into(), &row(&["4", "9000"]), true);
+        assert_eq!(counters.get(Counter::PhysicalWriteBytes), Some(49_152));
+        assert_eq!(counters.get(Counter::PhysicalReadRequests), Some(4));
+        assert_eq!(counters.get(Counter::PhysicalReadTimeNs), Some(9000));
+    }
+
+    #[test]
+    fn names_of_waits_are_split_into_class_and_event() {
+        let events = events(&[row(&["wait/io/file/innodb/innodb_data_file", "3", "900"])]);
+        assert_eq!(
+            (events[0].class.as_str(), events[0].name.as_str()),
+            ("io/file", "innodb/innodb_data_file")
+        );
+        assert_eq!((events[0].waits, events[0].time_us), (Some(3), 900));
     }
 }

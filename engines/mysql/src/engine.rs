@@ -1,19 +1,21 @@
-//! The engine: the contract, on the databases of a target.
+//! The engine: the contract, on our databases of one or several servers.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
+use mysql::Conn;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
-    SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec,
+    RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
-use slob_server::LoopPlace;
+use slob_server::{Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
 
-use crate::databases::Databases;
-use crate::{
-    before_run, catalog, counters, finish, load, read_rows, session, settings, testimony, waits, workload,
-};
+use crate::connect::Connector;
+use crate::globals::Globals;
+use crate::sql::Ask;
+use crate::statement::widest_stretch;
+use crate::{before_run, catalog, counters, load, rows, session, settings};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -22,39 +24,118 @@ pub const KIND: EngineKind = EngineKind {
     summary: "MySQL 8.0 to 9 and MariaDB 10.6 or later, InnoDB: batches run inside the server",
     library: || "its protocol, without its client library".to_owned(),
     params: &[LoopPlace::PARAM],
-    open: |spec: &OpenSpec| Ok(Box::new(MysqlEngine(Arc::new(Databases::open(spec)?)))),
+    open: |spec: &OpenSpec| Ok(Box::new(MysqlEngine(Databases::open(spec)?))),
     scripts: None,
-    replay: Some(testimony::replay),
+    replay: Some(counters::replay),
 };
 
-struct MysqlEngine(Arc<Databases>);
+/// The reason to refuse TiDB, which takes the protocol and the tables, and has nothing of InnoDB.
+const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what \
+                        was read: nothing the method says about blocks would hold there; docs/distributed.md \
+                        describes what was tried";
+
+/// The makers and the version of a server.
+pub(crate) struct Product {
+    pub(crate) is_mariadb: bool,
+    /// In full, as the server says it.
+    pub(crate) version: String,
+}
+
+impl Product {
+    pub(crate) fn name(&self) -> &'static str {
+        if self.is_mariadb { "MariaDB" } else { "MySQL" }
+    }
+
+    /// Asks a server.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it is too old, or another product that takes the protocol.
+    fn ask(conn: &mut Conn) -> Result<Self, EngineError> {
+        let step = "asking for the server's version";
+        let version: String = conn.row(step, "SELECT VERSION()")?.get(0).unwrap_or_default();
+        if version.contains("TiDB") {
+            let message = format!("the server is {version}, which keeps rows in a log-structured merge tree");
+            return Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(NO_PAGES));
+        }
+        let product = Self { is_mariadb: version.contains("MariaDB"), version };
+        let (oldest, text) = if product.is_mariadb { ((10, 6), "10.6") } else { ((8, 0), "8.0") };
+        if product.number() < oldest {
+            let message = format!("the server is {} {}", product.name(), product.version);
+            return Err(EngineError::new(ErrorKind::Usage, step, message)
+                .with_advice(format!("{text} is the oldest that is supported")));
+        }
+        Ok(product)
+    }
+
+    fn number(&self) -> (u32, u32) {
+        let mut parts = self.version.split(['.', '-']).map_while(|part| part.parse().ok());
+        (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+    }
+}
+
+/// The state that an engine and its sessions share.
+pub(crate) struct Databases {
+    pub(crate) servers: Servers<Connector>,
+    product: Product,
+    pub(crate) loop_place: LoopPlace,
+    pub(crate) loaded: LoadedSchemas,
+    /// Settings of the servers that were changed for a run.
+    changed: Mutex<Vec<Globals>>,
+}
+
+impl Databases {
+    fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
+        let connector = Connector::new(&spec.target, &Environment::process())?;
+        // Before anything is set: another product may not know the settings either.
+        let product = Product::ask(&mut connector.connect_any()?)?;
+        Ok(Self {
+            servers: Servers::connect(connector)?,
+            product,
+            loop_place: LoopPlace::from_options(&spec.options),
+            loaded: LoadedSchemas::default(),
+            changed: Mutex::default(),
+        })
+    }
+
+    /// Consecutive SELECTs of up to so many keys are one statement.
+    pub(crate) fn joined_keys(&self) -> u16 {
+        widest_stretch(&self.product, self.loop_place)
+    }
+
+    /// Keeps what was changed on a server until the end of the run.
+    pub(crate) fn keep_changed(&self, changed: Globals) {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
+    }
+}
+
+struct MysqlEngine(Databases);
 
 impl Engine for MysqlEngine {
     fn server(&self) -> Result<Server, EngineError> {
-        let Databases { servers, product, loop_place, .. } = &*self.0;
-        servers.links().look(|conn| settings::describe(conn, product, *loop_place))
+        let Databases { servers, product, loop_place, .. } = &self.0;
+        servers.with(Task::Read, |conn| settings::describe(conn, product, *loop_place))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.0.links().look(catalog::schemas)
+        self.0.servers.with(Task::Read, catalog::schemas)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        self.0.links().load(|conn| load::create(conn, load, schema))
+        self.0.servers.with(Task::Load, |conn| load::create(conn, load, schema))
     }
 
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
         let bulk = self.0.product.is_mariadb;
-        self.0.links().load(|conn| load::load_slice(conn, load, slice, progress, bulk))
+        self.0.servers.with(Task::Load, |conn| load::load_slice(conn, load, slice, progress, bulk))
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        self.0.links().load(|conn| finish::finish(conn, load, schema, self.0.loop_place))
+        self.0.servers.with(Task::Load, |conn| load::finish(conn, load, schema, self.0.loop_place))
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        self.0.complete.forget(schema);
-        self.0.links().load(|conn| finish::drop_schema(conn, schema))
+        self.0.loaded.forget(schema);
+        self.0.servers.with(Task::Load, |conn| load::drop_schema(conn, schema))
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -62,16 +143,15 @@ impl Engine for MysqlEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
-        let product = &self.0.product;
-        self.0.servers.snapshot(|conn| Ok((counters::read(conn, product)?, waits::read(conn))))
+        self.0.servers.snapshot(|conn| counters::read(conn, &self.0.product))
     }
 
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
-        self.0.links().look(|conn| workload::read(conn, &self.0.product)).map(Some)
+        self.0.servers.with(Task::Read, |conn| counters::workload(conn, &self.0.product)).map(Some)
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
-        self.0.links().look(testimony::of)
+        self.0.servers.with(Task::Read, counters::capture)
     }
 
     fn read_rows(
@@ -81,7 +161,7 @@ impl Engine for MysqlEngine {
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError> {
-        self.0.links().look(|conn| read_rows::read_rows(conn, schema, table, &positions, visit))
+        self.0.servers.with(Task::Read, |conn| rows::read_rows(conn, schema, table, &positions, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
@@ -89,7 +169,8 @@ impl Engine for MysqlEngine {
     }
 
     fn after_run(&self) -> Vec<String> {
-        self.0.put_back()
+        let changed = std::mem::take(&mut *self.0.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        changed.into_iter().flat_map(|of_server| of_server.put_back(None)).collect()
     }
 
     fn endpoints(&self) -> Vec<String> {
@@ -98,5 +179,19 @@ impl Engine for MysqlEngine {
 
     fn locations(&self) -> Vec<ServerLocation> {
         self.0.servers.locations()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_parsed() {
+        let product =
+            |version: &str| Product { is_mariadb: version.contains("MariaDB"), version: version.into() };
+        assert_eq!(product("10.11.6-MariaDB-0+deb12u1").number(), (10, 11));
+        assert_eq!(product("8.0.36").number(), (8, 0));
+        assert_eq!((product("8.4.0-1").name(), product("11.4.2-MariaDB").name()), ("MySQL", "MariaDB"));
     }
 }

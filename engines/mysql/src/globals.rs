@@ -1,57 +1,54 @@
-//! Settings of a whole server that are changed for a while.
+//! Settings of a whole server that are changed for a run: dirty pages are written out before it, and switches that disturb reads
+//! of single pages are off during it.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::Unfinished;
+use slob_engine::{EngineError, RunPlan, Unfinished};
 use slob_server::Connector as _;
 
 use crate::connect::Connector;
-use crate::error::is_denied;
+use crate::sql::{Ask, InStep, failed, is_denied};
 
-/// Settings of one server that were changed, with what they were before. All of them are put back when it is dropped.
+/// Settings of one server that were changed, with their former values. All are put back when this is dropped.
 pub(crate) struct Globals {
     connector: Arc<Connector>,
     endpoint: usize,
     /// In the order in which they were changed.
     before: Vec<(&'static str, String)>,
-    /// There as long as something is changed.
+    /// Exists as long as something is changed.
     unfinished: Option<Unfinished>,
 }
 
 impl Globals {
-    /// Nothing is changed yet.
     pub(crate) fn new(connector: &Arc<Connector>, endpoint: usize) -> Self {
         Self { connector: Arc::clone(connector), endpoint, before: Vec::new(), unfinished: None }
     }
 
-    /// Changes a setting.
-    ///
-    /// # Errors
-    /// If it fails. Unless the role may not change it, it may be changed all the same, and is put back like the others.
-    pub(crate) fn set(
-        &mut self,
-        conn: &mut Conn,
-        name: &'static str,
-        value: &str,
-    ) -> Result<(), mysql::Error> {
+    /// Changes a setting; false if the role may not. After another error the setting may be changed all the same, and is put
+    /// back like the others.
+    fn set(&mut self, conn: &mut Conn, name: &'static str, value: &str) -> Result<bool, mysql::Error> {
         let Some(before) = conn.query_first::<String, _>(format!("SELECT @@GLOBAL.{name}"))? else {
-            return Ok(());
+            return Ok(true);
         };
         self.unfinished.get_or_insert_with(Unfinished::begin);
-        let result = conn.query_drop(statement(name, value));
-        if !result.as_ref().is_err_and(is_denied) {
-            self.before.push((name, before));
+        match conn.query_drop(statement(name, value)) {
+            Err(error) if is_denied(&error) => Ok(false),
+            result => {
+                self.before.push((name, before));
+                result.map(|()| true)
+            }
         }
-        result
     }
 
-    /// Puts everything back, through `conn` or, where there is none that serves, through a new connection. Returns, in
-    /// sentences, what is still changed.
+    /// Puts everything back, through `conn` or, if there is none that can be used, through a new connection. Returns sentences
+    /// about what is still changed.
     pub(crate) fn put_back(mut self, conn: Option<&mut Conn>) -> Vec<String> {
-        conn.into_iter().for_each(|conn| drop(self.through(conn)));
-        let error = self.anew();
+        conn.into_iter().for_each(|conn| drop(self.put_back_through(conn)));
+        let error = self.reconnect_and_put_back();
         let left = std::mem::take(&mut self.before);
         let error = error.map_or_else(String::new, |error| format!(" ({error})"));
         left.iter()
@@ -62,8 +59,8 @@ impl Globals {
             .collect()
     }
 
-    /// Puts back what it can, the last that was changed first: each value is then allowed beside the others.
-    fn through(&mut self, conn: &mut Conn) -> Option<mysql::Error> {
+    /// The last change goes first: each value is then allowed beside the others. Returns an error of one that fails.
+    fn put_back_through(&mut self, conn: &mut Conn) -> Option<mysql::Error> {
         let mut fault = None;
         let mut left = Vec::new();
         while let Some((name, value)) = self.before.pop() {
@@ -77,13 +74,12 @@ impl Globals {
         fault
     }
 
-    /// The same through a new connection, if there is anything left; says what failed.
-    fn anew(&mut self) -> Option<String> {
+    fn reconnect_and_put_back(&mut self) -> Option<String> {
         if self.before.is_empty() {
             return None;
         }
         match self.connector.connect(self.endpoint) {
-            Ok(mut conn) => self.through(&mut conn).map(|error| error.to_string()),
+            Ok(mut conn) => self.put_back_through(&mut conn).map(|error| error.to_string()),
             Err(error) => Some(error.to_string()),
         }
     }
@@ -95,7 +91,106 @@ fn statement(name: &str, value: &str) -> String {
 
 impl Drop for Globals {
     fn drop(&mut self) {
-        // A server that is gone has forgotten what it was told; one that can't be reached can't be told.
-        let _ = self.anew();
+        // A server that is gone has forgotten the changes; one that can't be reached can't be changed.
+        let _ = self.reconnect_and_put_back();
     }
+}
+
+/// Switches, with their cost for our operations.
+const SWITCHES: &[(&str, &str)] = &[
+    ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps range reads"),
+    ("innodb_random_read_ahead", "it reads pages that no statement requested"),
+];
+
+/// Switches off what is on. Returns the changes, and sentences about them and about what the role may not switch.
+pub(crate) fn switch_off(
+    conn: &mut Conn,
+    connector: &Arc<Connector>,
+    endpoint: usize,
+) -> Result<(Globals, Vec<String>), EngineError> {
+    let mut changed = Globals::new(connector, endpoint);
+    let mut notes = Vec::new();
+    for (name, why) in SWITCHES {
+        let step = format!("switching off {name}");
+        let value = conn.row(&step, &format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?.get::<String>(1);
+        if value.is_none_or(|value| value != "ON") {
+            continue;
+        }
+        notes.push(match changed.set(conn, name, "OFF").in_step(&step)? {
+            true => format!("{name} was on, and is off during the run: {why}."),
+            false => format!(
+                "{name} is on, and the role may not switch it off: {why}. Grant it SUPER (MySQL: SYSTEM_VARIABLES_ADMIN), or switch it off in the server's configuration."
+            ),
+        });
+    }
+    Ok((changed, notes))
+}
+
+const FLUSHING: &str = "writing out dirty pages";
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Dirty pages that do not matter.
+const FEW: u64 = 16;
+/// Settings that have pages written at once, in an order in which each value is allowed. The capacity is in pages per second: as
+/// shipped it is 200, with which a gigabyte takes five minutes.
+const AT_ONCE: &[(&str, &str)] = &[
+    ("innodb_max_dirty_pages_pct_lwm", "0"),
+    ("innodb_max_dirty_pages_pct", "0"),
+    ("innodb_io_capacity_max", "100000"),
+    ("innodb_io_capacity", "100000"),
+];
+
+/// Has the server write its dirty pages, so that a run starts without the debts of the one before it. Returns sentences about
+/// what the role may not do, what is left, and what could not be put back.
+pub(crate) fn flush(
+    conn: &mut Conn,
+    connector: &Arc<Connector>,
+    endpoint: usize,
+    run: &RunPlan<'_>,
+) -> Result<Vec<String>, EngineError> {
+    if dirty(conn).in_step(FLUSHING)? <= FEW {
+        return Ok(Vec::new());
+    }
+    let mut changed = Globals::new(connector, endpoint);
+    let result = flush_at_once(conn, &mut changed, run);
+    let left = changed.put_back(Some(conn));
+    match result {
+        Ok(note) => Ok(note.into_iter().chain(left).collect()),
+        Err(error) if left.is_empty() => Err(failed(FLUSHING, &error)),
+        Err(error) => Err(failed(FLUSHING, &error).with_advice(left.join(" "))),
+    }
+}
+
+fn flush_at_once(
+    conn: &mut Conn,
+    changed: &mut Globals,
+    run: &RunPlan<'_>,
+) -> Result<Option<String>, mysql::Error> {
+    for (name, value) in AT_ONCE {
+        if !changed.set(conn, name, value)? {
+            let left = dirty(conn)?;
+            return Ok(Some(format!(
+                "The role may not flush dirty pages, so {left} left by earlier work may be written during the run: grant it \
+                 SUPER (MySQL: SYSTEM_VARIABLES_ADMIN)."
+            )));
+        }
+    }
+    let begun = Instant::now();
+    loop {
+        let left = dirty(conn)?;
+        if left <= FEW {
+            return Ok(None);
+        }
+        if begun.elapsed() > PATIENCE || run.is_stopped() {
+            let waited = begun.elapsed().as_secs();
+            return Ok(Some(format!("{left} pages were still dirty after {waited} s of waiting.")));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+fn dirty(conn: &mut Conn) -> Result<u64, mysql::Error> {
+    let row: Option<(String, u64)> =
+        conn.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
+    Ok(row.map_or(0, |(_, count)| count))
 }

@@ -1,96 +1,79 @@
-//! Creating a schema and loading its slices.
+//! The life of a schema: created, loaded slice by slice, completed, dropped.
 //!
-//! A slice and its mark are one transaction. The index on the keys is there from the start: to build it afterwards would
-//! read the whole table once more, and it is small, since it holds no row. Rows go to the server as bulk values of one
-//! prepared statement (MariaDB), or as INSERTs of many rows; no file on the server or here is needed.
+//! A slice and its mark are one transaction. The index on the keys is there from the start: building it afterwards would read
+//! the whole table once more, and it is small, since it holds no row. Rows go to the server as bulk values of one prepared
+//! statement (MariaDB), or as INSERTs of many rows; no file on the server or here is needed.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
-use slob_method::{SchemaNo, Table};
-use slob_server::names::{COMMENT, INDEX, MARKER, SLICES, columns, plain};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
+use slob_method::{COLUMNS, SchemaNo, Table};
+use slob_server::{
+    INDEX, LoopPlace, MARKER, SLICES, SliceRows, check_all_keys, columns, in_strides, marker_comment,
+    schema_name,
+};
 
 use crate::catalog;
-use crate::error::{code_of, failed};
-use crate::layout::{RowLayout, sentinels};
-use crate::names::{database, loaded_columns, table};
-use crate::rows::Rows;
+use crate::procedure::{self, BATCH, SELECTS};
+use crate::rows::{PAGES_WITHOUT_ROWS, RowLayout, sentinels, value_list, values};
+use crate::sql::{Ask, InStep, code_of, database, failed, loaded_columns, table};
 
-/// What prepares the connections of loaders. Texts arrive in the character set of their columns, so that the server need not
-/// convert them.
-pub(crate) const SETTINGS: &[&str] = &[
-    "SET SESSION character_set_client = ascii, collation_connection = ascii_bin",
-    "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60, net_read_timeout = 600",
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-];
-/// Rows sent at once: a megabyte, which is less than any server's max_allowed_packet, and more than enough.
+/// Rows sent at once: a megabyte, which is less than any server's max_allowed_packet.
 const STRIDE_ROWS: u64 = 128;
 /// Sentinels made at once.
 const SENTINELS: usize = 256;
-
-/// The server's code for a database that is there already.
+/// The server's code for a database that exists.
 const EXISTS: u16 = 1007;
+/// Our tables. The marker goes last, with the database: a drop that was cut off can be repeated.
+const TABLES: [&str; 3] = ["cf1", "cf2", SLICES];
 
 /// Makes an empty, marked schema.
 ///
 /// # Errors
-/// If a database of that name exists, or can't be made.
+/// If a database of that name exists.
 pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-    let step = format!("creating {}", plain(schema));
-    let fail = |error: mysql::Error| failed(step.as_str(), &error);
-    let page: Option<u32> = conn.query_first("SELECT @@innodb_page_size").map_err(fail)?;
-    let layout = RowLayout::of_page(page.unwrap_or_default(), &step)?;
-    // The server commits after each of these, so the row that says what is loaded comes last: without it, a database with
-    // our mark is one whose creation was cut off, and is made again. Nor has it the mark if that was cut off at once.
-    let made = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
-    match made {
+    let step = &format!("creating {}", schema_name(schema));
+    let page = conn.row(step, "SELECT @@innodb_page_size")?.get(0);
+    let layout = RowLayout::of_page(page.unwrap_or_default(), step)?;
+    // The server commits after each of these statements, so the row that remembers the load comes last: without it, the creation
+    // was cut off, and is repeated.
+    match conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema))) {
         Ok(()) => {}
-        Err(error) if code_of(&error) != Some(EXISTS) => return Err(fail(error)),
-        Err(_) if is_cut_off(conn, schema, &step)? => {}
+        Err(error) if code_of(&error) != Some(EXISTS) => return Err(failed(step, &error)),
+        Err(_) if catalog::is_cut_off(conn, schema, step)? => {}
         Err(error) => {
-            let remedy = if catalog::marked(conn, &step)?.contains(&schema) {
+            let remedy = if catalog::marked(conn, step)?.contains(&schema) {
                 "remove the schema with `slob drop`, or name another server with TARGET"
             } else {
                 "it does not carry slob's marker, so slob does not touch it: drop it yourself, or name another server \
                  with TARGET"
             };
-            return Err(fail(error).with_advice(remedy));
+            return Err(failed(step, &error).with_advice(remedy));
         }
     }
-    create_tables(conn, schema, layout)
-        .and_then(|()| conn.query_drop("START TRANSACTION"))
-        .and_then(|()| seed(conn, load, schema, layout))
-        .and_then(|()| catalog::mark_begun(conn, schema, load, layout.filler_bytes()))
-        .and_then(|()| conn.query_drop("COMMIT"))
-        .map_err(fail)
-}
-
-fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
-    if catalog::marked(conn, step)?.contains(&schema) {
-        catalog::is_blank(conn, schema, step)
-    } else {
-        catalog::is_bare(conn, schema, step)
-    }
+    create_tables(conn, schema, layout).in_step(step)?;
+    conn.run(step, "START TRANSACTION")?;
+    seed(conn, load, schema, layout).in_step(step)?;
+    conn.run(step, &catalog::mark_begun(schema, load, layout.filler_bytes()))?;
+    conn.run(step, "COMMIT")
 }
 
 fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {
     let db = database(schema);
-    let comment = format!("{COMMENT} schema {schema}: made by slob setup, removed by slob drop");
-    let marker = include_str!("../sql/create_marker.sql").replace("{db}", &db).replace("{comment}", &comment);
-    conn.query_drop(marker)?;
-    for name in ["cf1", "cf2", SLICES] {
+    let marker = include_str!("../sql/create_marker.sql").replace("{db}", &db);
+    conn.query_drop(marker.replace("{comment}", &marker_comment(schema)))?;
+    for name in TABLES {
         conn.query_drop(format!("DROP TABLE IF EXISTS {db}.{name}"))?;
     }
     // Sentinels have no text, and are not counted for it.
-    let columns: Vec<String> = columns()
-        .map(|name| format!("    {name} VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin,"))
-        .collect();
+    let column = |name| format!("    {name} VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin,");
+    let columns: Vec<String> = columns().map(column).collect();
     for name in [Table::Main, Table::Scan] {
         let index = match name {
             Table::Main => format!(",\n    UNIQUE KEY {INDEX} (custid)"),
             Table::Scan => String::new(),
         };
-        // Of a table with fewer pages than it would sample, the server does not tell the number: one is enough.
+        // The server does not count the pages of a table with fewer than it would sample: one sample is enough.
         let sql = include_str!("../sql/create_table.sql")
             .replace("{table}", &table(schema, name))
             .replace("{columns}", &columns.join("\n"))
@@ -101,7 +84,7 @@ fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result
     conn.query_drop(include_str!("../sql/create_slices.sql").replace("{db}", &db))
 }
 
-/// Puts the sentinels in, ascending and by one session, as the layout wants it.
+/// Inserts the sentinels, ascending and by one session, as the layout wants it.
 fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {
     let filler = layout.sentinel_bytes();
     for name in [Table::Main, Table::Scan] {
@@ -117,21 +100,17 @@ fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Re
     Ok(())
 }
 
-/// Whether other servers get their rows from this one's binary log: replicas that are connected, or the other members of a
+/// True if other servers get their rows from this one's binary log: replicas that are connected, or the other members of a
 /// group. They would end at the first UPDATE of a row that they were not given.
 fn has_followers(conn: &mut Conn) -> bool {
-    let group: Option<(String, String)> =
-        conn.query_first("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'").unwrap_or_default();
-    let replica: Option<u64> = conn
-        .query_first("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'")
-        .unwrap_or_default();
-    group.is_some_and(|(_, name)| !name.is_empty()) || replica.is_some_and(|count| count > 0)
+    let mut ask = |sql| conn.row("looking for followers", sql).unwrap_or_default();
+    let group = ask("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'").get::<String>(1);
+    let replicas =
+        ask("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'");
+    group.is_some_and(|name| !name.is_empty()) || replicas.get(0).is_some_and(|count: u64| count > 0)
 }
 
 /// Loads a slice and marks it, with bulk values if the server takes them.
-///
-/// # Errors
-/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
 pub(crate) fn load_slice(
     conn: &mut Conn,
     load: &Load,
@@ -140,36 +119,103 @@ pub(crate) fn load_slice(
     bulk: bool,
 ) -> Result<(), EngineError> {
     let name = table(slice.schema, slice.table);
-    let step = format!("loading {name}");
-    let filler_bytes = catalog::schema(conn, slice.schema, &step)?.filler_bytes;
-    let fail = |error: mysql::Error| failed(step.as_str(), &error);
-    // Nobody needs the load in the binary log, unless others get their rows from it. A role that may not say so logs it.
+    let step = &format!("loading {name}");
+    let filler_bytes = catalog::schema(conn, slice.schema, step)?.filler_bytes;
+    // The binary log needs no load, unless others get their rows from it. A role that may not switch it off logs the load.
     if !has_followers(conn) {
         let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
     }
-    let mut rows = Rows::new(load, slice, filler_bytes);
-    let marks = vec!["?"; slob_method::COLUMNS + 3].join(", ");
+    let mut rows = SliceRows::new(load, slice, filler_bytes);
+    let marks = vec!["?"; COLUMNS + 3].join(", ");
     let insert = format!("INSERT INTO {name} ({}) VALUES", loaded_columns());
-    let prepared = conn.prep(format!("{insert} ({marks})")).map_err(fail)?;
-    conn.query_drop("START TRANSACTION").map_err(fail)?;
-    let mut position = slice.positions.start;
-    while position < slice.positions.end {
-        if progress.stopped() {
-            // The transaction goes with the connection.
-            return Err(EngineError::new(ErrorKind::Cancelled, step, "the load was stopped"));
-        }
-        let end = slice.positions.end.min(position + STRIDE_ROWS);
+    let prepared = conn.prep(format!("{insert} ({marks})")).in_step(step)?;
+    // After an error the transaction goes with the connection.
+    conn.run(step, "START TRANSACTION")?;
+    in_strides(slice, STRIDE_ROWS, progress, step, |positions| {
         let sent = if bulk {
-            conn.exec_batch(&prepared, (position..end).map(|position| rows.values(position)))
+            conn.exec_batch(&prepared, positions.map(|position| values(&mut rows, position)))
         } else {
-            conn.query_drop(format!("{insert} {}", rows.list(position..end)))
+            conn.query_drop(format!("{insert} {}", value_list(&mut rows, positions)))
         };
-        sent.map_err(fail)?;
-        progress.add(end - position);
-        position = end;
-    }
-    catalog::mark_slice(conn, slice).and_then(|()| conn.query_drop("COMMIT")).map_err(fail)
+        sent.in_step(step)
+    })?;
+    conn.run(step, &catalog::mark_slice(slice))?;
+    conn.run(step, "COMMIT")
 }
 
-/// The tables that are ours in a database.
-pub(crate) const TABLES: [&str; 4] = ["cf1", "cf2", SLICES, MARKER];
+/// Completes a schema whose slices are all there: statistics, and the procedures that sessions call, unless the loop runs in the
+/// client.
+pub(crate) fn finish(
+    conn: &mut Conn,
+    load: &Load,
+    schema: SchemaNo,
+    loop_place: LoopPlace,
+) -> Result<Layout, EngineError> {
+    let step = &format!("completing {}", schema_name(schema));
+    if let Some(layout) = catalog::schema(conn, schema, step)?.state.before_finish(load, schema, step)? {
+        return Ok(layout);
+    }
+    for name in [Table::Main, Table::Scan] {
+        // It answers a table, and does not fail where it can't do its work: its result is checked next.
+        conn.rows(step, &format!("ANALYZE TABLE {}", table(schema, name)))?;
+    }
+    let layout = look(conn, load, schema, step)?;
+    if loop_place.is_in_server() {
+        procedure::install(conn, load, schema, step)?;
+    }
+    conn.run(step, &catalog::mark_complete(schema, layout))?;
+    Ok(layout)
+}
+
+/// Counts rows; and leaf pages of the main table that hold rows, and all pages of the schema, by the server's persistent
+/// statistics: these two figures are counted, not estimated.
+fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout, EngineError> {
+    let sql = include_str!("../sql/layout.sql").replace("{table}", &table(schema, Table::Main));
+    let row = conn.row(step, &sql)?;
+    let rows = row.need(0, step)?;
+    check_all_keys(load, [rows, row.need(1, step)?, row.need(2, step)?], step)?;
+    let sql = include_str!("../sql/pages.sql").replace("{database}", &schema_name(schema));
+    let pages = conn.row(step, &sql).map_err(|error| match error.kind() {
+        ErrorKind::Privilege => error
+            .with_advice("GRANT SELECT ON mysql.innodb_index_stats TO the role: it tells how the rows lie"),
+        _ => error,
+    })?;
+    match (pages.get::<u64>(0), pages.get(1)) {
+        (Some(leaves), Some(all_blocks)) if leaves > 0 => {
+            Ok(Layout { rows, row_blocks: leaves.saturating_sub(PAGES_WITHOUT_ROWS), all_blocks })
+        }
+        _ => Err(EngineError::new(ErrorKind::Data, step, "the server has made no statistics of the tables")
+            .with_advice(
+                "the role needs SELECT and INSERT on its tables for ANALYZE TABLE; see the server's log",
+            )),
+    }
+}
+
+/// Drops our objects of a schema by name, so that those of others are not dropped with them.
+///
+/// # Errors
+/// If it is not ours, in use, or holds objects of others.
+pub(crate) fn drop_schema(conn: &mut Conn, schema: SchemaNo) -> Result<(), EngineError> {
+    let (name, db) = (schema_name(schema), database(schema));
+    let step = &format!("removing {name}");
+    catalog::require_marked(conn, schema, step)?;
+    let objects = conn.rows(step, &include_str!("../sql/objects.sql").replace("{database}", &name))?;
+    let ours = [&TABLES[..], &[MARKER, BATCH, SELECTS]].concat();
+    let mut others: Vec<String> = objects.iter().filter_map(|row| row.get(0)).collect();
+    others.retain(|object| !ours.contains(&object.as_str()));
+    if !others.is_empty() {
+        let message = format!("it holds objects that slob did not make: {others:?}");
+        return Err(EngineError::new(ErrorKind::Usage, step, message).with_advice("move or drop them first"));
+    }
+    conn.run(step, "SET SESSION lock_wait_timeout = 5")?;
+    let drops = TABLES.map(|table| format!("DROP TABLE IF EXISTS {db}.{table}"));
+    for sql in drops.into_iter().chain([format!("DROP DATABASE {db}")]) {
+        conn.query_drop(sql).map_err(|error| match code_of(&error) {
+            Some(1205) => EngineError::new(ErrorKind::Retryable, step, "another session is using it")
+                .with_code("error 1205")
+                .with_advice("end the sessions that use its tables, and try again"),
+            _ => failed(step, &error),
+        })?;
+    }
+    conn.run(step, "SET SESSION lock_wait_timeout = 60")
+}

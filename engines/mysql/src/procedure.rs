@@ -3,30 +3,27 @@
 //! One walks a plan of any operations, the other one of SELECTs that are all of one width, which is the usual case and
 //! the one where each step of a loop counts. A plan is a text of fixed columns, because there are no arrays; the answer
 //! is a text of numbers: for each operation when it ended, in microseconds since the start, the rows it saw, and, if it
-//! pauses, when the pause ended. An UPDATE is followed by COMMIT. An error comes after the answer, so that what was done
-//! before it is known.
+//! pauses, when the pause ended. An UPDATE is followed by COMMIT. An error comes after the answer, so that the operations
+//! before it are known.
 
 use mysql::Conn;
-use mysql::prelude::Queryable;
 use slob_engine::{EngineError, Load};
 use slob_method::{COLUMNS, SchemaNo, UpdateText};
-use slob_server::names::plain;
-use slob_server::{Kind, homes};
+use slob_server::{Kind, homes, schema_name};
 
-use crate::error::failed;
-use crate::names::database;
+use crate::sql::{Ask, database};
 use crate::statement::statement;
 
-/// Of any operations.
+/// The procedure for any operations.
 pub(crate) const BATCH: &str = "slob_batch";
-/// Of SELECTs alone, all of one width, in the home schema, without pauses.
+/// The procedure for SELECTs alone, all of one width, in the home schema, without pauses.
 pub(crate) const SELECTS: &str = "slob_selects";
 /// Bytes of an operation in a plan for [`SELECTS`].
 pub(crate) const SELECT_BYTES: usize = 16;
 /// Bytes of an operation in a plan for [`BATCH`]: kind, first key, keys, pause, stamp.
 pub(crate) const OP_BYTES: usize = 1 + 14 + 5 + 10 + 16;
 
-/// Operations of a part of a plan: so many share one copy of the answers.
+/// Operations of a part of a plan, which share one copy of the answers.
 const PART_OPS: usize = 64;
 /// Three numbers of an operation with their blanks.
 const OP_ANSWER_BYTES: usize = 3 * 20;
@@ -98,29 +95,22 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
 }
 
 /// Makes the procedures of a schema, or replaces those that another release of ours made.
-///
-/// # Errors
-/// If they can't be made.
 pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
-    let fail = |error: mysql::Error| failed(step, &error);
+    let db = database(schema);
     for (name, arguments, body) in procedures(load, schema) {
-        let found: Option<Option<String>> = conn
-            .exec_first(
-                "SELECT CAST(ROUTINE_DEFINITION AS CHAR) FROM information_schema.ROUTINES
-                 WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ?",
-                (plain(schema), name),
-            )
-            .map_err(fail)?;
-        if found.flatten().as_deref() == Some(body.trim_end()) {
+        let body = body.trim_end();
+        let sql = format!(
+            "SELECT CAST(ROUTINE_DEFINITION AS CHAR) FROM information_schema.ROUTINES
+             WHERE ROUTINE_SCHEMA = '{}' AND ROUTINE_NAME = '{name}'",
+            schema_name(schema)
+        );
+        if conn.row(step, &sql)?.get::<String>(0).as_deref() == Some(body) {
             continue;
         }
-        conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}.{name}", database(schema))).map_err(fail)?;
-        let sql = format!(
-            "CREATE PROCEDURE {}.{name} (\n{arguments}) MODIFIES SQL DATA SQL SECURITY INVOKER\n{}",
-            database(schema),
-            body.trim_end()
-        );
-        conn.query_drop(sql).map_err(fail)?;
+        conn.run(step, &format!("DROP PROCEDURE IF EXISTS {db}.{name}"))?;
+        let head =
+            format!("CREATE PROCEDURE {db}.{name} (\n{arguments}) MODIFIES SQL DATA SQL SECURITY INVOKER");
+        conn.run(step, &format!("{head}\n{body}"))?;
     }
     Ok(())
 }

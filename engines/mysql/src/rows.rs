@@ -1,98 +1,201 @@
-//! The rows of a load, as the server takes them.
+//! Rows: one in each page, where InnoDB would put two; written, and read back.
+//!
+//! InnoDB wants room for two of the largest rows in a page, and there is no setting that leaves a page emptier than
+//! that. But a page that is full splits where the new row belongs: with a row of nearly half a page (a *sentinel*)
+//! behind the place where rows arrive in ascending order, and rows so large that two of them do not fit beside it, each
+//! split leaves one row behind and carries the sentinel on. So each slice lies between two sentinels, made before the
+//! first row. Sentinels have no key and no text, and no operation sees them.
 
 use std::fmt::Write;
 use std::ops::Range;
 
-use mysql::Value;
-use slob_engine::{Load, Slice};
-use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row, Value};
+use slob_engine::{EngineError, ErrorKind};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
+use slob_server::{SliceRows, chunks};
 
-use crate::layout::pos;
+use crate::catalog;
+use crate::sql::{InStep, loaded_columns, table as name_of};
 
-/// Makes the rows of a slice.
-pub(crate) struct Rows {
-    content: RowContent,
-    scatter: Option<Scatter>,
+/// Bytes of a row beside its text and its filler: header, lengths, keys, and what InnoDB adds.
+const ROW_OVERHEAD: usize = 5 + 1 + COLUMNS + 2 + 8 + 8 + 6 + 7;
+
+/// The sizes of rows in pages of so many bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct RowLayout {
+    page: usize,
+}
+
+impl RowLayout {
+    /// # Errors
+    /// [`ErrorKind::Usage`] if pages of that size can't have one row each.
+    pub(crate) fn of_page(bytes: u32, step: &str) -> Result<Self, EngineError> {
+        let what = match bytes {
+            8192 | 16_384 | 32_768 => return Ok(Self { page: bytes as usize }),
+            4096 => "a row of 2,432 bytes of text, where InnoDB takes no more than half a page",
+            _ => "one row in each page, since no row may be as long as half of it",
+        };
+        Err(EngineError::new(ErrorKind::Usage, step, format!("pages of {bytes} bytes can't hold {what}"))
+            .with_advice("use a server with innodb_page_size=16k (the default), 8k or 32k"))
+    }
+
+    /// Bytes of the filler of each row. Twice a row and a sentinel are more than a page; one and a sentinel are less.
+    pub(crate) fn filler_bytes(self) -> usize {
+        (self.page / 4 + 128).saturating_sub(ROW_BYTES + ROW_OVERHEAD)
+    }
+
+    /// Bytes of the filler of each sentinel: the longest row that fits twice, with a margin.
+    pub(crate) fn sentinel_bytes(self) -> usize {
+        self.page / 2 - 240
+    }
+}
+
+/// Pages of a table that hold no row: the one of the first sentinel, from which the second one and the first row split
+/// off. All other sentinels lie beside a row.
+pub(crate) const PAGES_WITHOUT_ROWS: u64 = 1;
+
+/// The primary key of the row at a position: two places for sentinels lie between neighbours.
+fn pos(position: u64) -> u64 {
+    3 * position
+}
+
+/// The position of the row with a primary key.
+fn position(pos: u64) -> u64 {
+    pos / 3
+}
+
+/// The primary keys of the sentinels of a table with such slices, ascending.
+pub(crate) fn sentinels(slices: impl Iterator<Item = Range<u64>>) -> impl Iterator<Item = u64> {
+    // The first one fills the page of the first slice's lower sentinel.
+    [0].into_iter().chain(slices.flat_map(|slice| [pos(slice.start) - 1, pos(slice.end) - 2]))
+}
+
+/// The row at a position as the values of a prepared statement.
+pub(crate) fn values(rows: &mut SliceRows, position: u64) -> Vec<Value> {
+    let custid = rows.fill(position);
+    let mut values = Vec::with_capacity(COLUMNS + 3);
+    values.extend([Value::UInt(pos(position)), Value::UInt(custid)]);
+    let columns = rows.text.as_chunks::<COLUMN_BYTES>().0.iter();
+    values.extend(columns.map(|column| Value::Bytes(column.to_vec())));
+    values.push(Value::Bytes(rows.filler.clone()));
+    values
+}
+
+/// Some rows as the list of an INSERT. No character of the texts needs an escape.
+pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String {
+    let mut sql = String::with_capacity((ROW_BYTES + rows.filler.len() + 100) * 64);
+    for position in positions {
+        let custid = rows.fill(position);
+        let separator = if sql.is_empty() { "" } else { "," };
+        // Writing into memory does not fail.
+        let _ = write!(sql, "{separator}({},{custid}", pos(position));
+        let columns = rows.text.as_chunks::<COLUMN_BYTES>().0.iter().map(|text| &text[..]);
+        for text in columns.chain([&rows.filler[..]]) {
+            sql.push_str(",'");
+            sql.extend(text.iter().map(|byte| char::from(*byte)));
+            sql.push('\'');
+        }
+        sql.push(')');
+    }
+    sql
+}
+
+/// Positions that one query reads.
+const CHUNK: u64 = 1024;
+
+/// Reads the rows at `positions`, in the order of the table.
+pub(crate) fn read_rows(
+    conn: &mut Conn,
     schema: SchemaNo,
     table: Table,
-    text: Box<[u8; ROW_BYTES]>,
-    filler: Vec<u8>,
-}
-
-impl Rows {
-    /// For the rows of a slice, with so many bytes of filler.
-    pub(crate) fn new(load: &Load, slice: &Slice, filler_bytes: usize) -> Self {
-        let Slice { schema, table, .. } = *slice;
-        let scatter = (table == Table::Main).then(|| load.scatter(schema));
-        let (text, filler) = (Box::new([0; ROW_BYTES]), vec![0; filler_bytes]);
-        Self { content: load.content(), scatter, schema, table, text, filler }
-    }
-
-    /// The row at a position as the values of a prepared statement.
-    pub(crate) fn values(&mut self, position: u64) -> Vec<Value> {
-        let custid = self.make(position);
-        let mut values = Vec::with_capacity(COLUMNS + 3);
-        values.extend([Value::UInt(pos(position)), Value::UInt(custid)]);
-        let columns = self.text.as_chunks::<COLUMN_BYTES>().0.iter();
-        values.extend(columns.map(|column| Value::Bytes(column.to_vec())));
-        values.push(Value::Bytes(self.filler.clone()));
-        values
-    }
-
-    /// Some rows as the list of an INSERT. No character of the texts needs an escape.
-    pub(crate) fn list(&mut self, positions: Range<u64>) -> String {
-        let mut sql = String::with_capacity((ROW_BYTES + self.filler.len() + 100) * 64);
-        for position in positions {
-            let custid = self.make(position);
-            let separator = if sql.is_empty() { "" } else { "," };
-            // Writing into memory does not fail.
-            let _ = write!(sql, "{separator}({},{custid}", pos(position));
-            for text in self.text.as_chunks::<COLUMN_BYTES>().0.iter().map(|text| &text[..]) {
-                push_text(&mut sql, text);
+    positions: &Range<u64>,
+    visit: &mut dyn FnMut(&RowView<'_>),
+) -> Result<(), EngineError> {
+    let name = name_of(schema, table);
+    let step = &format!("reading {name}");
+    let load = catalog::schema(conn, schema, step)?.load;
+    let sql =
+        format!("SELECT {} FROM {name} WHERE pos >= ? AND pos < ? AND custid IS NOT NULL", loaded_columns());
+    for Range { start, end } in chunks(positions, load.rows(table), CHUNK) {
+        for row in conn.exec_iter(&sql, (pos(start), pos(end))).in_step(step)? {
+            let row = row.in_step(step)?;
+            let mut columns = [&[][..]; COLUMNS];
+            for (i, column) in columns.iter_mut().enumerate() {
+                *column = text(&row, i + 2, step)?;
             }
-            push_text(&mut sql, &self.filler);
-            sql.push(')');
+            let filler = text(&row, COLUMNS + 2, step)?;
+            let (position, custid) = (position(number(&row, 0, step)?), number(&row, 1, step)?);
+            visit(&RowView { position, custid, columns, filler });
         }
-        sql
     }
-
-    /// Makes the row at a position, and returns its key.
-    fn make(&mut self, position: u64) -> u64 {
-        let custid = self.scatter.as_ref().map_or(position, |scatter| scatter.key_at(position));
-        self.content.fill_row(self.table, self.schema, custid, &mut self.text);
-        self.content.fill_filler(self.table, self.schema, custid, &mut self.filler);
-        custid
-    }
+    Ok(())
 }
 
-fn push_text(sql: &mut String, text: &[u8]) {
-    sql.push_str(",'");
-    sql.extend(text.iter().map(|byte| char::from(*byte)));
-    sql.push('\'');
+fn number(row: &Row, column: usize, step: &str) -> Result<u64, EngineError> {
+    row.get_opt(column)
+        .and_then(Result::ok)
+        .ok_or_else(|| EngineError::new(ErrorKind::Data, step, format!("column {} is no number", column + 1)))
+}
+
+/// The bytes of a text. NULL becomes an empty text, which no verification accepts.
+fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8], EngineError> {
+    match row.as_ref(column) {
+        Some(Value::Bytes(bytes)) => Ok(bytes),
+        Some(Value::NULL) => Ok(&[]),
+        _ => Err(EngineError::new(ErrorKind::Data, step, format!("column {} is no text", column + 1))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::Load;
 
     const LOAD: Load = Load { seed: 3, scale: 100, scan_blocks: 10, obfuscated: true, slice_rows: 40 };
 
     #[test]
     fn values_and_list_are_the_same_row() {
         let slice = LOAD.slices(SchemaNo::FIRST).nth(1).unwrap();
-        let mut rows = Rows::new(&LOAD, &slice, 300);
-        let values = rows.values(42);
+        let mut rows = SliceRows::new(&LOAD, &slice, 300);
+        let values = values(&mut rows, 42);
         let custid = LOAD.scatter(SchemaNo::FIRST).key_at(42);
         assert_eq!(values[..2], [Value::UInt(126), Value::UInt(custid)]);
         let list: Vec<String> = values.iter().map(|value| value.as_sql(true)).collect();
-        assert_eq!(rows.list(42..43), format!("({})", list.join(",")));
-        assert_eq!(rows.list(42..44).matches("),(").count(), 1);
+        assert_eq!(value_list(&mut rows, 42..43), format!("({})", list.join(",")));
+        assert_eq!(value_list(&mut rows, 42..44).matches("),(").count(), 1);
         assert!(list.len() == COLUMNS + 3 && list.last().unwrap().len() == 302);
     }
 
     #[test]
     fn keys_of_the_scan_table_are_positions() {
         let slice = LOAD.slices(SchemaNo::FIRST).last().unwrap();
-        assert_eq!(Rows::new(&LOAD, &slice, 0).values(7)[1], Value::UInt(7));
+        assert_eq!(values(&mut SliceRows::new(&LOAD, &slice, 0), 7)[1], Value::UInt(7));
+    }
+
+    /// A page without its rows: headers, trailer, the two boundary records, the directory.
+    const PAGE_OVERHEAD: usize = 38 + 56 + 26 + 8 + 4;
+
+    #[test]
+    fn two_rows_and_a_sentinel_do_not_fit_and_one_does() {
+        for page in [8192, 16_384, 32_768] {
+            let layout = RowLayout::of_page(page, "test").unwrap();
+            let room = page as usize - PAGE_OVERHEAD;
+            let row = ROW_BYTES + ROW_OVERHEAD + layout.filler_bytes();
+            let sentinel = layout.sentinel_bytes() + 40;
+            assert!(2 * row + sentinel > room && row + sentinel < room, "{page}: {row} {sentinel}");
+            assert!(2 * sentinel < room && 2 * sentinel + row > room, "{page}: two sentinels fill a page");
+            // The limit of the server: half a page without its headers.
+            assert!(sentinel < room / 2 && row < room / 2, "{page}: {row} {sentinel}");
+        }
+        assert!([4096, 65_536].into_iter().all(|page| RowLayout::of_page(page, "test").is_err()));
+    }
+
+    #[test]
+    fn sentinels_lie_around_the_slices() {
+        let keys: Vec<u64> = sentinels([1..5, 5..8].into_iter()).collect();
+        assert_eq!(keys, [0, 2, 13, 14, 22]);
+        assert_eq!((pos(1), pos(4), pos(5), pos(7)), (3, 12, 15, 21));
+        assert_eq!(position(pos(7)), 7);
     }
 }

@@ -1,16 +1,16 @@
 //! The settings that change results, and advice on them.
 
 use mysql::Conn;
-use mysql::prelude::Queryable;
-use slob_engine::{Capabilities, EngineError, ErrorKind, Server};
-use slob_server::{Found, LoopPlace, Sizes, loaded_blocks};
+use slob_engine::{EngineError, ErrorKind, Server};
+use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
-use crate::error::failed;
-use crate::product::Product;
-use crate::{catalog, stretch};
+use crate::catalog;
+use crate::engine::Product;
+use crate::sql::Ask;
+use crate::statement::widest_stretch;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
-/// In the order in which they should be read. Those that a server lacks are left out.
+/// In the order of their display. A server may lack some.
 pub(crate) const NAMES: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",
@@ -65,47 +65,37 @@ pub(crate) const NAMES: &[&str] = &[
     "group_replication_flow_control_mode",
 ];
 
-fn ask(conn: &mut Conn) -> Result<Found, mysql::Error> {
-    let list: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
-    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", list.join(", "));
-    let mut found: Vec<(String, String)> = conn.query(sql)?;
-    // MySQL's log is switched off by a statement, and only its status tells.
-    found.extend(
-        conn.query_first::<(String, String), _>(format!("SHOW GLOBAL STATUS LIKE '{REDO_ENABLED}'"))?,
-    );
-    Ok(Found::in_order(found, NAMES))
-}
-
 /// Both products read around the page cache where the method says so; later MariaDB has a switch of its own.
-fn direct_io(found: &Found) -> Option<bool> {
+fn direct_io(found: &ServerSettings) -> Option<bool> {
     match found.get("innodb_data_file_buffering") {
         Some(buffering) => Some(buffering == "OFF"),
         None => found.get("innodb_flush_method").map(|method| method.starts_with("O_DIRECT")),
     }
 }
 
-/// With `none`, and `strict_none`, a page holds a constant in place of a checksum.
-fn checks_blocks(found: &Found) -> Option<bool> {
+/// A page holds a constant in place of a checksum with `none` and `strict_none`.
+fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
 }
 
 /// Describes the server.
-///
-/// # Errors
-/// If it can't be asked.
 pub(crate) fn describe(
     conn: &mut Conn,
     product: &Product,
     loop_place: LoopPlace,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
-    let found = ask(conn).map_err(|error| failed(step, &error))?;
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
+    let mut rows = conn.rows(step, &sql)?;
+    // MySQL's log is switched off by a statement, and only its status shows it.
+    rows.extend(conn.rows(step, &format!("SHOW GLOBAL STATUS LIKE '{REDO_ENABLED}'"))?);
+    let found =
+        ServerSettings::in_order(rows.iter().filter_map(|row| Some((row.get(0)?, row.get(1)?))), NAMES);
     let block_bytes = found.number("innodb_page_size").and_then(|bytes| u32::try_from(bytes).ok());
     let block_bytes = block_bytes.ok_or_else(|| {
         EngineError::new(ErrorKind::Usage, step, "the server has no innodb_page_size")
             .with_advice("this engine tests InnoDB: switch it on")
     })?;
-    let direct_io = direct_io(&found);
     let sizes = Sizes {
         data: loaded_blocks(&catalog::schemas(conn)?).map(|blocks| blocks * u64::from(block_bytes)),
         cache: found.number("innodb_buffer_pool_size"),
@@ -116,32 +106,21 @@ pub(crate) fn describe(
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
+        capabilities: loop_place.capabilities(widest_stretch(product, loop_place), direct_io(&found)),
         settings: found.0,
-        capabilities: Capabilities {
-            tablespaces: false,
-            whole_tables: false,
-            loads_wait_for_blocks: false,
-            stores_data: true,
-            parallel_slices: true,
-            embedded: false,
-            batches_in_server: loop_place.is_in_server(),
-            joined_blocks: stretch::widest(product, loop_place),
-            cancel: true,
-            direct_io,
-        },
     })
 }
 
-fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
+fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     let fits = sizes.advice("innodb_buffer_pool_size").into_iter();
     let log = found.get("log_bin") == Some("ON") && found.get("sync_binlog") != Some("1");
     let log =
         log.then(|| "log_bin is on without sync_binlog=1: commits do not wait for all of the log.".into());
-    fits.chain(found.spoilt_by(SPOILERS)).chain(log).collect()
+    fits.chain(found.advice(ADVICE)).chain(log).collect()
 }
 
 /// Settings and values that make figures better or worse than they are.
-const SPOILERS: &[(&str, &str, &str)] = &[
+const ADVICE: &[(&str, &str, &str)] = &[
     (
         "innodb_flush_log_at_trx_commit",
         "0",
@@ -185,8 +164,8 @@ mod tests {
     use super::*;
     use slob_engine::Setting;
 
-    fn found(settings: &[(&str, &str)]) -> Found {
-        Found(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
+    fn found(settings: &[(&str, &str)]) -> ServerSettings {
+        ServerSettings(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
     }
 
     #[test]
@@ -199,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_checked_but_by_the_algorithm_none() {
+    fn blocks_are_checked_except_with_the_algorithm_none() {
         let checks = |value| checks_blocks(&found(&[("innodb_checksum_algorithm", value)]));
         assert_eq!([checks("full_crc32"), checks("crc32")], [Some(true); 2]);
         assert_eq!([checks("none"), checks("strict_none")], [Some(false); 2]);
@@ -207,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_names_what_spoils() {
+    fn settings_that_distort_figures_have_advice() {
         let sizes = Sizes { data: Some(1 << 20), cache: Some(1 << 26) };
         assert!(advice(&found(&[]), Sizes::default()).is_empty());
         let cached = advice(&found(&[]), sizes);

@@ -1,14 +1,13 @@
-//! The statements of the method. The loop in the server, the loop here and the check of the plans all take them from
-//! here.
+//! The statements of the method, for both loops and for the check of the plans.
 
 use slob_method::{SchemaNo, Table};
-use slob_server::Kind;
-use slob_server::names::INDEX;
+use slob_server::{INDEX, Kind, LoopPlace};
 
-use crate::names::table;
+use crate::engine::Product;
+use crate::sql::table;
 
-/// The statement of a kind of operation, with these expressions for the first key, the key after the last one, and
-/// the values of the columns that it sets.
+/// The statement of a kind of operation. The expressions are those of the first key, the key after the last one, and the values
+/// of the columns that it sets.
 pub(crate) fn statement(
     kind: Kind,
     schema: SchemaNo,
@@ -26,6 +25,45 @@ pub(crate) fn statement(
     }
 }
 
+/// The fewest SELECTs for which one statement is worth its round trip.
+pub(crate) const SHORTEST_STRETCH: usize = 8;
+
+/// The clock, in microseconds after the statement began.
+const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";
+
+/// The most keys of an operation for which a stretch costs less than a statement for each. A stretch looks each key up by
+/// itself, a statement reads neighbours in the index: it loses where operations are wide. docs/engines.md has the measurements.
+pub(crate) fn widest_stretch(product: &Product, loop_place: LoopPlace) -> u16 {
+    match loop_place {
+        LoopPlace::Server if product.is_mariadb => 16,
+        LoopPlace::Server => 8,
+        LoopPlace::Statement | LoopPlace::Client => 0,
+    }
+}
+
+/// SELECTs of so many keys each as one statement: it visits the planned keys in order, each operation by itself, and reads the
+/// clock after each. Question marks are the first keys of the operations (a list in JSON) and the microseconds after which none
+/// begins. The answer is a text: for each operation its rows, and when it ended. A list begins with null, an operation without
+/// keys, whose end is the begin of the first one.
+///
+/// A range whose bounds come from another table would be planned anew for each key, and, with the statistics of tables of one row
+/// in each page, as a scan of the table. So each key is an outer join: looked up by the unique index, one row or none.
+pub(crate) fn stretch(schema: SchemaNo, width: u16) -> String {
+    let main = table(schema, Table::Main);
+    let keys = 0..width;
+    let rows: Vec<String> = keys.clone().map(|key| format!("(r{key}.c2 IS NOT NULL)")).collect();
+    let joins: String = keys
+        .map(|key| {
+            format!(" LEFT JOIN {main} r{key} FORCE INDEX (`{INDEX}`) ON r{key}.custid = ops.first + {key}")
+        })
+        .collect();
+    format!(
+        "SELECT GROUP_CONCAT((SELECT {} FROM (SELECT 1) one{joins}), ' ', {CLOCK} SEPARATOR ' ') \
+         FROM JSON_TABLE(?, '$[*]' COLUMNS (first BIGINT UNSIGNED PATH '$')) ops WHERE {CLOCK} < ?",
+        rows.join(" + ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +78,13 @@ mod tests {
         );
         let heavy = statement(Kind::Heavy, SchemaNo::FIRST, ["?", "?"], |_| "?".into());
         assert_eq!(heavy.matches(" = ?").count(), COLUMNS);
+    }
+
+    #[test]
+    fn each_key_is_looked_up_by_itself() {
+        let sql = stretch(SchemaNo::FIRST, 3);
+        assert_eq!(sql.matches("LEFT JOIN `slob1`.`cf1` r").count(), 3);
+        assert!(sql.contains("(r0.c2 IS NOT NULL) + (r1.c2 IS NOT NULL) + (r2.c2 IS NOT NULL)"), "{sql}");
+        assert!(sql.contains("r2.custid = ops.first + 2") && !sql.contains("r3"), "{sql}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use slob_engine::{EngineError, OpenSpec};
 use slob_method::SchemaNo;
-use slob_server::{Complete, Pool};
+use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
 
 use crate::client::{Client, Driver, During, Login};
@@ -107,7 +107,7 @@ pub(crate) struct Database {
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
     /// Held while the administrator cancels the call of a session.
     pub(crate) cancelling: Mutex<()>,
-    pub(crate) complete: Complete,
+    pub(crate) complete: LoadedSchemas,
 }
 
 impl Database {
@@ -141,7 +141,7 @@ impl Database {
             scope,
             instances: OnceLock::new(),
             cancelling: Mutex::default(),
-            complete: Complete::default(),
+            complete: LoadedSchemas::default(),
         })
     }
 

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter, SchemaNo, Table};
-use slob_server::names::column_list;
-use slob_server::{all_there, chunks};
+use slob_server::{check_all_keys, chunks, column_list};
 
 use crate::client::{Bind, Client, During, Fault, failed, number, text};
 use crate::database::{Connections, Role};
@@ -301,7 +300,7 @@ fn count_blocks(
     let [rows, first_key, last_key, row_blocks] =
         [0, 1, 2, 3].map(|column| number(&counted, column).unwrap_or(0));
     let all_blocks = number(&segments, 0).unwrap_or(0);
-    all_there(load, [rows, first_key, last_key], step)?;
+    check_all_keys(load, [rows, first_key, last_key], step)?;
     Ok(Layout { rows, row_blocks, all_blocks })
 }
 

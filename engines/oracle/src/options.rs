@@ -10,7 +10,7 @@
 use std::path::PathBuf;
 
 use slob_engine::{EngineError, ErrorKind, OpenSpec};
-use slob_server::network::host_and_port;
+use slob_server::host_and_port;
 use slob_spec::{Endpoint, Group, Kind, Param, Target};
 
 use crate::client::{DRIVERS, Login};

@@ -1,7 +1,7 @@
 //! Settings that change results, and advice on those that spoil an I/O test.
 
 use slob_engine::{Capabilities, EngineError, Server, Setting};
-use slob_server::{Found, loaded_blocks};
+use slob_server::{ServerSettings, loaded_blocks};
 
 use crate::client::{Bind, Client, Row, number, table, text};
 use crate::counters::Views;
@@ -47,18 +47,18 @@ pub(crate) fn queries(views: Views) -> [(&'static str, String); 6] {
     ]
 }
 
-fn add(found: &mut Found, name: &str, value: Option<impl ToString>) {
+fn add(found: &mut ServerSettings, name: &str, value: Option<impl ToString>) {
     found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
 }
 
 /// The settings that the account may see.
-fn find(client: &mut dyn Client, views: Views) -> Found {
+fn find(client: &mut dyn Client, views: Views) -> ServerSettings {
     let answers = queries(views).map(|(_, sql)| client.query(&sql, &[]).unwrap_or_default());
     let first = answers.each_ref().map(|rows| rows.first().cloned().unwrap_or_default());
     let [_, cache, database, logs, files, _] = &first;
     let [parameters, .., tasks] = answers;
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
-    let mut found = Found::in_order(parameters.iter().filter_map(pair), &parameter_names());
+    let mut found = ServerSettings::in_order(parameters.iter().filter_map(pair), &parameter_names());
     add(&mut found, "buffer cache bytes", number(cache, 0));
     add(&mut found, "log mode", text(database, 0));
     add(&mut found, "force logging", text(database, 1));
@@ -129,7 +129,7 @@ fn block_bytes(client: &mut dyn Client, query: Option<(&str, Bind)>) -> u32 {
 }
 
 /// True if reads bypass the page cache: data in ASM, or files with such an option.
-fn direct_io(found: &Found) -> Option<bool> {
+fn direct_io(found: &ServerSettings) -> Option<bool> {
     if found.get("data files in ASM").is_some_and(|share| share != "0") {
         return Some(true);
     }
@@ -138,13 +138,13 @@ fn direct_io(found: &Found) -> Option<bool> {
 }
 
 /// True if the server checks the blocks of data. OFF, which earlier releases call FALSE, leaves checksums to the tablespace SYSTEM.
-fn checks_blocks(found: &Found) -> Option<bool> {
+fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     let checksum = found.get("db_block_checksum")?;
     Some(!["OFF", "FALSE"].iter().any(|off| checksum.eq_ignore_ascii_case(off)))
 }
 
 /// Advice on settings. `data_bytes` are those of all complete schemas.
-fn advice(found: &Found, data_bytes: Option<u64>) -> Vec<String> {
+fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
     let mut advice = Vec::new();
     if let (Some(data), Some(cache)) = (data_bytes, found.number("buffer cache bytes"))
         && data <= cache
@@ -211,16 +211,16 @@ mod tests {
         ("db_flash_cache_size", "0"),
     ];
 
-    fn with(changes: &[(&str, &str)]) -> Found {
+    fn with(changes: &[(&str, &str)]) -> ServerSettings {
         let changed = |name: &str| changes.iter().any(|(other, _)| *other == name);
         let rest = SOUND.iter().filter(|(name, _)| !changed(name));
-        Found(rest.chain(changes).map(|(name, value)| Setting::new(*name, *value)).collect())
+        ServerSettings(rest.chain(changes).map(|(name, value)| Setting::new(*name, *value)).collect())
     }
 
     #[test]
     fn a_sound_server_gets_no_advice() {
         assert_eq!(advice(&with(&[]), Some(1 << 40)), Vec::<String>::new());
-        assert_eq!(advice(&Found(Vec::new()), Some(1)), Vec::<String>::new(), "nothing may be seen");
+        assert_eq!(advice(&ServerSettings(Vec::new()), Some(1)), Vec::<String>::new(), "nothing may be seen");
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         let checks = |value| checks_blocks(&with(&[("db_block_checksum", value)]));
         assert_eq!([checks("TYPICAL"), checks("FULL"), checks("TRUE")], [Some(true); 3]);
         assert_eq!([checks("OFF"), checks("false")], [Some(false); 2]);
-        assert_eq!(checks_blocks(&Found::default()), None);
+        assert_eq!(checks_blocks(&ServerSettings::default()), None);
     }
 
     #[test]
@@ -260,6 +260,6 @@ mod tests {
             Some(true)
         );
         assert_eq!(direct_io(&with(&[("filesystemio_options", "ASYNCH")])), Some(false));
-        assert_eq!(direct_io(&Found::default()), None);
+        assert_eq!(direct_io(&ServerSettings::default()), None);
     }
 }

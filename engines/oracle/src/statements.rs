@@ -12,8 +12,7 @@
 
 use slob_engine::{EngineError, ErrorKind, Load, SessionPlan};
 use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
-use slob_server::names::{COMMENT, column_list, columns};
-use slob_server::{Kind, homes};
+use slob_server::{COMMENT, Kind, column_list, columns, homes};
 
 use crate::client::Bind;
 use crate::options::Commit;

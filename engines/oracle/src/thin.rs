@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use oracledb::{Config, Connection, DB_TYPE_NUMBER, DB_TYPE_VARCHAR, ErrorKind, OracleNumber, ToDbValue};
 use slob_engine::within;
-use slob_server::network::{CONNECT_TIMEOUT, LOGIN_TIMEOUT};
+use slob_server::{CONNECT_TIMEOUT, LOGIN_TIMEOUT};
 
 use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
 use crate::load::SliceRows;

@@ -19,7 +19,7 @@ DECLARE
     b := bounds[p];
     IF p % 2 = 0 THEN
 {stretches}      END IF;
-      -- A clock that was set back may have let in an operation after one that was late: such a stretch is not told.
+      -- A clock that was set back may have let in an operation after one that was late: such a stretch is left out.
       EXIT WHEN rows_of IS NULL OR last <> a + cardinality(rows_of) - 1;
       IF a = 1 AND p = cardinality(bounds) THEN
         times := t || ends_of;

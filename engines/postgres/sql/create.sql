@@ -11,7 +11,7 @@ CREATE TABLE {ns}.slob_load (
     scan_blocks bigint  NOT NULL,
     obfuscated  boolean NOT NULL,
     slice_rows  bigint  NOT NULL,
-    -- How the rows lie, once the schema is complete.
+    -- The layout of the rows, once the schema is complete.
     row_count   bigint,
     row_blocks  bigint,
     all_blocks  bigint

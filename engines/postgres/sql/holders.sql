@@ -5,7 +5,7 @@ FROM pg_catalog.pg_locks l
 JOIN pg_catalog.pg_class c ON c.oid = l.relation
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
-WHERE n.nspname = $1 AND l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
+WHERE n.nspname = '{schema}' AND l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
   AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
 ORDER BY 1
-LIMIT $2
+LIMIT 3

@@ -1,5 +1,5 @@
--- Where the tables of a schema are or will be: in the tablespace that is named, in that of the schemas that are there,
--- or in the default one. An empty location is the data directory.
+-- The location of tables that are or will be loaded: the named tablespace, else that of the schemas that are there, else the
+-- default one. An empty location is the data directory.
 SELECT pg_catalog.pg_tablespace_location(t.oid)
 FROM pg_catalog.pg_tablespace t
 WHERE t.oid = coalesce(

@@ -1,5 +1,3 @@
-SELECT {number}, seed, scale, scan_blocks, obfuscated, slice_rows, row_count, row_blocks, all_blocks,
-       ARRAY(SELECT is_scan FROM {ns}.slob_slice ORDER BY is_scan, first),
-       ARRAY(SELECT first FROM {ns}.slob_slice ORDER BY is_scan, first),
-       ARRAY(SELECT after FROM {ns}.slob_slice ORDER BY is_scan, first)
+SELECT seed, scale, scan_blocks, obfuscated, slice_rows, 0, row_count, row_blocks, all_blocks,
+       (SELECT string_agg(concat_ws(', ', is_scan::text, first, after), ';') FROM {ns}.slob_slice), {number}
 FROM {ns}.slob_load

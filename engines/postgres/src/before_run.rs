@@ -1,44 +1,42 @@
-//! What happens before the sessions of a run are opened.
+//! Before the sessions of a run are opened: the server is brought to a known state, and its plans are checked. An operation must
+//! visit exactly its blocks, one by one.
 
 use postgres::Client;
-use postgres::error::SqlState;
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
-use slob_server::names::plain;
-use slob_server::{Kind, LoopPlace};
+use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 
-use crate::capacity::OTHERS;
-use crate::catalog::{self, get};
-use crate::database::Database;
-use crate::error::failed;
-use crate::namespace::namespace;
-use crate::statement::statement;
-use crate::{plans, procedure, publisher};
+use crate::engine::Database;
+use crate::server::OTHERS;
+use crate::session::publish;
+use crate::sql::{Ask, failed, has_code, namespace};
+use crate::statement::{statement, stretch};
+use crate::{catalog, procedure};
 
-/// Brings the server to a known state, and refuses a run that would not do what it says. Returns what the role could
-/// not do or see.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if a plan is not single-block I/O, or updates of a table would make no redo.
+/// In the plan of a stretch: the deadline would be checked after an operation, and not before it.
+const LATE: &str = "Join Filter";
+const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT pg_checkpoint to it (15 and later), or run as a superuser.";
+
+/// Prepares the server, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
-    let Database { servers, options, version, .. } = database;
+    let Database { servers, loop_place, version, .. } = database;
     servers.check_capacity(run, OTHERS)?;
-    let mut notes = database.links().look(|client| {
+    let mut notes = servers.with(Task::Read, |client| {
         for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));
             check_logged(client, *schema, &step)?;
-            if options.loop_place.is_in_server() {
+            if loop_place.is_in_server() {
                 let load = catalog::schema(client, *schema, &step)?.load;
                 procedure::install(client, &load, *schema, *version, &step)?;
             }
-            plans::check(client, *schema, options.loop_place == LoopPlace::Server)?;
+            check_plans(client, *schema, *loop_place == LoopPlace::Server)?;
         }
-        let notes: Vec<String> = checkpoint(client)?.into_iter().collect();
-        if options.prewarm {
+        let notes: Vec<String> = checkpoint(client)?.into_iter().map(str::to_owned).collect();
+        if database.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
-        // What was looked at for the run must not be counted in its window.
-        publisher::publish(client, *version)?;
+        // The reads of these checks must not be counted in the run's window.
+        publish(client, *version)?;
         Ok(notes)
     })?;
     notes.extend(servers.notes());
@@ -47,34 +45,171 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
 
 /// Updates of an unlogged table would make no redo.
 fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
-    let sql = "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-               WHERE n.nspname = $1 AND c.relname IN ('cf1', 'cf2') AND c.relpersistence <> 'p'";
-    let name = plain(schema);
-    let Some(row) = client.query_opt(sql, &[&name]).map_err(|error| failed(step, &error))? else {
-        return Ok(());
-    };
-    let table: String = get(&row, 0, step)?;
+    let sql = format!(
+        "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = '{}' AND c.relname IN ('cf1', 'cf2') AND c.relpersistence <> 'p'",
+        schema_name(schema)
+    );
+    let Some(table) = client.row(step, &sql)?.get::<String>(0) else { return Ok(()) };
     let message = format!("{table} is unlogged: its updates would make no redo");
     Err(EngineError::new(ErrorKind::Usage, step, message)
         .with_advice(format!("ALTER TABLE {}.{table} SET LOGGED", namespace(schema))))
 }
 
-/// Reads every block of a main table. The index leads there: a scan of the table would use a small ring of buffers
-/// over and over.
+/// Reads every block of a main table by its index: a scan of the table would use a small ring of buffers over and over.
 fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
-    let sql = statement(Kind::Select, schema, ["$1", "$2"], |_| String::new());
-    let read = client.query_one(&sql, &[&1_i64, &i64::MAX]);
-    read.map(drop).map_err(|error| failed(format!("reading {} into the cache", namespace(schema)), &error))
+    let sql = statement(Kind::Select, schema, ["1", "9223372036854775807"], |_| String::new());
+    client.row(&format!("reading {} into the cache", namespace(schema)), &sql).map(drop)
 }
 
-/// Writes out what is dirty, so that a run starts without the debts of the one before it.
-fn checkpoint(client: &mut Client) -> Result<Option<String>, EngineError> {
-    let Err(error) = client.batch_execute("CHECKPOINT") else { return Ok(None) };
-    if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
-        return Err(failed("making a checkpoint", &error));
+/// Writes out dirty blocks, so that a run starts without the debts of the one before it.
+fn checkpoint(client: &mut Client) -> Result<Option<&'static str>, EngineError> {
+    match client.batch_execute("CHECKPOINT") {
+        Ok(()) => Ok(None),
+        Err(error) if has_code(&error, "42501") => Ok(Some(NO_CHECKPOINT)),
+        Err(error) => Err(failed("making a checkpoint", &error)),
     }
-    Ok(Some(
-        "The role may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT pg_checkpoint to it (15 and later), or run as a superuser."
-            .into(),
+}
+
+/// Checks the generic plan of each statement of a schema; with `joined`, that of a stretch too. The connection has the settings
+/// of sessions.
+///
+/// # Errors
+/// [`ErrorKind::Usage`], with the plan, if one is not single-block I/O.
+fn check_plans(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<(), EngineError> {
+    let step = format!("checking the plans of {}", namespace(schema));
+    for kind in Kind::ALL {
+        let plan = explain_kind(client, kind, schema, &step)?;
+        require(&plan, &format!("{kind:?}"), &expected(kind), &step)?;
+    }
+    if joined {
+        let keys: [fn(&str) -> String; 2] = [|at| format!("$1[{at}]"), |at| format!("$2[{at}]")];
+        let sql = stretch(schema, keys, ["$3", "$4"], "$5");
+        let types = "(bigint[], bigint[], integer, integer, timestamptz)";
+        let plan = explain(client, &sql, types, "('{1}', '{2}', 1, 1, now())", &step)?;
+        require(&plan, "consecutive SELECTs", &expected_of_stretch(), &step)?;
+    }
+    Ok(())
+}
+
+fn require(plan: &str, of: &str, expected: &[String], step: &str) -> Result<(), EngineError> {
+    if is_plan(plan, expected) {
+        return Ok(());
+    }
+    let message = format!("the plan of {of} is not {}:\n{plan}\n", expected.join(" over "));
+    Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(
+        "operations would not visit the blocks they should: look for planner settings of the role, the database or an extension, or load the schema again",
     ))
+}
+
+/// The nodes that a plan must have, from the top.
+fn expected(kind: Kind) -> [String; 2] {
+    let index = format!("Index Scan using {INDEX} on cf1");
+    match kind {
+        Kind::Select => ["Aggregate".into(), index],
+        Kind::Lite | Kind::Heavy => ["Update on cf1".into(), index],
+        Kind::Scan => ["Aggregate".into(), "Seq Scan on cf2".into()],
+    }
+}
+
+/// The plan of a loop over keys, each of which is a SELECT by itself.
+fn expected_of_stretch() -> Vec<String> {
+    let keys = ["Aggregate", "Nested Loop", "Function Scan on generate_series place"].map(str::to_owned);
+    keys.into_iter().chain(expected(Kind::Select)).collect()
+}
+
+/// The plan of an operation on a schema that is loaded.
+pub(crate) fn explain_kind(
+    client: &mut Client,
+    kind: Kind,
+    schema: SchemaNo,
+    step: &str,
+) -> Result<String, EngineError> {
+    let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
+    let (types, values) = match kind {
+        Kind::Select => ("(bigint, bigint)", "(1, 2)"),
+        Kind::Lite | Kind::Heavy => ("(bigint, bigint, text)", "(1, 2, 'x')"),
+        Kind::Scan => ("", ""),
+    };
+    explain(client, &sql, types, values, step)
+}
+
+fn explain(
+    client: &mut Client,
+    sql: &str,
+    types: &str,
+    values: &str,
+    step: &str,
+) -> Result<String, EngineError> {
+    client.run(step, &format!("PREPARE slob_plan {types} AS {sql}"))?;
+    // This shows the plan for any key, due to plan_cache_mode = force_generic_plan.
+    let rows = client.rows(step, &format!("EXPLAIN (COSTS OFF) EXECUTE slob_plan {values}"))?;
+    client.run(step, "DEALLOCATE slob_plan")?;
+    let lines: Vec<&str> = rows.iter().filter_map(|row| row.0[0].as_deref()).collect();
+    Ok(lines.join("\n"))
+}
+
+/// True if a plan has exactly these nodes, one below the other.
+fn is_plan(plan: &str, expected: &[String]) -> bool {
+    let node = |(i, line): (usize, &str)| match line.trim_start().strip_prefix("->") {
+        Some(node) => Some(node.trim().to_owned()),
+        None => (i == 0).then(|| line.trim().to_owned()),
+    };
+    plan.lines().enumerate().filter_map(node).eq(expected.iter().cloned())
+        && ["JIT:", LATE].iter().all(|bad| !plan.contains(bad))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "Aggregate\n  ->  Index Scan using i_cf1 on cf1\n        Index Cond: ((custid >= $1) AND (custid < $2))";
+
+    #[test]
+    fn only_the_expected_nodes_pass() {
+        let select = expected(Kind::Select);
+        assert!(is_plan(GOOD, &select));
+        for bad in [
+            GOOD.replace("Index Scan using", "Index Only Scan using"),
+            GOOD.replace("Index Scan using i_cf1", "Seq Scan"),
+            GOOD.replace("i_cf1", "other"),
+            GOOD.replace("Aggregate\n", "Finalize Aggregate\n  ->  Gather\n"),
+            format!("{GOOD}\nJIT:\n  Functions: 4"),
+            "Aggregate\n  ->  Bitmap Heap Scan on cf1\n        ->  Bitmap Index Scan on i_cf1".into(),
+            String::new(),
+        ] {
+            assert!(!is_plan(&bad, &select), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_a_loop_over_keys_that_checks_the_clock_before_each() {
+        let good = "Aggregate\n  ->  Nested Loop\n        ->  Function Scan on generate_series place\n              Filter: (clock_timestamp() < $5)\n        ->  Aggregate\n              ->  Index Scan using i_cf1 on cf1\n                    Index Cond: ((custid >= $1[place.place]) AND (custid < $2[place.place]))";
+        let stretch = expected_of_stretch();
+        assert!(is_plan(good, &stretch));
+        let above =
+            |node: &str, by: &str| good.replace(&format!("->  {node}"), &format!("->  {by}\n ->  {node}"));
+        for bad in [
+            above("Aggregate", "Memoize"),
+            above("Aggregate", "Materialize"),
+            above("Nested Loop", "Gather"),
+            above("Function Scan", "Sort"),
+            above("Index Scan", "Subquery Scan on r"),
+            good.replace("Nested Loop", "Hash Join"),
+            good.replace(
+                "Index Scan using i_cf1 on cf1",
+                "Bitmap Heap Scan on cf1\n ->  Bitmap Index Scan on i_cf1",
+            ),
+            good.replace("Index Scan using", "Index Only Scan using"),
+            good.replace("Nested Loop", "Nested Loop\n        Join Filter: (clock_timestamp() < $5)"),
+            GOOD.to_owned(),
+        ] {
+            assert!(!is_plan(&bad, &stretch), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_no_nodes_do_not_count() {
+        assert!(is_plan("Aggregate\n  ->  Seq Scan on cf2\n        Disabled: true", &expected(Kind::Scan)));
+    }
 }

@@ -1,29 +1,62 @@
-//! Cumulative counters, from the server's statistics views.
+//! Counters of a server: for a run's database, for all databases, and word for word for captures.
 //!
-//! Backends publish what they counted when they become idle: before version 15 at most once in half a second, and not at
-//! all if nothing follows; since then our sessions have them publish it at the end of each batch. Where a run begins and
-//! ends, `publisher` waits until what its sessions did is published. Each query reads a fresh picture, since it is a transaction
-//! of its own.
+//! Backends publish their counts when they become idle: before version 15 at most once in half a second, and not at all if
+//! nothing follows; since then our sessions publish at the end of each batch. At the edges of the window, sessions wait until
+//! their work is published ([`crate::session::publish`]). Each query is a transaction of its own, so that it reads fresh
+//! counts.
 
 use postgres::Client;
-use slob_engine::{Counter, Counters, EngineError};
+use slob_engine::{Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Workload};
+use slob_server::{Kind, literals};
 
-use crate::error::failed;
-use crate::testimony;
-use crate::version::ServerVersion;
+use crate::before_run::explain_kind;
+use crate::catalog;
+use crate::settings::NAMES;
+use crate::sql::{Ask, InStep};
 
-/// Reads all that the role may see.
-///
-/// # Errors
-/// If the server can't be asked.
-pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Counters, EngineError> {
-    let (columns, rows) =
-        testimony::in_texts(client, &query(version)).map_err(|error| failed("reading counters", &error))?;
+const COUNTERS: &str = "counters";
+/// The views that counters are read from, and the release that brought each.
+const VIEWS: &[(&str, u32)] = &[
+    ("pg_stat_database WHERE datname = current_database()", 0),
+    ("pg_stat_bgwriter", 0),
+    ("pg_stat_wal", 14),
+    ("pg_stat_io", 16),
+    ("pg_stat_checkpointer", 17),
+];
+
+/// The lines of a query that a version has: `-- versions FIRST to LAST` begins lines that only these versions have.
+fn of_version(sql: &str, version: u32) -> String {
+    let versions = |line: &str| {
+        let (first, last) = line.strip_prefix("-- versions ")?.split_once(" to ")?;
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    let (mut text, mut applies) = (String::new(), true);
+    for line in sql.lines() {
+        match versions(line) {
+            Some(versions) => applies = versions.contains(&version),
+            None if applies => text.extend([line, "\n"]),
+            None => {}
+        }
+    }
+    text
+}
+
+/// One query with one column for each counter, named as the counter; NULL for what is not known.
+fn query(version: u32) -> String {
+    of_version(
+        concat!(include_str!("../sql/counters.sql"), include_str!("../sql/counters_from.sql")),
+        version,
+    )
+}
+
+/// Reads all counters that the role may see.
+pub(crate) fn read(client: &mut Client, version: u32) -> Result<Counters, EngineError> {
+    let (columns, rows) = client.texts(&query(version)).in_step("reading counters")?;
     Ok(rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default())
 }
 
-/// From the one row of the query, whose columns are named as counters.
-pub(crate) fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
+/// The counters of a row whose columns are named as counters.
+fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
     let counter = |(name, value): (&String, &Option<String>)| {
         let counter = Counter::ALL.into_iter().find(|counter| counter.name() == name)?;
         Some((counter, value.as_ref()?.parse().ok()?))
@@ -31,73 +64,65 @@ pub(crate) fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters
     columns.iter().zip(row).filter_map(counter).collect()
 }
 
-/// One query with one column for each counter, named as the counter; NULL for what is not known.
-pub(crate) fn query(version: ServerVersion) -> String {
-    selected(version) + include_str!("../sql/counters_from.sql")
-}
-
-/// Its columns, from statistics `d` of databases and the size of a `block`.
-pub(crate) fn selected(version: ServerVersion) -> String {
-    [
-        include_str!("../sql/counters_database.sql"),
-        reads(version),
-        writes(version),
-        checkpoints(version),
-        log(version),
-    ]
-    .concat()
-}
-
-/// The time of reads, and the number that it is divided by: both of all databases since requests are counted, else both, the
-/// other being the blocks read, of ours.
-fn reads(version: ServerVersion) -> &'static str {
-    if version >= ServerVersion::major(18) {
-        ",\n(SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_read_requests,
-          CASE WHEN current_setting('track_io_timing')::boolean
-               THEN (SELECT (sum(read_time) * 1e6)::bigint FROM pg_stat_io WHERE object = 'relation') END
-              AS physical_read_time_ns"
-    } else {
-        ",\nCASE WHEN current_setting('track_io_timing')::boolean THEN (d.blk_read_time * 1e6)::bigint END
-              AS physical_read_time_ns"
+/// Reads the statistics of all databases, for a profile of the whole server.
+pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload, EngineError> {
+    let sql = concat!(include_str!("../sql/counters.sql"), include_str!("../sql/workload.sql"));
+    let (columns, mut rows) =
+        client.texts(&of_version(sql, version)).in_step("reading what the server counts")?;
+    let row = rows.pop().unwrap_or_default();
+    let value = |name: &str| row.get(columns.iter().position(|column| column == name)?)?.as_deref();
+    let mut counters = from_texts(&columns, &row);
+    // Transactions that wrote something have a number: those that only read need nothing from the log.
+    if let Some(numbers) = value("numbered").and_then(|text| text.parse().ok()) {
+        counters.set(Counter::Commits, numbers);
     }
+    Ok(Workload {
+        counters,
+        uptime_s: value("uptime_s").and_then(|text| text.parse().ok()),
+        version: value("version").map(|version| format!("PostgreSQL {version}")),
+        block_bytes: value("block_bytes").and_then(|text| text.parse().ok()),
+    })
 }
 
-/// Blocks of tables and indexes written by any process.
-fn writes(version: ServerVersion) -> &'static str {
-    if version >= ServerVersion::major(18) {
-        ",\n(SELECT sum(write_bytes)::bigint / block.bytes FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
-          (SELECT sum(write_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes"
-    } else if version >= ServerVersion::major(16) {
-        ",\n(SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_writes,
-          (SELECT sum(writes * op_bytes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_bytes"
-    } else {
-        ",\n(SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter) AS physical_writes,
-          (SELECT (buffers_checkpoint + buffers_clean + buffers_backend) * block.bytes FROM pg_stat_bgwriter)
-             AS physical_write_bytes"
+/// Version, settings, counters, the views behind them, and the plans of a loaded schema, in texts.
+pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedAnswer>, EngineError> {
+    const STEP: &str = "asking";
+    let settings =
+        format!("SELECT name, setting, unit, source FROM pg_settings WHERE name IN ({})", literals(NAMES));
+    let mut ask =
+        |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| client.texts(sql).in_step(STEP));
+    let mut all = vec![
+        ask("version", "SELECT version(), current_setting('server_version_num')"),
+        ask("settings", &settings),
+        ask(COUNTERS, &query(version)),
+    ];
+    for (view, _) in VIEWS.iter().filter(|(_, since)| version >= *since) {
+        let name = view.split(' ').next().unwrap_or(view);
+        all.push(ask(name, &format!("SELECT * FROM {view}")));
     }
+    if let Some(state) = catalog::schemas(client)?.iter().find(|state| state.state.layout().is_some()) {
+        for kind in Kind::ALL {
+            all.push(CapturedAnswer::ask(&format!("plan of {kind:?}"), "EXPLAIN", |_| {
+                let plan = explain_kind(client, kind, state.schema, STEP)?;
+                let lines = plan.lines().map(|line| vec![Some(line.to_owned())]);
+                Ok::<Answer, EngineError>((Vec::new(), lines.collect()))
+            }));
+        }
+    }
+    Ok(all)
 }
 
-/// Before 17, checkpoints begun; since then those that had something to do (18) or came about (17).
-fn checkpoints(version: ServerVersion) -> &'static str {
-    if version >= ServerVersion::major(18) {
-        ",\n(SELECT num_done FROM pg_stat_checkpointer) AS checkpoints"
-    } else if version >= ServerVersion::major(17) {
-        ",\n(SELECT num_timed + num_requested FROM pg_stat_checkpointer) AS checkpoints"
-    } else {
-        ",\n(SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter) AS checkpoints"
-    }
-}
-
-/// Writes and forced writes of the log; its bytes are in every version the position in it.
-fn log(version: ServerVersion) -> &'static str {
-    if version >= ServerVersion::major(18) {
-        ",\n(SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_writes,
-          (SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_syncs"
-    } else if version >= ServerVersion::major(14) {
-        ",\n(SELECT wal_write FROM pg_stat_wal) AS redo_writes, (SELECT wal_sync FROM pg_stat_wal) AS redo_syncs"
-    } else {
-        ""
-    }
+/// The figures of a capture.
+///
+/// # Errors
+/// [`ErrorKind::Data`] if it has no row of counters.
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+    let said = all.iter().find(|said| said.name == COUNTERS);
+    let row = said.and_then(|said| Some((&said.columns, said.rows.first()?)));
+    let (columns, row) = row.ok_or_else(|| {
+        EngineError::new(ErrorKind::Data, "reading what the server said", "there is no row of counters")
+    })?;
+    Ok(Figures { counters: from_texts(columns, row), ..Figures::default() })
 }
 
 #[cfg(test)]
@@ -105,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_null_or_no_number_is_absent() {
+    fn null_and_other_types_are_absent() {
         let columns = ["commits", "redo_bytes", "physical_reads", "block"].map(str::to_owned);
         let row = [Some("7".to_owned()), None, Some("-1".to_owned()), Some("8192".to_owned())];
         let counters = from_texts(&columns, &row);
@@ -115,7 +140,7 @@ mod tests {
     #[test]
     fn every_name_is_a_counter_and_appears_once() {
         for major in 13..=18 {
-            let query = query(ServerVersion::major(major));
+            let query = query(major);
             let names: Vec<_> = query
                 .split(" AS ")
                 .skip(1)

@@ -1,20 +1,38 @@
-//! The engine: the contract, on one database.
+//! The engine: the contract, on one database of one or several servers.
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
+use postgres::Client;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
-    SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec,
+    RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
+use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
+use slob_spec::{Group, Kind, Param};
 
-use crate::database::Database;
-use crate::options::{PARAMS, SCHEME};
-use crate::{
-    before_run, catalog, counters, finish, load, locks, place, read_rows, session, settings, testimony,
-    workload,
-};
+use crate::connect::Connector;
+use crate::server::{DROP_PATIENCE, LOAD_PATIENCE, table_folder, with_lock_holders};
+use crate::sql::Ask;
+use crate::{before_run, catalog, counters, load, rows, session, settings};
+
+const SCHEME: &str = "postgres";
+const OLDEST_VERSION: u32 = 13;
+const PREWARM_NONE: &str = "none";
+const PREWARM_CACHE: &str = "cache";
+const PREWARM: Param = Param::new(
+    "PREWARM",
+    Kind::Choice(&[
+        (PREWARM_NONE, "leave the buffer cache as it is"),
+        (PREWARM_CACHE, "read every block of the main tables through the buffer cache"),
+    ]),
+    Group::Engine(SCHEME),
+    "what to read into the server's buffer cache before a run",
+)
+.shipped(PREWARM_NONE)
+.flag("prewarm");
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -22,44 +40,93 @@ pub const KIND: EngineKind = EngineKind {
     target_form: "postgres://USER@HOST:PORT/DATABASE",
     summary: "PostgreSQL 13 to 18: batches run inside the server",
     library: || "its protocol 3.0, without libpq".to_owned(),
-    params: PARAMS,
+    params: &[LoopPlace::PARAM, PREWARM],
     open: |spec: &OpenSpec| Ok(Box::new(PostgresEngine(Arc::new(Database::open(spec)?)))),
     scripts: None,
-    replay: Some(testimony::replay),
+    replay: Some(counters::replay),
 };
+
+/// The state that an engine and its sessions share.
+pub(crate) struct Database {
+    pub(crate) servers: Servers<Connector>,
+    /// The server's major version.
+    pub(crate) version: u32,
+    pub(crate) loop_place: LoopPlace,
+    /// The tablespace of a load, if it is not the database's default one.
+    pub(crate) tablespace: Option<String>,
+    pub(crate) prewarm: bool,
+    pub(crate) loaded: LoadedSchemas,
+}
+
+impl Database {
+    fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
+        let servers = Servers::connect(Connector::new(&spec.target, &Environment::process())?)?;
+        Ok(Self {
+            version: servers.with(Task::Read, major_version)?,
+            servers,
+            loop_place: LoopPlace::from_options(&spec.options),
+            tablespace: spec.tablespace.clone().filter(|name| !name.is_empty()),
+            prewarm: spec.options.choice(PREWARM.key) == Some(PREWARM_CACHE),
+            loaded: LoadedSchemas::default(),
+        })
+    }
+
+    /// Work on a schema that needs locks. If they are not granted in time, the error names who holds them.
+    fn load<T>(
+        &self,
+        schema: SchemaNo,
+        patience: Duration,
+        work: impl FnOnce(&mut Client) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let result = self.servers.with(Task::Load, work);
+        result.map_err(|error| with_lock_holders(&self.servers, schema, error, Some(patience)))
+    }
+}
+
+fn major_version(client: &mut Client) -> Result<u32, EngineError> {
+    let step = "asking for the server's version";
+    let sql = "SELECT current_setting('server_version_num'), current_setting('server_version')";
+    let row = client.row(step, sql)?;
+    // 150006 is 15.6.
+    let major = row.need::<u32>(0, step)? / 10_000;
+    if major < OLDEST_VERSION {
+        let message = format!("the server is PostgreSQL {}", row.need::<String>(1, step)?);
+        return Err(EngineError::new(ErrorKind::Usage, step, message)
+            .with_advice(format!("{OLDEST_VERSION} is the oldest that is supported")));
+    }
+    Ok(major)
+}
 
 struct PostgresEngine(Arc<Database>);
 
 impl Engine for PostgresEngine {
     fn server(&self) -> Result<Server, EngineError> {
-        self.0.links().look(|client| settings::describe(client, self.0.version, &self.0.options))
+        self.0
+            .servers
+            .with(Task::Read, |client| settings::describe(client, self.0.version, self.0.loop_place))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
-        self.0.links().look(catalog::schemas)
+        self.0.servers.with(Task::Read, catalog::schemas)
     }
 
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
-        let tablespace = self.0.options.tablespace.as_deref();
-        self.0.loading(schema, locks::LOAD_PATIENCE, |client| load::create(client, load, schema, tablespace))
+        let tablespace = self.0.tablespace.as_deref();
+        self.0.load(schema, LOAD_PATIENCE, |client| load::create(client, load, schema, tablespace))
     }
 
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
-        self.0.loading(slice.schema, locks::LOAD_PATIENCE, |client| {
-            load::load_slice(client, load, slice, progress)
-        })
+        let work = |client: &mut Client| load::load_slice(client, load, slice, progress);
+        self.0.load(slice.schema, LOAD_PATIENCE, work)
     }
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
-        let Database { options, version, .. } = &*self.0;
-        self.0.loading(schema, locks::LOAD_PATIENCE, |client| {
-            finish::finish(client, load, schema, options, *version)
-        })
+        self.0.load(schema, LOAD_PATIENCE, |client| load::finish(client, load, schema, &self.0))
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
-        self.0.complete.forget(schema);
-        self.0.loading(schema, locks::DROP_PATIENCE, |client| finish::drop_schema(client, schema))
+        self.0.loaded.forget(schema);
+        self.0.load(schema, DROP_PATIENCE, |client| load::drop_schema(client, schema))
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
@@ -71,11 +138,11 @@ impl Engine for PostgresEngine {
     }
 
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
-        self.0.links().look(|client| workload::read(client, self.0.version)).map(Some)
+        self.0.servers.with(Task::Read, |client| counters::workload(client, self.0.version)).map(Some)
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
-        self.0.links().look(|client| testimony::of(client, self.0.version))
+        self.0.servers.with(Task::Read, |client| counters::capture(client, self.0.version))
     }
 
     fn read_rows(
@@ -85,7 +152,7 @@ impl Engine for PostgresEngine {
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
     ) -> Result<(), EngineError> {
-        self.0.links().look(|client| read_rows::read_rows(client, schema, table, &positions, visit))
+        self.0.servers.with(Task::Read, |client| rows::read_rows(client, schema, table, &positions, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
@@ -98,9 +165,9 @@ impl Engine for PostgresEngine {
 
     fn locations(&self) -> Vec<ServerLocation> {
         let mut all = self.0.servers.locations();
-        if let Some(tablespace) = self.0.options.tablespace.as_deref() {
-            let place = self.0.links().look(|client| Ok(place::of_tables(client, Some(tablespace))));
-            let data = place.ok().flatten();
+        if let Some(tablespace) = self.0.tablespace.as_deref() {
+            let folder = self.0.servers.with(Task::Read, |client| Ok(table_folder(client, Some(tablespace))));
+            let data = folder.ok().flatten();
             all.iter_mut().for_each(|server| server.clues.data.clone_from(&data));
         }
         all

@@ -1,78 +1,71 @@
-//! Creating a schema and loading its slices.
+//! The life of a schema: created, loaded slice by slice, completed, dropped.
 //!
 //! A slice is one COPY, and its mark is in the same transaction. Tables are logged from the start: an unlogged table
 //! would lose its slices in a crash, and its later change to a logged one rewrites all of it. The log stays small all
 //! the same, because each row is the first of its block: the block is logged as its row alone, a third of its size. A
 //! table that is one slice is emptied in the transaction that fills it, so that its rows are frozen as they come and,
 //! with wal_level=minimal, are not logged at all.
+//!
+//! Statements that are sent together are one transaction.
 
 use std::io::Write;
+use std::time::Duration;
 
-use postgres::{Client, Transaction};
-use slob_engine::{EngineError, ErrorKind, Load, LoadProgress, Slice};
+use postgres::{Client, CopyInWriter};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
 use slob_method::{SchemaNo, Table};
-use slob_server::names::{COMMENT, column_list, columns};
+use slob_server::{INDEX, check_all_keys, column_list, columns, in_strides, marker_comment, schema_name};
 
-use crate::catalog;
-use crate::copy_rows::{CopyRows, HEADER, TRAILER};
-use crate::error::failed;
-use crate::namespace::{namespace, quoted, table};
+use crate::engine::Database;
+use crate::rows::{CopyRows, HEADER, TRAILER};
+use crate::server::DROP_PATIENCE;
+use crate::sql::{Ask, InStep, failed, has_code, namespace, quoted, table};
+use crate::{catalog, procedure};
 
 /// Rows sent at once, about 160 KB: large enough for the system calls not to count, small enough for caches.
 const STRIDE_ROWS: u64 = 64;
-/// Room for one row in each block, and in the same block for the two younger versions that an update needs until the
-/// older ones are pruned; no vacuum of its own accord in the middle of a load or a run; and no search for columns to
-/// compress, since there are none.
+/// Room for one row in each block, and for the two younger versions that an update needs until the older ones are pruned; no
+/// autovacuum during a load or a run; and no search for columns to compress, since there are none.
 const STORAGE: &str = "fillfactor = 10, autovacuum_enabled = false, toast_tuple_target = 8160";
+/// A vacuum is repeated so often, after a pause: transactions that began before the last slice ended, such as slices of other
+/// schemas, keep its rows from being frozen.
+const VACUUM_TRIES: u32 = 40;
+const VACUUM_PAUSE: Duration = Duration::from_millis(500);
+/// Empty blocks that are tolerated: one for so many rows.
+const GAP_SHARE: u64 = 200;
+const FEW_BLOCKS: u64 = 16;
 
 /// Makes an empty, marked schema.
-///
-/// # Errors
-/// If a namespace of that name exists, or can't be made.
 pub(crate) fn create(
     client: &mut Client,
     load: &Load,
     schema: SchemaNo,
     tablespace: Option<&str>,
 ) -> Result<(), EngineError> {
-    let step = format!("creating {}", namespace(schema));
-    let mut transaction = client.transaction().map_err(|error| failed(step.as_str(), &error))?;
-    create_tables(&mut transaction, schema, tablespace)
-        .and_then(|()| catalog::mark_begun(&mut transaction, schema, load))
-        .and_then(|()| transaction.commit())
-        .map_err(|error| {
-            let exists = error.code().is_some_and(|code| code.code() == "42P06");
-            let error = failed(step, &error);
-            if !exists {
-                return error;
-            }
-            error.with_advice("remove the schema with `slob drop`, or name another database with TARGET")
-        })
-}
-
-fn create_tables(
-    transaction: &mut Transaction<'_>,
-    schema: SchemaNo,
-    tablespace: Option<&str>,
-) -> Result<(), postgres::Error> {
-    let clause = tablespace.map_or_else(String::new, |name| format!("TABLESPACE {}", quoted(name)));
-    let comment = format!("{COMMENT} schema {schema}: made by slob setup, removed by slob drop");
-    let sql = include_str!("../sql/create.sql")
+    let mut sql = include_str!("../sql/create.sql")
         .replace("{ns}", &namespace(schema))
         .replace("{storage}", STORAGE)
-        .replace("{tablespace}", &clause)
-        .replace("{comment}", &comment);
-    transaction.batch_execute(&sql)?;
+        .replace("{tablespace}", &in_tablespace(tablespace))
+        .replace("{comment}", &marker_comment(schema));
+    // Columns that are plain before the statement ends get no TOAST table.
+    let column = |name: &String| format!("ADD {name} text NOT NULL, ALTER {name} SET STORAGE PLAIN");
+    let columns: Vec<String> = stored_columns().iter().map(column).collect();
     for name in [Table::Main, Table::Scan] {
-        // Columns that are plain before the statement ends get no TOAST table beside theirs.
-        let actions: Vec<String> = stored_columns()
-            .iter()
-            .map(|column| format!("ADD {column} text NOT NULL, ALTER {column} SET STORAGE PLAIN"))
-            .collect();
-        let sql = format!("ALTER TABLE {} {}", table(schema, name), actions.join(", "));
-        transaction.batch_execute(&sql)?;
+        sql += &format!("ALTER TABLE {} {};\n", table(schema, name), columns.join(", "));
     }
-    Ok(())
+    sql += &catalog::mark_begun(schema, load);
+    client.batch_execute(&sql).map_err(|error| {
+        let failure = failed(&format!("creating {}", namespace(schema)), &error);
+        if has_code(&error, "42P06") {
+            failure.with_advice("remove the schema with `slob drop`, or name another database with TARGET")
+        } else {
+            failure
+        }
+    })
+}
+
+fn in_tablespace(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("TABLESPACE {}", quoted(name)))
 }
 
 /// The columns in the order in which they are stored. The log of an UPDATE holds a row from its first change to its
@@ -84,9 +77,6 @@ fn stored_columns() -> Vec<String> {
 }
 
 /// Loads a slice and marks it.
-///
-/// # Errors
-/// [`ErrorKind::Cancelled`] if the load was stopped; the slice is then not there.
 pub(crate) fn load_slice(
     client: &mut Client,
     load: &Load,
@@ -96,51 +86,29 @@ pub(crate) fn load_slice(
     let name = table(slice.schema, slice.table);
     let step = format!("loading {name}");
     catalog::schema(client, slice.schema, &step)?;
-    let fail = |error: postgres::Error| failed(step.as_str(), &error);
-    let whole = slice.positions == (1..load.rows(slice.table) + 1);
-    // What fails drops the transaction, which rolls it back.
-    let mut transaction = client.transaction().map_err(fail)?;
-    if whole {
-        transaction.batch_execute(&format!("TRUNCATE {name}")).map_err(fail)?;
+    // An error drops the transaction, which rolls it back.
+    let mut transaction = client.transaction().in_step(&step)?;
+    let mut freeze = "";
+    if slice.positions == (1..load.rows(slice.table) + 1) {
+        transaction.run(&step, &format!("TRUNCATE {name}"))?;
+        freeze = ", FREEZE";
     }
-    let freeze = if whole { ", FREEZE" } else { "" };
     let sql = format!("COPY {name} (custid, {}) FROM STDIN (FORMAT binary{freeze})", column_list());
-    let rows = copy(&mut transaction, &sql, load, slice, progress, &step)?;
-    let expected = slice.positions.end - slice.positions.start;
+    let mut writer = transaction.copy_in(&sql).in_step(&step)?;
+    let mut rows = CopyRows::new(load, slice);
+    let write = |writer: &mut CopyInWriter<'_>, bytes: &[u8]| {
+        writer.write_all(bytes).map_err(|error| copy_failed(&step, error))
+    };
+    write(&mut writer, HEADER)?;
+    in_strides(slice, STRIDE_ROWS, progress, &step, |positions| write(&mut writer, rows.rows(positions)))?;
+    write(&mut writer, &TRAILER)?;
+    let (rows, expected) = (writer.finish().in_step(&step)?, slice.positions.end - slice.positions.start);
     if rows != expected {
         let message = format!("the server took {rows} of {expected} rows");
         return Err(EngineError::new(ErrorKind::Data, step, message));
     }
-    catalog::mark_slice(&mut transaction, slice).map_err(fail)?;
-    transaction.commit().map_err(fail)
-}
-
-fn copy(
-    transaction: &mut Transaction<'_>,
-    sql: &str,
-    load: &Load,
-    slice: &Slice,
-    progress: &LoadProgress,
-    step: &str,
-) -> Result<u64, EngineError> {
-    let mut writer = transaction.copy_in(sql).map_err(|error| failed(step, &error))?;
-    let mut rows = CopyRows::new(load, slice);
-    let write = |writer: &mut postgres::CopyInWriter<'_>, bytes: &[u8]| {
-        writer.write_all(bytes).map_err(|error| copy_failed(step, error))
-    };
-    write(&mut writer, HEADER)?;
-    let mut position = slice.positions.start;
-    while position < slice.positions.end {
-        if progress.stopped() {
-            return Err(EngineError::new(ErrorKind::Cancelled, step, "the load was stopped"));
-        }
-        let end = slice.positions.end.min(position + STRIDE_ROWS);
-        write(&mut writer, rows.rows(position..end))?;
-        progress.add(end - position);
-        position = end;
-    }
-    write(&mut writer, &TRAILER)?;
-    writer.finish().map_err(|error| failed(step, &error))
+    transaction.run(&step, &catalog::mark_slice(slice))?;
+    transaction.commit().in_step(&step)
 }
 
 /// The stream of a COPY reports the server's errors inside those of input and output.
@@ -149,6 +117,102 @@ fn copy_failed(step: &str, error: std::io::Error) -> EngineError {
         Ok(error) => failed(step, &error),
         Err(error) => EngineError::new(ErrorKind::Connection, step, error.to_string()),
     }
+}
+
+/// Completes a schema whose slices are all there: frozen rows, statistics, index, and the procedure that sessions call,
+/// unless the loop runs in the client.
+pub(crate) fn finish(
+    client: &mut Client,
+    load: &Load,
+    schema: SchemaNo,
+    database: &Database,
+) -> Result<Layout, EngineError> {
+    let step = format!("completing {}", namespace(schema));
+    if let Some(layout) = catalog::schema(client, schema, &step)?.state.before_finish(load, schema, &step)? {
+        return Ok(layout);
+    }
+    let main = table(schema, Table::Main);
+    close_gaps(client, load, &main, &step)?;
+    // Before the index: building it over rows that are not frozen would write every block once more, for hint bits.
+    vacuum(client, &main, &step)?;
+    vacuum(client, &table(schema, Table::Scan), &step)?;
+    let clause = in_tablespace(database.tablespace.as_deref());
+    client.run(&step, &format!("CREATE UNIQUE INDEX IF NOT EXISTS {INDEX} ON {main} (custid) {clause}"))?;
+    let layout = look(client, load, schema, &step)?;
+    if database.loop_place.is_in_server() {
+        procedure::install(client, load, schema, database.version, &step)?;
+    }
+    // The commit of the mark makes durable what the slices left to the server's own pace.
+    let mark = catalog::mark_complete(schema, layout);
+    client.run(&step, &format!("SET LOCAL synchronous_commit = on; {mark}"))?;
+    Ok(layout)
+}
+
+/// Rewrites the main table, in its order, if cut-off slices have left empty blocks in it.
+fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Result<(), EngineError> {
+    let sql = format!(
+        "SELECT pg_catalog.pg_relation_size('{main}') / pg_catalog.current_setting('block_size')::bigint"
+    );
+    let blocks: u64 = client.row(step, &sql)?.need(0, step)?;
+    if blocks.saturating_sub(load.scale) * GAP_SHARE > load.scale {
+        client.run(step, &format!("VACUUM (FULL, FREEZE) {main}"))?;
+    }
+    Ok(())
+}
+
+/// Vacuums until the blocks are known to be visible to all, so that no run has to find that out and write it down. A few may
+/// be empty, which streams that extend a table at the same time leave behind.
+fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<(), EngineError> {
+    let is_visible = format!(
+        "SELECT (relpages - relallvisible <= greatest({FEW_BLOCKS}, relpages / {GAP_SHARE}))::text
+         FROM pg_catalog.pg_class WHERE oid = '{table}'::pg_catalog.regclass"
+    );
+    for _ in 0..VACUUM_TRIES {
+        client.run(step, &format!("VACUUM (FREEZE, ANALYZE) {table} (custid)"))?;
+        if client.row(step, &is_visible)?.need(0, step)? {
+            break;
+        }
+        std::thread::sleep(VACUUM_PAUSE);
+    }
+    Ok(())
+}
+
+/// Counts rows and blocks.
+fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout, EngineError> {
+    let sql = include_str!("../sql/layout.sql")
+        .replace("{ns}", &namespace(schema))
+        .replace("{name}", &schema_name(schema));
+    let row = client.row(step, &sql)?;
+    let layout =
+        Layout { rows: row.need(0, step)?, row_blocks: row.need(3, step)?, all_blocks: row.need(4, step)? };
+    check_all_keys(load, [layout.rows, row.need(1, step)?, row.need(2, step)?], step)?;
+    Ok(layout)
+}
+
+/// Drops our objects of a schema by name, so that those of others are not dropped with them.
+///
+/// # Errors
+/// If it is not ours, in use, or holds objects of others.
+pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
+    let ns = namespace(schema);
+    let step = format!("removing {ns}");
+    catalog::require_marked(client, schema, &step)?;
+    let procedures = procedure::drops(&procedure::found(client, schema, &step)?);
+    let sql = format!(
+        "SET LOCAL lock_timeout = '{}s';
+         DROP TABLE IF EXISTS {ns}.cf1, {ns}.cf2, {ns}.slob_load, {ns}.slob_slice;
+         {procedures}
+         DROP SCHEMA {ns} RESTRICT",
+        DROP_PATIENCE.as_secs()
+    );
+    client.batch_execute(&sql).map_err(|error| {
+        let failure = failed(&step, &error);
+        if has_code(&error, "2BP01") {
+            failure.with_advice("it holds objects that slob did not make: move or drop them first")
+        } else {
+            failure
+        }
+    })
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 
 use postgres::Client;
 use slob_engine::{Capabilities, EngineError, Server};
-use slob_server::{Found, LoopPlace, Sizes, loaded_blocks};
+use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
-use crate::catalog::{self, get};
-use crate::error::failed;
-use crate::options::Options;
-use crate::version::ServerVersion;
+use crate::catalog;
+use crate::sql::Ask;
 
-/// In the order in which they should be read. Those that a version lacks are left out.
+/// In the order of their display. A version may lack some.
 pub(crate) const NAMES: &[&str] = &[
     "shared_buffers",
     "huge_pages",
@@ -46,85 +44,71 @@ pub(crate) const NAMES: &[&str] = &[
     "server_encoding",
 ];
 
-const QUERY: &str =
-    "SELECT s.name, pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s WHERE s.name = ANY ($1)";
-
-fn ask(client: &mut Client, step: &str) -> Result<Found, EngineError> {
-    let rows = client.query(QUERY, &[&NAMES]).map_err(|error| failed(step, &error))?;
-    let pairs: Result<Vec<_>, EngineError> =
-        rows.iter().map(|row| Ok((get::<String>(row, 0, step)?, get::<String>(row, 1, step)?))).collect();
-    Ok(Found::in_order(pairs?, NAMES))
-}
-
 /// Describes the server.
-///
-/// # Errors
-/// If it can't be asked.
 pub(crate) fn describe(
     client: &mut Client,
-    version: ServerVersion,
-    options: &Options,
+    version: u32,
+    loop_place: LoopPlace,
 ) -> Result<Server, EngineError> {
     let step = "asking for the server's settings";
-    let found = ask(client, step)?;
-    let row = client
-        .query_one(
-            "SELECT current_setting('server_version'), current_setting('block_size')::integer,
-                    (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers')",
-            &[],
-        )
-        .map_err(|error| failed(step, &error))?;
-    let block_bytes = get::<i32>(&row, 1, step)?.unsigned_abs();
-    let buffers = get::<Option<i64>>(&row, 2, step)?.map(i64::cast_unsigned);
+    let sql = format!(
+        "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings WHERE name IN ({})",
+        literals(NAMES)
+    );
+    let rows = client.rows(step, &sql)?;
+    let found =
+        ServerSettings::in_order(rows.iter().filter_map(|row| Some((row.get(0)?, row.get(1)?))), NAMES);
+    let row = client.row(
+        step,
+        "SELECT current_setting('server_version'), current_setting('block_size'),
+                (SELECT setting FROM pg_settings WHERE name = 'shared_buffers')",
+    )?;
+    let block_bytes: u32 = row.need(1, step)?;
     let direct_io = direct_io(&found, version);
     let bytes = |blocks: u64| blocks * u64::from(block_bytes);
     let sizes =
-        Sizes { data: loaded_blocks(&catalog::schemas(client)?).map(bytes), cache: buffers.map(bytes) };
+        Sizes { data: loaded_blocks(&catalog::schemas(client)?).map(bytes), cache: row.get(2).map(bytes) };
+    // A stretch may be of any width.
+    let joined_blocks = if loop_place == LoopPlace::Server { u16::MAX } else { 0 };
     Ok(Server {
         product: "PostgreSQL".into(),
-        version: get(&row, 0, step)?,
+        version: row.need(0, step)?,
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,
-            stores_data: true,
-            parallel_slices: true,
             whole_tables: true,
             loads_wait_for_blocks: direct_io == Some(true),
-            embedded: false,
-            batches_in_server: options.loop_place.is_in_server(),
-            joined_blocks: if options.loop_place == LoopPlace::Server { u16::MAX } else { 0 },
-            cancel: true,
-            direct_io,
+            ..loop_place.capabilities(joined_blocks, direct_io)
         },
     })
 }
 
 /// Version 16 brought direct I/O; before it there is none.
-fn direct_io(found: &Found, version: ServerVersion) -> Option<bool> {
-    if version < ServerVersion::major(16) {
+fn direct_io(found: &ServerSettings, version: u32) -> Option<bool> {
+    if version < 16 {
         return Some(false);
     }
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
 }
 
-fn checks_blocks(found: &Found) -> Option<bool> {
+fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("data_checksums").map(|value| value == "on")
 }
 
-fn advice(found: &Found, sizes: Sizes) -> Vec<String> {
+fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     let sizes = sizes.advice("shared_buffers").into_iter();
-    let mut advice: Vec<String> =
-        sizes.chain(found.spoilt_by(SPOILERS)).chain(found.spoilt_by(COSTS)).collect();
-    // Two settings may tell of the same.
+    let mut advice: Vec<String> = sizes.chain(found.advice(ADVICE)).collect();
+    // Two settings may have the same advice.
     advice.dedup();
     advice
 }
 
-/// Settings and values that make figures of writes better than they are.
-const SPOILERS: &[(&str, &str, &str)] = &[
+/// Settings and values that make figures of writes better than they are, or that cost reads what a probe of the device does not
+/// contain.
+const ADVICE: &[(&str, &str, &str)] = &[
     ("fsync", "off", "fsync is off: nothing waits for the device, so figures of updates mean little."),
     (
         "synchronous_commit",
@@ -137,10 +121,6 @@ const SPOILERS: &[(&str, &str, &str)] = &[
         "full_page_writes is off: there is less redo than a server that survives torn blocks must write.",
     ),
     ("track_io_timing", "off", "track_io_timing is off: the server does not measure the time of its reads."),
-];
-
-/// Settings and values that cost reads something, which a probe of the device does not have in it.
-const COSTS: &[(&str, &str, &str)] = &[
     (
         "data_checksums",
         "on",
@@ -148,7 +128,7 @@ const COSTS: &[(&str, &str, &str)] = &[
          does not contain. pg_checksums --disable, with the server stopped, switches it off.",
     ),
     ("huge_pages", "off", SMALL_PAGES),
-    // Known from 17 on: whether `try` succeeded.
+    // Known since 17: it says if `try` succeeded.
     ("huge_pages_status", "off", SMALL_PAGES),
 ];
 
@@ -161,19 +141,17 @@ mod tests {
     use super::*;
     use slob_engine::Setting;
 
-    fn found(settings: &[(&str, &str)]) -> Found {
-        Found(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
+    fn found(settings: &[(&str, &str)]) -> ServerSettings {
+        ServerSettings(settings.iter().map(|(name, value)| Setting::new(*name, *value)).collect())
     }
 
     #[test]
     fn direct_io_is_known_by_version_and_setting() {
-        let v15 = ServerVersion(150_006);
-        let v18 = ServerVersion(180_001);
-        assert_eq!(direct_io(&found(&[]), v15), Some(false));
-        assert_eq!(direct_io(&found(&[]), v18), None);
-        assert_eq!(direct_io(&found(&[("debug_io_direct", "")]), v18), Some(false));
-        assert_eq!(direct_io(&found(&[("debug_io_direct", "data, wal")]), v18), Some(true));
-        assert_eq!(direct_io(&found(&[("debug_io_direct", "wal")]), v18), Some(false));
+        assert_eq!(direct_io(&found(&[]), 15), Some(false));
+        assert_eq!(direct_io(&found(&[]), 18), None);
+        assert_eq!(direct_io(&found(&[("debug_io_direct", "")]), 18), Some(false));
+        assert_eq!(direct_io(&found(&[("debug_io_direct", "data, wal")]), 18), Some(true));
+        assert_eq!(direct_io(&found(&[("debug_io_direct", "wal")]), 18), Some(false));
     }
 
     #[test]
@@ -186,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_names_what_spoils() {
+    fn settings_that_distort_figures_have_advice() {
         let sound = found(&[("fsync", "on"), ("synchronous_commit", "on"), ("track_io_timing", "on")]);
         let sizes = Sizes { data: Some(900), cache: Some(1000) };
         assert!(advice(&sound, Sizes::default()).is_empty());

@@ -3,11 +3,10 @@
 use slob_method::{SchemaNo, Table};
 use slob_server::Kind;
 
-use crate::namespace::table;
+use crate::sql::table;
 
-/// The statement of a kind of operation, with these expressions for the first key, the key after the last one, and
-/// the values of the columns that it sets. The loop in the server, the loop in the client and the check of the plans
-/// all take it from here.
+/// The statement of a kind of operation, for both loops and for the check of the plans. The expressions are those of the first
+/// key, the key after the last one, and the values of the columns that it sets.
 pub(crate) fn statement(
     kind: Kind,
     schema: SchemaNo,
@@ -25,13 +24,13 @@ pub(crate) fn statement(
     }
 }
 
-/// The SELECTs of a stretch as one statement: those at the places `from` to `to` of the plan, as long as the clock is before
-/// `stop`. It visits them in their order, and tells the last place, the rows of each, and the moment at which each ended. `first`
-/// and `end` are expressions of a place.
+/// The SELECTs of a stretch as one statement: those at the places `from` to `to` of the plan, in order, while the clock is
+/// before `stop`. It returns the last place, the rows of each, and the moment at which each ended. `first` and `end` are
+/// expressions of a place.
 ///
-/// The join can only be a loop, since its inner side asks for keys of the outer one; the clock is looked at before a key is
-/// visited, and read when its rows are counted. `OFFSET 0` hands on `c2` alone: what counts would copy the first row of each
-/// operation whole, twice.
+/// The join can only be a loop, since its inner side needs keys of the outer one; the clock is compared with `stop` before a key
+/// is visited, and read when its rows are counted. `OFFSET 0` passes on `c2` alone: count() would otherwise copy the first row
+/// of each operation whole, twice.
 pub(crate) fn stretch(
     schema: SchemaNo,
     [first, end]: [fn(&str) -> String; 2],

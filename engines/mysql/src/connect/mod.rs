@@ -5,29 +5,68 @@
 //! of what these include, then from `MYSQL_HOST`, `MYSQL_PWD`, `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients'
 //! defaults.
 
-mod endpoint;
-mod explain;
 mod options_file;
-mod sources;
 mod tls;
 
 use std::fmt;
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mysql::consts::CapabilityFlags;
+use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder};
-use slob_engine::{EngineError, within};
-use slob_server::network::{
-    CONNECT_TIMEOUT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES, LOGIN_TIMEOUT, USER_TIMEOUT,
-    unanswered,
+use slob_engine::{EngineError, ErrorKind, within};
+use slob_server::errors::{refused, unanswered};
+use slob_server::{
+    CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
+    KEEPALIVE_PROBES, Keywords, LOGIN_TIMEOUT, Parameters, Task, USER_TIMEOUT, port, unusable,
 };
-use slob_server::{Connector as _, Environment, unusable, user};
 use slob_spec::{Secret, Target};
 
-use endpoint::Endpoint;
-use explain::explain;
-use sources::Sources;
+use crate::sql::InStep;
 use tls::Tls;
+
+/// Pins the plans of sessions. Every role may send these statements; MySQL knows no `subquery_cache` and passes over what is in
+/// a comment of MariaDB's. A range is read page by page and not sorted first; a subquery's answer is not kept for the same key;
+/// a lock on our tables ends the run instead of hanging it.
+pub(crate) const SESSION: &[&str] = &[
+    "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60",
+    "SET SESSION optimizer_switch = 'mrr=off,index_condition_pushdown=on'",
+    "/*M! SET SESSION optimizer_switch = 'subquery_cache=off' */",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+];
+/// Prepares the connections of loaders. Texts arrive in the character set of their columns, so that the server need not
+/// convert them.
+const LOADING: &[&str] = &[
+    "SET SESSION character_set_client = ascii, collation_connection = ascii_bin",
+    "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60, net_read_timeout = 600",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+];
+const DEFAULT_PORT: u16 = 3306;
+const PORT_SOURCES: &str = "port= in the query, an option file, or MYSQL_TCP_PORT";
+/// The unix sockets of packages: MySQL's and MariaDB's own, Debian's, and the one of their sources.
+const SOCKETS: [&str; 3] = ["/var/lib/mysql/mysql.sock", "/run/mysqld/mysqld.sock", "/tmp/mysql.sock"];
+
+/// The parameters of a target's query or an option file, with their variables, as in the servers' clients. Underscores are as
+/// good as hyphens.
+const KEYWORDS: Keywords = Keywords {
+    names: &[
+        ("connect-timeout", None),
+        ("defaults-file", None),
+        ("host", Some("MYSQL_HOST")),
+        ("password", Some("MYSQL_PWD")),
+        ("port", Some("MYSQL_TCP_PORT")),
+        ("protocol", None),
+        ("socket", Some("MYSQL_UNIX_PORT")),
+        ("ssl-ca", None),
+        ("ssl-cert", None),
+        ("ssl-key", None),
+        ("ssl-mode", None),
+        ("user", None),
+    ],
+    spelling: |name| name.replace('_', "-"),
+};
 
 /// Makes connections to the servers of a target. Files are read once, when it is made.
 pub(crate) struct Connector {
@@ -36,61 +75,47 @@ pub(crate) struct Connector {
     user: String,
     password: Option<Secret>,
     database: Option<String>,
-    /// What people should know if the password is refused.
+    /// Advice for a refused password.
     hint: Option<String>,
     timeout: Duration,
 }
 
 impl Connector {
-    /// Reads what a target and the process's environment say. Connects to nothing.
-    ///
-    /// # Errors
-    /// If a parameter is not known or misspelt, or a file that is named can't be used.
-    pub(crate) fn from_target(target: &Target) -> Result<Self, EngineError> {
-        Self::from_environment(target, &Environment::process())
-    }
-
-    fn from_environment(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
-        let sources = Sources::new(target, environment)?;
-        let user = user(target, || sources.get("user"), environment, "mysql://USER@host")?;
-        let password = target.password().cloned().or_else(|| sources.get("password").map(Secret::new));
-        let hint = sources.ignored().filter(|_| password.is_none()).map(str::to_owned);
+    /// Reads a target, files and variables. Connects to nothing.
+    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
+        let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
+        let file = options_file::of_client(target, environment)?;
+        parameters.file = file.options;
+        let user = parameters.user("mysql://USER@host")?;
+        let password = target.password().cloned().or_else(|| parameters.get("password").map(Secret::new));
         Ok(Self {
-            endpoints: endpoint::endpoints(target.endpoints(), &sources)?,
-            tls: Tls::from_sources(&sources)?,
+            endpoints: endpoints(target, &parameters)?,
+            tls: Tls::new(&parameters)?,
             user,
+            hint: file.ignored.filter(|_| password.is_none()),
             password,
-            hint,
             database: target.database().map(str::to_owned),
-            timeout: connect_timeout(&sources)?,
+            timeout: connect_timeout(&parameters)?,
         })
     }
 
-    fn options(&self, place: &Endpoint) -> OptsBuilder {
+    fn options(&self, endpoint: &Endpoint) -> OptsBuilder {
         let options = OptsBuilder::new()
             .user(Some(&self.user))
             .pass(self.password.as_ref().map(Secret::expose))
             .db_name(self.database.as_deref())
             .prefer_socket(false)
-            // An UPDATE that is repeated finds its rows again, and changes none of them: it counts all the same.
+            // A repeated UPDATE finds its rows again and changes none of them: they are counted all the same.
             .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
             .tcp_connect_timeout(Some(self.timeout))
             .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE.as_millis() as u32))
             .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL.as_secs() as u32))
             .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
             .tcp_user_timeout_ms(Some(USER_TIMEOUT.as_millis() as u32));
-        match place {
-            Endpoint::Network(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port),
-            Endpoint::Socket(path) => options.socket(path.to_str()),
+        match &endpoint.host {
+            Host::Network(host) => options.ip_or_hostname(Some(host)).tcp_port(endpoint.port),
+            Host::Socket(path) => options.socket(path.to_str()),
         }
-    }
-
-    fn place(&self, endpoint: usize) -> &Endpoint {
-        &self.endpoints[endpoint % self.endpoints.len()]
-    }
-
-    fn step(&self, place: &Endpoint) -> String {
-        format!("connecting to {place} as '{}'", self.user)
     }
 }
 
@@ -101,32 +126,38 @@ impl slob_server::Connector for Connector {
         self.endpoints.len()
     }
 
-    fn endpoint(&self, endpoint: usize) -> String {
-        self.place(endpoint).to_string()
-    }
-
-    fn host(&self, endpoint: usize) -> Option<String> {
-        match self.place(endpoint) {
-            Endpoint::Network(host, _) => Some(host.clone()),
-            Endpoint::Socket(_) => None,
-        }
+    fn endpoint(&self, number: usize) -> &Endpoint {
+        &self.endpoints[number % self.endpoints.len()]
     }
 
     fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
-        let place = self.place(endpoint);
-        let options = self.options(place);
-        let (encrypted, may_be_plain) =
-            (options.clone().ssl_opts(self.tls.options(place)), self.tls.may_be_plain(place));
+        let endpoint = self.endpoint(endpoint);
+        let step = || format!("connecting to {endpoint} as '{}'", self.user);
+        let options = self.options(endpoint);
+        let encrypted = options.clone().ssl_opts(self.tls.options(endpoint));
+        let may_be_plain = self.tls.may_be_plain(endpoint);
         let made = within(self.timeout + LOGIN_TIMEOUT, move || match Conn::new(encrypted) {
             Err(Error::DriverError(DriverError::TlsNotSupported)) if may_be_plain => Conn::new(options),
             made => made,
         });
-        made.map_err(|silence| unanswered(self.step(place), &silence))?
-            .map_err(|error| explain(self.step(place), &error, self.hint.as_deref()))
+        made.map_err(|silence| unanswered(step(), &silence))?
+            .map_err(|error| explain(step(), &error, self.hint.as_deref()))
     }
 
-    /// A server may have ended one that lay idle, which only asking tells.
-    fn is_sound(conn: &mut Conn) -> bool {
+    /// A connection that reads outlives the node of a cluster that dies: all have the same data. A load is made by one node.
+    fn connect_for(&self, task: Task) -> Result<Conn, EngineError> {
+        let (conn, settings) = match task {
+            Task::Load => (self.connect(0), LOADING),
+            Task::Read => (self.connect_any(), SESSION),
+            Task::Monitor(endpoint) => (self.connect(endpoint), SESSION),
+        };
+        let mut conn = conn?;
+        prepare(&mut conn, settings).in_step("preparing a connection")?;
+        Ok(conn)
+    }
+
+    /// The server may have ended an idle connection, which only a question shows.
+    fn is_usable(conn: &mut Conn) -> bool {
         conn.ping().is_ok()
     }
 }
@@ -140,13 +171,119 @@ impl fmt::Debug for Connector {
     }
 }
 
+/// Sends statements that answer nothing.
+pub(crate) fn prepare(conn: &mut Conn, statements: &[&str]) -> Result<(), mysql::Error> {
+    statements.iter().try_for_each(|statement| conn.query_drop(statement))
+}
+
+/// The hosts of the URL, of which one that begins with a slash is a unix socket; else the host or the socket of the query, an
+/// option file or the environment. Without any, and for the host `localhost` in these, it is a unix socket, as for the clients,
+/// unless `protocol` says otherwise or there is none; else loopback.
+fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>, EngineError> {
+    let port = parameters.get("port").map_or(Ok(DEFAULT_PORT), |text| port(&text, PORT_SOURCES))?;
+    let at = |host: &str, own: Option<u16>| {
+        Endpoint::new(host, if host.starts_with('/') { 0 } else { own.unwrap_or(port) })
+    };
+    if !target.endpoints().is_empty() {
+        return Ok(target.endpoints().iter().map(|end| at(&end.host, end.port)).collect());
+    }
+    let hosts = parameters.get("host").filter(|_| parameters.query("socket").is_none());
+    Ok(match (hosts.as_deref(), socket(parameters)) {
+        // A host is still a host where distributions name a socket for all clients.
+        (None | Some("localhost"), Some(socket)) => vec![Endpoint { host: Host::Socket(socket), port: 0 }],
+        (Some(hosts), _) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
+        (None, None) => vec![at("127.0.0.1", None)],
+    })
+}
+
+/// The unix socket of a server on this machine: the one that is named, else the first that exists.
+fn socket(parameters: &Parameters<'_>) -> Option<PathBuf> {
+    if parameters.get("protocol").is_some_and(|protocol| protocol.eq_ignore_ascii_case("tcp")) {
+        return None;
+    }
+    let usual = || SOCKETS.into_iter().map(PathBuf::from).find(|path| path.exists());
+    parameters.get("socket").map(PathBuf::from).or_else(usual)
+}
+
 /// Reads `connect-timeout`, in seconds.
-fn connect_timeout(sources: &Sources<'_>) -> Result<Duration, EngineError> {
-    let Some(text) = sources.get("connect-timeout") else { return Ok(CONNECT_TIMEOUT) };
+fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration, EngineError> {
+    let Some(text) = parameters.get("connect-timeout") else { return Ok(CONNECT_TIMEOUT) };
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(|| {
         unusable(format!("connect-timeout={text} is not a number of seconds"))
             .with_advice("write it in whole seconds, at least 1")
     })
+}
+
+/// The beginning of the resolver's message in the standard library, whose kind of error has no name.
+const NO_SUCH_NAME: &str = "failed to lookup address information";
+const NAME: &str = "check the host's name in the target, or give its address";
+const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the \
+                   host as a subject alternative name; ?ssl-mode=required in the target encrypts without verifying \
+                   the server";
+const NO_TLS: &str = "switch TLS on in the server, or use ?ssl-mode=preferred in the target: then the connection is not \
+                      encrypted, and anyone on the way can read it";
+
+/// Translates an error of connecting. `step` names the endpoint and the user; `hint` is what is known about the password.
+fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
+    let (message, advice) = match error {
+        Error::MySqlError(server) => {
+            let failure = refused(refusal(server.code), step, server.message.clone(), hint);
+            return failure.with_code(format!("error {}", server.code));
+        }
+        Error::TlsError(tls) => (format!("{tls:?}"), TLS),
+        Error::DriverError(DriverError::TlsNotSupported) => ("the server does not offer TLS".into(), NO_TLS),
+        Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => {
+            (why.clone(), if why.contains(NO_SUCH_NAME) { NAME } else { network(*kind) })
+        }
+        Error::DriverError(DriverError::ConnectTimeout | DriverError::Timeout) => {
+            ("no answer in time".into(), network(io::ErrorKind::TimedOut))
+        }
+        Error::IoError(error) => {
+            let is_tls = error.get_ref().is_some_and(|inner| inner.to_string().contains("certificate"));
+            (error.to_string(), if is_tls { TLS } else { network(error.kind()) })
+        }
+        // Errors of TLS may come inside those of the protocol.
+        other if other.to_string().contains("certificate") => (other.to_string(), TLS),
+        other => (other.to_string(), "see the server's log"),
+    };
+    refused((ErrorKind::Connection, advice), step, message, hint)
+}
+
+/// The kind and the advice of a server's code.
+fn refusal(code: u16) -> (ErrorKind, &'static str) {
+    match code {
+        1045 | 1698 => (
+            ErrorKind::Privilege,
+            "give the password in MYSQL_PWD, in [client] of ~/.my.cnf (mode 0600) or in the target, and check the user's name and host",
+        ),
+        1044 => (ErrorKind::Privilege, "GRANT the role rights on that database, or name none in the target"),
+        1049 => (ErrorKind::Usage, "name no database in the target: each schema is a database"),
+        1040 | 1203 | 1226 => (
+            ErrorKind::Usage,
+            "raise max_connections (or max_user_connections), or use fewer schemas or threads",
+        ),
+        1129 | 1130 => (
+            ErrorKind::Privilege,
+            "the server does not let this host in: see the user's host, and empty performance_schema.host_cache (MariaDB: FLUSH HOSTS)",
+        ),
+        _ => (ErrorKind::Connection, "see the server's log"),
+    }
+}
+
+fn network(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::ConnectionRefused => {
+            "nothing listens there: check that the server runs, its bind-address, and the port"
+        }
+        io::ErrorKind::NotFound => {
+            "there is no such socket: check that the server runs, and its socket setting"
+        }
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            "check the address and the firewalls, or raise connect-timeout"
+        }
+        io::ErrorKind::PermissionDenied => "this account may not use the socket",
+        _ => "check that a MySQL or MariaDB server listens there, and see its log",
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +294,7 @@ mod tests {
     fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, EngineError> {
         let look =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        Connector::from_environment(&target.parse().unwrap(), &Environment::new(&look))
+        Connector::new(&target.parse().unwrap(), &Environment(&look))
     }
 
     fn password(connector: &Connector) -> Option<&str> {
@@ -193,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_passwords_are_not() {
+    fn unusable_parameters_are_refused_and_passwords_are_not_shown() {
         for target in [
             "mysql://u@h/?sslmode=require",
             "mysql://u@h/?ssl-mode=maybe",

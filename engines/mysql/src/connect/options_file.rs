@@ -5,43 +5,62 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use slob_engine::{EngineError, ErrorKind};
+use slob_server::Environment;
+use slob_spec::Target;
 
 const PASSWORD: &str = "password";
-/// How deep files may include others, as in the clients.
+/// The depth to which files may include others, as in the clients.
 const DEEPEST: usize = 10;
+/// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
+const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+/// The groups that are meant for every client of either product.
+const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
+/// A further ending of the names of groups.
+const GROUP_SUFFIX: &str = "MYSQL_GROUP_SUFFIX";
 
-/// What a file says, and those that it includes.
+/// The options of some files.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Options {
     pub(super) options: BTreeMap<String, String>,
-    /// Why the password that is in it was not taken.
+    /// The reason why a password was not taken.
     pub(super) ignored: Option<String>,
 }
 
-impl Found {
-    /// Takes what a later file says.
-    pub(super) fn add(&mut self, later: Self) {
+impl Options {
+    fn add(&mut self, later: Self) {
         self.options.extend(later.options);
         self.ignored = later.ignored.or(self.ignored.take());
     }
 }
 
-/// Reads these groups of a file and of those that it includes. A password that others can read is not taken, as libpq does it with
-/// its own file: who gives one away by accident shall notice.
+/// Reads the option files of clients, or the one that the target names instead of them.
 ///
 /// # Errors
-/// If it can't be read. Those that it includes need not be there.
-pub(super) fn read(path: &Path, groups: &[String]) -> Result<Found, EngineError> {
-    read_at(path, groups, 0)
+/// If the named file can't be read.
+pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Result<Options, EngineError> {
+    let suffix = environment.variable(GROUP_SUFFIX);
+    let with_suffix = suffix.iter().flat_map(|suffix| GROUPS.map(|group| format!("{group}{suffix}")));
+    let groups: Vec<String> = GROUPS.map(str::to_owned).into_iter().chain(with_suffix).collect();
+    if let Some(named) = target.query_value("defaults-file") {
+        return read(Path::new(named), &groups, 0);
+    }
+    let mut options = Options::default();
+    let usual = FILES.into_iter().map(PathBuf::from).chain(environment.home(".my.cnf"));
+    // A file that this account may not read is not meant for it.
+    let read = usual.filter(|path| path.is_file()).filter_map(|path| read(&path, &groups, 0).ok());
+    read.for_each(|later| options.add(later));
+    Ok(options)
 }
 
-fn read_at(path: &Path, groups: &[String], depth: usize) -> Result<Found, EngineError> {
+/// Reads these groups of a file and of those that it includes, which need not exist. A password that others can read is not
+/// taken, as in libpq, so that people notice.
+fn read(path: &Path, groups: &[String], depth: usize) -> Result<Options, EngineError> {
     let failed = |error: std::io::Error| {
         EngineError::new(ErrorKind::Usage, format!("reading {}", path.display()), error.to_string())
             .with_advice("defaults-file must name an option file that this account may read")
     };
     let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
-    let mut found = Found::default();
+    let mut found = Options::default();
     for line in parse(&std::fs::read_to_string(path).map_err(failed)?, groups) {
         match line {
             Line::Option(name, value) if name == PASSWORD && mode & 0o077 != 0 && !value.is_empty() => {
@@ -53,8 +72,7 @@ fn read_at(path: &Path, groups: &[String], depth: usize) -> Result<Found, Engine
             Line::Option(name, value) => drop(found.options.insert(name, value)),
             Line::Include(..) if depth == DEEPEST => {}
             Line::Include(paths) => {
-                // One that this account may not read is not meant for it.
-                let read = paths.iter().filter_map(|path| read_at(path, groups, depth + 1).ok());
+                let read = paths.iter().filter_map(|path| read(path, groups, depth + 1).ok());
                 read.for_each(|included| found.add(included));
             }
         }
@@ -62,16 +80,16 @@ fn read_at(path: &Path, groups: &[String], depth: usize) -> Result<Found, Engine
     Ok(found)
 }
 
-/// A line that says something.
+/// A line with a meaning.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
-    /// Of our groups: a name with hyphens, and its value without quotes.
+    /// An option of our groups: a name with hyphens, and its value without quotes.
     Option(String, String),
-    /// Other files, in this place, whatever the group.
+    /// Other files, whatever the group.
     Include(Vec<PathBuf>),
 }
 
-/// What is wrong in a file is other programs' business.
+/// Lines that make no sense are skipped.
 fn parse(text: &str, groups: &[String]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut ours = false;
@@ -87,7 +105,7 @@ fn parse(text: &str, groups: &[String]) -> Vec<Line> {
             && let Some((name, value)) = line.split_once('=')
         {
             let name = name.trim().replace('_', "-");
-            // What a client need not know.
+            // Clients may not know a loose option.
             let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
             lines.push(Line::Option(name, unquoted(value.trim())));
         }
@@ -97,10 +115,9 @@ fn parse(text: &str, groups: &[String]) -> Vec<Line> {
 
 /// The option files of a folder, in the order of their names.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "cnf")).collect();
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "cnf")).collect();
     files.sort();
     files
 }
@@ -115,15 +132,13 @@ fn unquoted(value: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut letters = inner.chars();
     while let Some(letter) = letters.next() {
-        match (letter, letter == '\\') {
-            (_, true) => text.extend(letters.next().map(|next| match next {
-                's' => ' ',
-                't' => '\t',
-                'n' => '\n',
-                other => other,
-            })),
-            (letter, false) => text.push(letter),
-        }
+        let escaped = |next| match next {
+            's' => ' ',
+            't' => '\t',
+            'n' => '\n',
+            other => other,
+        };
+        text.extend(if letter == '\\' { letters.next().map(escaped) } else { Some(letter) });
     }
     text
 }
@@ -159,7 +174,7 @@ mod tests {
 
     /// Debian's /etc/mysql/my.cnf says nothing itself, and includes folders.
     #[test]
-    fn files_are_included_where_they_stand_and_folders_in_the_order_of_names() {
+    fn included_files_count_at_their_place_and_folders_in_the_order_of_names() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         private(&at("20.cnf"), "[client]\nport=2\nuser=late\n");
@@ -171,11 +186,11 @@ mod tests {
             at("30.txt").display()
         );
         private(&at("main"), &main);
-        let found = read(&at("main"), &groups()).unwrap();
+        let found = read(&at("main"), &groups(), 0).unwrap();
         let all: Vec<_> = found.options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(all, [("password", "word"), ("port", "3"), ("user", "own")]);
         private(&at("loop"), &format!("!include {}\n[client]\nport=7\n", at("loop").display()));
-        assert_eq!(read(&at("loop"), &groups()).unwrap().options["port"], "7", "it ends");
+        assert_eq!(read(&at("loop"), &groups(), 0).unwrap().options["port"], "7", "it ends");
     }
 
     #[test]
@@ -185,7 +200,7 @@ mod tests {
         std::fs::write(file.path(), "[client]\nuser=joe\npassword=S3CRET\n").unwrap();
         for (mode, taken) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
             std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
-            let found = read(file.path(), &groups()).unwrap();
+            let found = read(file.path(), &groups(), 0).unwrap();
             assert_eq!(found.options.contains_key("password"), taken, "{mode:o}");
             assert_eq!(found.options["user"], "joe");
             let why = found.ignored.unwrap_or_default();

@@ -8,19 +8,16 @@
 //! | `verify_ca` | yes | must come from an authority |
 //! | `verify_identity` | yes | and must be made out to the host's name or address |
 //!
-//! The default is `disabled` for a server on this machine if no `ssl-ca` is named, and `verify_identity` for all others: a
-//! password goes to nobody who can't show who he is, unless that was asked for. Authorities are the well-known ones and those of `ssl-ca`. Unix sockets are never encrypted.
+//! The default is `disabled` for a server on this machine if no `ssl-ca` is named, and `verify_identity` for all others, so that
+//! no password goes to an unverified server by accident. Authorities are the well-known ones and those of `ssl-ca`. Unix
+//! sockets are never encrypted.
 
 use std::path::PathBuf;
 
 use mysql::{ClientIdentity, SslOpts};
 use slob_engine::EngineError;
-use slob_server::unusable;
+use slob_server::{Endpoint, Host, Parameters, unusable};
 
-use super::endpoint::Endpoint;
-use super::sources::Sources;
-
-/// How far a connection is to be protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Disabled,
@@ -30,23 +27,20 @@ enum Mode {
     VerifyIdentity,
 }
 
-/// Encryption as it was asked for.
+/// The encryption of all connections.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// `None` if nothing was said.
+    /// `None` if it is not set.
     mode: Option<Mode>,
     authority: Option<PathBuf>,
     identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl Tls {
-    /// Reads the mode and the names of the files, and looks whether these are there.
-    ///
-    /// # Errors
-    /// If the mode is not known, or a file is missing.
-    pub(super) fn from_sources(sources: &Sources<'_>) -> Result<Self, EngineError> {
-        let mode = sources.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
-        let file = |keyword| sources.get(keyword).map(|path| existing(&path)).transpose();
+    /// Reads the mode and the names of the files, which must exist.
+    pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self, EngineError> {
+        let mode = parameters.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
+        let file = |keyword| parameters.get(keyword).map(|path| existing(&path)).transpose();
         let identity = match (file("ssl-cert")?, file("ssl-key")?) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -55,13 +49,13 @@ impl Tls {
         Ok(Self { mode, authority: file("ssl-ca")?, identity })
     }
 
-    /// The options for an endpoint; `None` for none.
+    /// The options for an endpoint; `None` without encryption.
     pub(super) fn options(&self, endpoint: &Endpoint) -> Option<SslOpts> {
         let mode = self.mode_for(endpoint);
-        if mode == Mode::Disabled || matches!(endpoint, Endpoint::Socket(_)) {
+        if mode == Mode::Disabled || matches!(endpoint.host, Host::Socket(_)) {
             return None;
         }
-        // The library takes the process's own provider of cryptography, and panics where several are built in and none was set.
+        // The library takes the process's provider of cryptography, and panics if several are built in and none is set.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let identity = self.identity.clone().map(|(certificate, key)| ClientIdentity::new(certificate, key));
         Some(
@@ -73,17 +67,16 @@ impl Tls {
         )
     }
 
-    /// Whether to go on without encryption where the server has none.
+    /// True if the connection goes on without encryption where the server has none.
     pub(super) fn may_be_plain(&self, endpoint: &Endpoint) -> bool {
         self.mode_for(endpoint) == Mode::Preferred
     }
 
     fn mode_for(&self, endpoint: &Endpoint) -> Mode {
-        let unsaid = match self.authority {
+        self.mode.unwrap_or(match self.authority {
             None if endpoint.is_local() => Mode::Disabled,
             _ => Mode::VerifyIdentity,
-        };
-        self.mode.unwrap_or(unsaid)
+        })
     }
 }
 
@@ -118,7 +111,7 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_place_and_the_authority() {
-        let network = |host: &str| Endpoint::Network(host.into(), 3306);
+        let network = |host: &str| Endpoint::new(host, 3306);
         let plain = Tls { mode: None, authority: None, identity: None };
         assert!(plain.options(&network("127.0.0.1")).is_none());
         let remote = plain.options(&network("db1")).unwrap();
@@ -132,6 +125,6 @@ mod tests {
         assert!(!checked.accept_invalid_certs() && !checked.skip_domain_validation());
         let authority = Tls { mode: Some(Mode::VerifyCa), ..plain };
         assert!(authority.options(&network("db1")).unwrap().skip_domain_validation());
-        assert!(authority.options(&Endpoint::Socket("/s".into())).is_none());
+        assert!(authority.options(&Endpoint::new("/s", 0)).is_none());
     }
 }

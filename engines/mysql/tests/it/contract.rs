@@ -1,11 +1,9 @@
 //! The engine passes the contract suite on MariaDB and MySQL, with both loops and each size of pages.
 
 use rstest::rstest;
-use slob_engine::suite;
-use slob_testing::damage::survives_damage;
+use slob_engine_mysql::KIND;
+use slob_testing::jobs;
 use slob_testing::mariadb::{MariaDb, Product};
-
-use crate::loaded::open;
 
 #[rstest]
 #[case::asked(Product::asked(), "server", "16k")]
@@ -20,11 +18,7 @@ use crate::loaded::open;
 fn passes_the_contract_suite(#[case] product: Product, #[case] loop_place: &str, #[case] page: &str) {
     let settings = ["innodb-buffer-pool-size=32M", &format!("innodb-page-size={page}")];
     let Some(server) = MariaDb::start_product_or_skip(product, &settings) else { return };
-    let target = server.plain_target();
-    let open = || open(&target, &[("LOOP", loop_place)]);
-    let verdicts = suite::run(&open, &mut |_, _| true).expect("an empty server");
-    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    jobs::passes_the_contract_suite(&server, KIND, &[("LOOP", loop_place)]);
 }
 
 const DAMAGES: &[&str] = &[
@@ -40,10 +34,5 @@ const DAMAGES: &[&str] = &[
 #[test]
 fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
-    let target = server.plain_target();
-    let mut damage = |schema, words: &str| {
-        let sql = words.replace("{}", &format!("slob{schema}"));
-        sql.split("; ").for_each(|statement| server.sql(statement));
-    };
-    survives_damage(|| open(&target, &[]), DAMAGES, &mut damage, "DROP DATABASE slob{};");
+    jobs::survives_damage(&server, KIND, DAMAGES, "DROP DATABASE slob{};");
 }

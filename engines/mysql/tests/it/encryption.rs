@@ -38,7 +38,7 @@ fn refused(target: &str) -> String {
 }
 
 #[test]
-fn a_server_elsewhere_must_show_who_it_is() {
+fn a_remote_server_must_have_a_trusted_certificate() {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
     let file = |name: &str| folder.path().join(name).display().to_string();

@@ -1,4 +1,4 @@
-//! Which endpoints lead to one server, on real ones.
+//! Endpoints that lead to one server, on real ones.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -22,9 +22,9 @@ fn shared(endpoints: &str) -> Vec<Option<usize>> {
     servers.iter().map(earlier).collect()
 }
 
-/// As two virtual machines are, of which one was cloned from the other: each sees its folder under the same name.
+/// Two virtual machines, one of them cloned from the other, see their folders under the same name.
 #[test]
-fn clones_that_call_everything_the_same_are_two_servers() {
+fn clones_with_equal_identities_are_two_servers() {
     let Some(mut first) = MariaDb::start_or_skip(&[]) else { return };
     let mut second = MariaDb::start_or_skip(&[]).expect("another one");
     let place = tempfile::tempdir().expect("a folder");
@@ -53,7 +53,7 @@ fn clones_that_call_everything_the_same_are_two_servers() {
 fn endpoints_of_one_node_of_a_cluster_are_one_server() {
     let Some(cluster) = Galera::start_or_skip(2, &[]) else { return };
     cluster.nodes[0].plain_target();
-    // What this is told by: a lock is that of a node alone.
+    // A lock is that of a node alone.
     let mut holder = cluster.nodes[0].admin();
     assert_eq!(holder.query_first("SELECT GET_LOCK('here', 0)").expect("an answer"), Some(1));
     let seen = |node: &MariaDb| node.ask("SELECT IS_USED_LOCK('here') IS NOT NULL");
@@ -63,7 +63,7 @@ fn endpoints_of_one_node_of_a_cluster_are_one_server() {
 }
 
 #[test]
-fn a_name_that_leads_nowhere_is_to_be_checked_and_not_the_servers_log() {
+fn an_unknown_host_name_is_to_be_checked_and_not_the_servers_log() {
     let error = open("mysql://plain@no-such-host.invalid/", &[]).err().expect("no such host");
     let words = error.to_string();
     assert!(words.contains("no-such-host.invalid") && words.contains("check the host's name"), "{words}");

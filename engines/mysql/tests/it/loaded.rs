@@ -2,35 +2,27 @@
 
 use slob_engine::{Engine, EngineError};
 use slob_engine_mysql::KIND;
-use slob_testing::mariadb::MariaDb;
-use slob_testing::work::{self, FIRST, LOAD, load_schema};
+use slob_testing::jobs;
+use slob_testing::mariadb::{MariaDb, Product};
+use slob_testing::work;
+
+pub(crate) type Loaded = jobs::Loaded<MariaDb>;
 
 /// Opens a target for loading, with options as flags give them.
 pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
     work::open(&KIND, target, flags)
 }
 
-pub(crate) struct Loaded {
-    pub(crate) server: MariaDb,
-    pub(crate) target: String,
-    pub(crate) engine: Box<dyn Engine>,
-}
-
 pub(crate) fn loaded(settings: &[&str], flags: &[(&str, &str)]) -> Option<Loaded> {
-    loaded_on(MariaDb::start_or_skip(settings)?, flags)
+    Some(Loaded::new(MariaDb::start_or_skip(settings)?, KIND, flags))
 }
 
-pub(crate) fn loaded_on(server: MariaDb, flags: &[(&str, &str)]) -> Option<Loaded> {
-    let target = server.plain_target();
-    let engine = open(&target, flags).expect("it opens");
-    load_schema(engine.as_ref(), &LOAD, FIRST);
-    Some(Loaded { server, target, engine })
+pub(crate) fn loaded_on(product: Product, settings: &[&str]) -> Option<Loaded> {
+    Some(Loaded::new(MariaDb::start_product_or_skip(product, settings)?, KIND, &[]))
 }
 
-impl Loaded {
-    pub(crate) fn as_administrator(&self) -> Box<dyn Engine> {
-        open(&self.server.target("root"), &[]).expect("it opens")
-    }
+pub(crate) fn as_administrator(server: &MariaDb) -> Box<dyn Engine> {
+    open(&server.target("root"), &[]).expect("it opens")
 }
 
 /// Looks for the server of an engine on this host.

@@ -1,39 +1,35 @@
-//! What MySQL does otherwise than MariaDB, on the real server.
+//! Differences of MySQL from MariaDB, on the real server.
 
 use mysql::prelude::Queryable;
-use slob_engine::{Counter, Outcome, Snapshot};
+use slob_engine::Counter;
 use slob_spec::RedoStress;
 use slob_testing::mariadb::{MariaDb, Product};
-use slob_testing::work::{FIRST, LOAD, batch, load_schema, session};
+use slob_testing::work::{FIRST, LOAD, batch, executed, load_schema};
 
 use crate::loaded::{Loaded, loaded_on, open};
 
 const SEES_ALL: &str = "GRANT SELECT ON performance_schema.* TO plain@'%'";
 
 fn mysql(settings: &[&str]) -> Option<Loaded> {
-    loaded_on(MariaDb::start_product_or_skip(Product::MySql9, settings)?, &[])
+    loaded_on(Product::MySql9, settings)
 }
 
-fn snapshot(loaded: &Loaded) -> Snapshot {
-    loaded.engine.snapshot().expect("readable")
-}
-
-/// The position of the log as the server's monitor tells it.
+/// The position of the log in the server's monitor.
 fn position(loaded: &Loaded) -> f64 {
     let row: Option<(String, String, String)> =
         loaded.server.admin().query_first("SHOW ENGINE INNODB STATUS").expect("an answer");
     let text = row.expect("a row").2;
     let line = text.lines().find_map(|line| line.strip_prefix("Log sequence number"));
-    line.expect("the monitor tells it").trim().parse().expect("a number")
+    line.expect("the monitor shows it").trim().parse().expect("a number")
 }
 
 #[test]
-fn redo_is_the_way_of_the_logs_position() {
+fn redo_is_the_distance_of_log_positions() {
     let Some(loaded) = mysql(&[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let (before, from) = (snapshot(&loaded), position(&loaded));
-    session.execute(&batch(100, 1, 5, 400), None, &mut Outcome::new()).expect("it runs");
-    let (delta, way) = (snapshot(&loaded).since(&before).counters, position(&loaded) - from);
+    let mut session = loaded.session(RedoStress::Lite);
+    let from = position(&loaded);
+    let delta = loaded.counted(|| drop(executed(session.as_mut(), &batch(100, 1, 5, 400), None)));
+    let way = position(&loaded) - from;
     let redo = delta.get(Counter::RedoBytes).expect("known to every role") as f64;
     // One commit for each row: of whole blocks written, this would be more by a half.
     assert!((redo - way).abs() <= way * 0.02, "{redo} bytes, and the position moved by {way}");
@@ -43,16 +39,16 @@ fn redo_is_the_way_of_the_logs_position() {
 #[test]
 fn physical_reads_have_the_servers_own_time_where_the_role_may_see_it() {
     let Some(loaded) = mysql(&["innodb-buffer-pool-size=5M"]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let mut work = |nonce| {
-        let before = snapshot(&loaded);
-        session.execute(&batch(0, 64, nonce, 200), None, &mut Outcome::new()).expect("it runs");
-        snapshot(&loaded).since(&before)
+        let before = loaded.snapshot();
+        executed(session.as_mut(), &batch(0, 64, nonce, 200), None);
+        loaded.snapshot().since(&before)
     };
     let blind = work(1);
     assert_eq!(blind.counters.get(Counter::PhysicalReadTimeNs), None);
     loaded.server.sql(SEES_ALL);
-    // The first look after the grant has nothing before it to be compared with.
+    // The first snapshot after the grant has none before it to be compared with.
     drop(work(2));
     let seen = work(3);
     let value = |counter| seen.counters.get(counter).expect("counted");

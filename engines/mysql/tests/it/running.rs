@@ -3,32 +3,30 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use slob_engine::{Clues, Counter, ErrorKind, Outcome, WaitEvent};
-use slob_method::{Batch, Op};
+use slob_engine::{Clues, Counter, ErrorKind, Outcome};
+use slob_method::{Action, Op};
 use slob_observe::Observer;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
-use slob_testing::work::{RUN, batch, session};
+use slob_testing::jobs::{self, until};
+use slob_testing::work::{RUN, batch, executed};
 
-use crate::loaded::{Loaded, found, loaded, open};
+use crate::loaded::{as_administrator, found, loaded, open};
 
 #[test]
 fn blocks_seen_are_blocks_counted() {
     let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    session.execute(&batch(0, 64, 1, 10), None, &mut Outcome::new()).expect("it runs");
-    let before = loaded.engine.snapshot().expect("readable");
-    session.execute(&batch(0, 64, 2, 300), None, &mut Outcome::new()).expect("it runs");
-    let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
+    let mut session = loaded.session(RedoStress::Lite);
+    executed(session.as_mut(), &batch(0, 64, 1, 10), None);
+    let delta = loaded.counted(|| drop(executed(session.as_mut(), &batch(0, 64, 2, 300), None)));
     let seen = 300.0 * 64.0;
     let physical = delta.get(Counter::PhysicalReads).expect("counted");
     assert!(physical as f64 > 0.5 * seen, "{physical} of a table four times the pool");
     assert!((physical as f64) < 1.02 * seen, "{physical} pages read for {seen} rows");
-    // What the server itself reads meanwhile may be in one of the two counters already.
+    // Reads of the server itself may be in one of the two counters already.
     let bytes = delta.get(Counter::PhysicalReadBytes).expect("counted");
     assert!(bytes.abs_diff(physical * 16_384) <= 16 * 16_384, "{bytes} of {physical} pages");
     assert!(delta.get(Counter::LogicalReads).is_some_and(|reads| reads as f64 >= seen), "{delta:?}");
@@ -38,34 +36,26 @@ fn blocks_seen_are_blocks_counted() {
 #[test]
 fn redo_and_commits_follow_the_updates() {
     let Some(loaded) = loaded(&[], &[]) else { return };
-    let mut bytes = Vec::new();
-    for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
-        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
-        let before = loaded.engine.snapshot().expect("readable");
-        session.execute(&batch(100, 8, nonce, 100), None, &mut Outcome::new()).expect("it runs");
-        let delta = loaded.engine.snapshot().expect("readable").since(&before).counters;
-        assert_eq!(delta.get(Counter::Commits), Some(100));
-        assert_eq!(delta.get(Counter::RowsChanged), Some(800));
-        bytes.push(delta.get(Counter::RedoBytes).expect("known to every role") as f64);
-    }
-    assert!(bytes[2] > 3.0 * bytes[1], "LITE, LITE, HEAVY: {bytes:?}");
+    jobs::redo_follows_the_updates(&loaded, |counters| {
+        assert_eq!(counters.get(Counter::Commits), Some(100));
+        assert_eq!(counters.get(Counter::RowsChanged), Some(800));
+    });
 }
 
 #[rstest]
 #[case("server")]
 #[case("client")]
-fn a_lock_that_is_not_had_is_a_conflict_and_what_was_done_is_told(#[case] place: &str) {
+fn a_lock_that_is_not_granted_is_a_conflict_and_the_outcome_holds_the_operations_before(#[case] place: &str) {
     let Some(loaded) = loaded(&["innodb-lock-wait-timeout=1"], &[("LOOP", place)]) else { return };
     let all = batch(100, 1, 3, 20);
-    let locked = all.ops()[12].action;
-    let slob_method::Action::Update(range, _) = locked else { panic!("{locked:?}") };
-    let touched = |op: &Op| matches!(op.action, slob_method::Action::Update(other, _) if other == range);
+    let Action::Update(range, _) = all.ops()[12].action else { panic!("{all:?}") };
+    let touched = |op: &Op| matches!(op.action, Action::Update(other, _) if other == range);
     let first = all.ops().iter().position(touched).expect("it is there");
     let mut admin = loaded.server.admin();
     let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
     lock.query_drop(format!("SELECT pos FROM slob1.cf1 WHERE custid = {} FOR UPDATE", range.first))
         .expect("a row");
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let mut outcome = Outcome::new();
     let error = session.execute(&all, None, &mut outcome).expect_err("the row is locked");
     assert_eq!((error.kind(), outcome.ops().len()), (ErrorKind::Retryable, first), "{error}");
@@ -83,10 +73,10 @@ fn an_error_names_its_operation_in_words() {
     let mut admin = loaded.server.admin();
     let mut lock = admin.start_transaction(mysql::TxOpts::default()).expect("a transaction");
     lock.query_drop("SELECT pos FROM slob1.cf1 FOR UPDATE").expect("all rows");
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let all = batch(100, 64, 3, 1);
     let error = session.execute(&all, None, &mut Outcome::new()).expect_err("the rows are locked");
-    let slob_method::Action::Update(range, _) = all.ops()[0].action else { panic!("{all:?}") };
+    let Action::Update(range, _) = all.ops()[0].action else { panic!("{all:?}") };
     let words = format!("session 0, UPDATE of keys {} to {} in schema 1: ", range.first, range.end() - 1);
     assert!(error.to_string().starts_with(&words), "{error}");
 }
@@ -98,10 +88,9 @@ fn an_update_that_is_repeated_counts_its_rows_again(#[case] place: &str) {
     let Some(loaded) = loaded(&[], &[("LOOP", place)]) else { return };
     let all = batch(100, 8, 3, 20);
     for redo in [RedoStress::Lite, RedoStress::Heavy] {
-        let mut session = session(loaded.engine.as_ref(), 0, redo).expect("it opens");
+        let mut session = loaded.session(redo);
         for time in ["first", "second"] {
-            let mut outcome = Outcome::new();
-            session.execute(&all, None, &mut outcome).expect("it runs");
+            let outcome = executed(session.as_mut(), &all, None);
             let rows: Vec<u64> = outcome.ops().iter().map(|op| op.rows).collect();
             assert_eq!(rows, [8; 20], "the {time} time, {redo:?}");
         }
@@ -117,80 +106,37 @@ fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &st
     if counted {
         loaded.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
     }
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let before = loaded.engine.snapshot().expect("readable");
-    let begun = Instant::now();
-    let event = loop {
-        session.execute(&batch(20, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
-        let events = loaded.engine.snapshot().expect("readable").since(&before).events;
-        if let Some(event) = events.into_iter().find(|event| event.class == class) {
-            break event;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(30), "no event was seen");
-    };
+    let mut session = loaded.session(RedoStress::Lite);
+    let before = loaded.snapshot();
+    let event = until(|| {
+        executed(session.as_mut(), &batch(20, 64, 1, 200), None);
+        let events = loaded.snapshot().since(&before).events;
+        let event = events.into_iter().find(|event| event.class == class);
+        event.ok_or_else(|| "no event was seen".to_owned())
+    });
     assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
 }
 
 #[test]
-fn a_sampler_whose_connection_is_ended_looks_again_and_tells_how_long_it_did_not() {
+fn a_sampler_whose_connection_is_ended_reconnects() {
     let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    loaded.engine.snapshot().expect("the sampler starts");
-    let mut sampled_until = |wanted: fn(&WaitEvent) -> bool, least_us: u64| {
-        let begun = Instant::now();
-        loop {
-            session.execute(&batch(0, 64, 1, 200), None, &mut Outcome::new()).expect("it runs");
-            let events = loaded.engine.snapshot().expect("readable").total().events;
-            let time_us: u64 = events.iter().filter(|event| wanted(event)).map(|event| event.time_us).sum();
-            if time_us > least_us {
-                return time_us;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(30), "{events:?}");
-        }
-    };
-    let is_state = |event: &WaitEvent| event.class == "state";
-    let before_us = sampled_until(is_state, 0);
-    let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB IS NULL";
-    let mut admin = loaded.server.admin();
-    let others: Vec<u64> = admin.query(sql).expect("an answer");
-    assert!(!others.is_empty(), "the sampler has a connection");
-    others.iter().for_each(|id| admin.query_drop(format!("KILL {id}")).expect("it is ended"));
-    sampled_until(|event| event.name == NOT_SAMPLED, 0);
-    sampled_until(is_state, before_us + 300_000);
+    jobs::the_sampler_reconnects(
+        &loaded,
+        |event| event.class == "state",
+        NOT_SAMPLED,
+        || {
+            let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB IS NULL";
+            let others: Vec<u64> = loaded.server.admin().query(sql).expect("an answer");
+            assert!(!others.is_empty(), "the sampler has a connection");
+            others.iter().for_each(|id| loaded.server.sql(&format!("KILL {id}")));
+        },
+    );
 }
 
 #[test]
-fn what_ends_a_batch_is_told_apart() {
-    const AT_WORK: &str = "FROM information_schema.PROCESSLIST
-        WHERE USER = 'plain' AND DB = 'slob1' AND COMMAND = 'Execute'";
+fn errors_say_what_ended_a_batch() {
     let Some(mut loaded) = loaded(&[], &[]) else { return };
-    let slow = || {
-        let think = batch(0, 1, 3, 500);
-        let ops = think.ops().iter().map(|op| Op { pause_us: 100_000, ..*op });
-        Batch::from(ops.collect::<Vec<_>>())
-    };
-    let run = |loaded: &Loaded| {
-        let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-        let worker = thread::spawn(move || session.execute(&slow(), None, &mut Outcome::new()));
-        let begun = Instant::now();
-        while loaded.server.ask(&format!("SELECT COUNT(*) {AT_WORK}")) == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
-            thread::sleep(Duration::from_millis(20));
-        }
-        worker
-    };
-    for (word, kind) in [("KILL QUERY", ErrorKind::Fatal), ("KILL", ErrorKind::Connection)] {
-        let worker = run(&loaded);
-        let id = loaded.server.ask(&format!("SELECT ID {AT_WORK}"));
-        loaded.server.sql(&format!("{word} {id}"));
-        let error = worker.join().expect("no panic").expect_err("it was ended");
-        assert_eq!(error.kind(), kind, "{error}");
-    }
-    let worker = run(&loaded);
-    loaded.server.kill9();
-    let error = worker.join().expect("no panic").expect_err("the server is gone");
-    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-    assert!(error.to_string().contains("session 0"), "{error}");
+    jobs::errors_say_what_ended_a_batch(&mut loaded);
 }
 
 #[test]
@@ -205,7 +151,7 @@ fn a_run_that_would_not_be_single_block_reads_is_refused() {
 }
 
 #[test]
-fn rights_that_lack_are_said_and_those_that_are_there_used() {
+fn missing_rights_are_noted_and_existing_ones_used() {
     let settings = ["innodb-adaptive-hash-index=ON", "innodb-flush-log-at-trx-commit=2"];
     let Some(loaded) = loaded(&settings, &[]) else { return };
     let is_on = || loaded.server.ask("SELECT @@GLOBAL.innodb_adaptive_hash_index") == 1;
@@ -213,7 +159,7 @@ fn rights_that_lack_are_said_and_those_that_are_there_used() {
     assert!(notes.iter().any(|note| note.contains("innodb_adaptive_hash_index")), "{notes:?}");
     assert!(is_on(), "it was not to be switched");
 
-    let engine = loaded.as_administrator();
+    let engine = as_administrator(&loaded.server);
     let dirty = || {
         loaded.server.ask("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'")
     };
@@ -254,7 +200,7 @@ fn settings_of_the_server_are_put_back_when_writing_out_breaks_off() {
         loaded.server.admin().query(format!("SELECT CONCAT({sql})")).expect("an answer")
     };
     let before = limits();
-    let engine = loaded.as_administrator();
+    let engine = as_administrator(&loaded.server);
     let broken = (0..20).any(|attempt| {
         loaded.server.sql(&format!("UPDATE slob1.cf1 SET c2 = '{attempt}'"));
         let done = AtomicBool::new(false);
@@ -296,7 +242,7 @@ fn the_process_is_that_of_this_server() {
     }
 }
 
-/// Where neither its pid file nor its socket is there any more, it still listens on its port.
+/// A server without its pid file and its socket still listens on its port.
 #[test]
 fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
     let Some(loaded) = loaded(&[], &[]) else { return };

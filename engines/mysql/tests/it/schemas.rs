@@ -2,15 +2,15 @@
 
 use mysql::prelude::Queryable;
 use rstest::rstest;
-use slob_engine::{ErrorKind, Load, LoadState, Outcome};
+use slob_engine::{ErrorKind, Load, LoadState};
 use slob_spec::RedoStress;
 use slob_testing::mariadb::MariaDb;
-use slob_testing::work::{FIRST, LOAD, batch, load_schema, schema, session};
+use slob_testing::work::{FIRST, LOAD, batch, executed, load_schema, schema};
 
 use crate::loaded::{loaded, open};
 
 #[test]
-fn what_is_not_ours_is_neither_replaced_nor_removed() {
+fn foreign_schemas_are_neither_replaced_nor_removed() {
     let Some(loaded) = loaded(&[], &[]) else { return };
     loaded.server.sql("CREATE DATABASE slob2");
     let second = schema(2);
@@ -26,7 +26,7 @@ fn what_is_not_ours_is_neither_replaced_nor_removed() {
 }
 
 #[test]
-fn who_may_not_create_a_schema_is_told_which_right_is_lacking() {
+fn an_account_that_may_not_create_a_schema_learns_which_right_is_missing() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
     server.sql("CREATE USER bare@'%'");
     let engine = open(&server.target("bare"), &[]).expect("it opens");
@@ -51,7 +51,7 @@ fn a_creation_that_was_cut_off_before_its_mark_is_done_again() {
     let second = schema(2);
     loaded.server.sql("CREATE DATABASE slob2 CHARACTER SET ascii");
     load_schema(loaded.engine.as_ref(), &LOAD, second);
-    // With something in it, it is somebody's.
+    // A database with a table in it is somebody else's.
     let third = schema(3);
     loaded.server.sql("CREATE DATABASE slob3 CHARACTER SET ascii");
     loaded.server.sql("CREATE TABLE slob3.notes (a INT)");
@@ -64,7 +64,7 @@ fn a_creation_that_was_cut_off_before_its_mark_is_done_again() {
 #[case(64, 64)]
 #[case(200, 48)]
 fn pages_of_the_smallest_tables_are_counted_too(#[case] scale: u64, #[case] slice_rows: u64) {
-    // With so many samples the server does not tell how many pages a small table has.
+    // The server does not count the pages of a small table with so many samples.
     let settings = ["innodb-stats-persistent-sample-pages=1000"];
     let Some(server) = MariaDb::start_or_skip(&settings) else { return };
     let engine = open(&server.plain_target(), &[]).expect("it opens");
@@ -73,7 +73,7 @@ fn pages_of_the_smallest_tables_are_counted_too(#[case] scale: u64, #[case] slic
     let states = engine.schemas().expect("readable");
     let LoadState::Complete(layout) = &states[0].state else { panic!("{:?}", states[0]) };
     assert_eq!((layout.rows, layout.row_blocks), (scale, scale));
-    // What lies in the pool: the root, which holds no row since the first split, and the page of the first sentinel.
+    // The pool also holds the root, which holds no row since the first split, and the page of the first sentinel.
     let pages = server.ask("SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE WHERE TABLE_NAME = '`slob1`.`cf1`' AND INDEX_NAME = 'PRIMARY' AND PAGE_TYPE = 'INDEX'");
     assert_eq!(pages, scale + 2);
 }
@@ -94,8 +94,8 @@ fn pages_stay_one_to_a_row_through_rollbacks_and_updates() {
     }
     let layout = loaded.engine.finish_schema(&LOAD, second).expect("all is there");
     assert!(layout.one_row_per_block(), "{layout:?}");
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Heavy).expect("it opens");
-    session.execute(&batch(100, 64, 9, 200), None, &mut Outcome::new()).expect("it runs");
+    let mut session = loaded.session(RedoStress::Heavy);
+    executed(session.as_mut(), &batch(100, 64, 9, 200), None);
     loaded.server.admin().query_drop("ANALYZE TABLE slob1.cf1").expect("statistics");
     let leaves = loaded.server.ask("SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'slob1' AND table_name = 'cf1' AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'");
     assert!(leaves.abs_diff(LOAD.scale) * 100 <= LOAD.scale, "{leaves} pages of {} rows", LOAD.scale);

@@ -5,40 +5,63 @@
 //! `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`, `PGCONNECT_TIMEOUT`, `PGOPTIONS`), then from libpq's defaults. `PGAPPNAME`
 //! is ignored: sessions are found by the name that this engine gives them.
 
-mod endpoint;
-mod explain;
-mod login;
-mod passfile;
-mod service;
-mod sources;
+mod files;
 mod tls;
 
 use std::fmt;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use postgres::config::SslMode;
 use postgres::{CancelToken, Client, Config, NoTls};
-use slob_engine::{EngineError, within};
-use slob_server::network::{
-    CONNECT_TIMEOUT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES, LOGIN_TIMEOUT, USER_TIMEOUT,
-    unanswered,
+use slob_engine::{EngineError, ErrorKind, within};
+use slob_server::errors::{refused, unanswered};
+use slob_server::{
+    CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
+    KEEPALIVE_PROBES, Keywords, LOGIN_TIMEOUT, Parameters, Task, USER_TIMEOUT, port, unusable,
 };
-use slob_server::{Connector as _, Environment, unusable};
-use slob_spec::Target;
+use slob_spec::{Secret, Target};
 
-use endpoint::{Endpoint, Place};
-use explain::explain;
-use login::Login;
-use sources::Sources;
+use crate::sql::{Ask, causes, with_causes};
 use tls::Tls;
 
-/// What sessions are called in `pg_stat_activity`.
+/// The name of sessions in `pg_stat_activity`.
 const APPLICATION: &str = "slob";
-/// After that long the system has given up by itself (`tcp_syn_retries` of Linux: 127 s).
+/// The settings that pin the plans of sessions.
+pub(crate) const SESSION: &str = include_str!("../../sql/session.sql");
+/// The system gives up by itself after that long (`tcp_syn_retries` of Linux: 127 s).
 const SYSTEM_TIMEOUT: Duration = Duration::from_secs(150);
+const DEFAULT_PORT: u16 = 5432;
+const PORT_SOURCES: &str = "port= in the query, the service file, or PGPORT";
+/// The folders of the unix socket, in packages of distributions and in a server built from source.
+const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once,
-/// when they are first needed.
+/// The parameters of a target's query or a service file, with their variables, as in libpq.
+const KEYWORDS: Keywords = Keywords {
+    names: &[
+        ("connect_timeout", Some("PGCONNECT_TIMEOUT")),
+        ("dbname", Some("PGDATABASE")),
+        ("host", Some("PGHOST")),
+        ("options", Some("PGOPTIONS")),
+        ("passfile", Some("PGPASSFILE")),
+        ("password", Some("PGPASSWORD")),
+        ("port", Some("PGPORT")),
+        ("service", Some("PGSERVICE")),
+        ("ssl", None),
+        ("sslcert", Some("PGSSLCERT")),
+        ("sslkey", Some("PGSSLKEY")),
+        ("sslmode", Some("PGSSLMODE")),
+        ("sslrootcert", Some("PGSSLROOTCERT")),
+        ("user", Some("PGUSER")),
+    ],
+    spelling: str::to_owned,
+};
+
+/// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once, when they
+/// are first needed.
 pub(crate) struct Connector {
     servers: Vec<Server>,
     tls: Tls,
@@ -46,57 +69,67 @@ pub(crate) struct Connector {
     database: String,
 }
 
-/// An endpoint with everything that a connection to it needs except its addresses.
 struct Server {
     endpoint: Endpoint,
+    /// The addresses of its name, looked up once for all sessions.
+    addresses: OnceLock<Vec<IpAddr>>,
+    /// All but the addresses.
     config: Config,
-    /// What people should know if the password is refused.
+    /// Advice for a refused password.
     hint: Option<String>,
 }
 
 impl Server {
-    fn new(endpoint: Endpoint, common: &Config, login: &Login) -> Self {
-        let mut config = common.clone();
-        let (password, hint) = login.password(&endpoint);
-        if let Some(password) = password {
-            config.password(password.expose());
+    /// The addresses of its name; none for a unix socket. An unknown name is looked up again by the next call.
+    fn addresses(&self) -> Result<&[IpAddr], EngineError> {
+        let Host::Network(host) = &self.endpoint.host else { return Ok(&[]) };
+        if let Some(known) = self.addresses.get() {
+            return Ok(known);
         }
-        Self { endpoint, config, hint }
+        let found = (host.as_str(), self.endpoint.port).to_socket_addrs().map_err(|error| {
+            let step = format!("looking up the host '{host}'");
+            EngineError::new(ErrorKind::Connection, step, error.to_string())
+                .with_advice("check the host's name in the target, or give its address")
+        })?;
+        Ok(self.addresses.get_or_init(|| found.map(|address| address.ip()).collect()))
     }
 }
 
 impl Connector {
-    /// Reads what a target and the process's environment say. Connects to nothing.
-    ///
-    /// # Errors
-    /// If a parameter is not known or misspelt, or a file that is named can't be used.
-    pub(crate) fn from_target(target: &Target) -> Result<Self, EngineError> {
-        Self::from_environment(target, &Environment::process())
-    }
-
-    /// As [`Connector::from_target`], in an environment that need not be the process's.
-    ///
-    /// # Errors
-    /// As there.
-    pub(crate) fn from_environment(
-        target: &Target,
-        environment: &Environment<'_>,
-    ) -> Result<Self, EngineError> {
-        let sources = Sources::new(target, environment)?;
-        let login = Login::new(target, &sources, environment)?;
-        let common = common_config(&login, &sources)?;
-        let endpoints = endpoint::endpoints(target.endpoints(), &sources)?;
+    /// Reads a target, files and variables. Connects to nothing.
+    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
+        let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
+        if let Some(name) = parameters.get("service") {
+            // Parameters that are unknown here, such as application_name, are meant for other programs.
+            parameters.file = files::service(&name, environment)?;
+        }
+        // The user defaults to the account's name, the database to the user's, as in libpq.
+        let user = parameters.user("postgres://USER@host/database")?;
+        let database = target.database().map(str::to_owned).or_else(|| parameters.get("dbname"));
+        let database = database.unwrap_or_else(|| user.clone());
+        let common = common_config(&user, &database, &parameters)?;
+        let endpoints = endpoints(target, &parameters)?;
         let remote = endpoints.iter().any(|endpoint| !endpoint.is_local());
-        let servers = endpoints.into_iter().map(|endpoint| Server::new(endpoint, &common, &login)).collect();
-        let tls = Tls::from_sources(&sources, environment, remote)?;
-        Ok(Self { servers, tls, user: login.user, database: login.database })
+        let given = target.password().cloned().or_else(|| parameters.get("password").map(Secret::new));
+        let file = parameters.get("passfile").map(PathBuf::from).or_else(|| environment.home(".pgpass"));
+        let server = |endpoint: Endpoint| {
+            let (password, hint) = match (&given, &file) {
+                (Some(password), _) => (Some(password.clone()), None),
+                (None, Some(file)) => password_in(file, &endpoint, &database, &user),
+                (None, None) => (None, None),
+            };
+            let mut config = common.clone();
+            if let Some(password) = password {
+                config.password(password.expose());
+            }
+            Server { endpoint, addresses: OnceLock::new(), config, hint }
+        };
+        let servers = endpoints.into_iter().map(server).collect();
+        Ok(Self { servers, tls: Tls::new(&parameters, remote)?, user, database })
     }
 
-    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like those of
-    /// [`Connector::connect`].
-    ///
-    /// # Errors
-    /// If the server can't be reached. Whether anything was cancelled is not known.
+    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like the others. Whether
+    /// anything was cancelled is not known.
     pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), EngineError> {
         let done = match &self.tls {
             Tls::Off => token.cancel_query(NoTls),
@@ -105,13 +138,9 @@ impl Connector {
         done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
     }
 
-    fn server(&self, endpoint: usize) -> &Server {
-        &self.servers[endpoint % self.servers.len()]
-    }
-
-    fn step(&self, endpoint: usize) -> String {
+    fn step(&self, endpoint: &Endpoint) -> String {
         let Self { user, database, .. } = self;
-        format!("connecting to {} as '{user}', database '{database}'", self.endpoint(endpoint))
+        format!("connecting to {endpoint} as '{user}', database '{database}'")
     }
 }
 
@@ -122,28 +151,21 @@ impl slob_server::Connector for Connector {
         self.servers.len()
     }
 
-    fn endpoint(&self, endpoint: usize) -> String {
-        self.server(endpoint).endpoint.to_string()
-    }
-
-    fn host(&self, endpoint: usize) -> Option<String> {
-        match &self.server(endpoint).endpoint.place {
-            Place::Network(host) => Some(host.clone()),
-            Place::Socket(_) => None,
-        }
+    fn endpoint(&self, number: usize) -> &Endpoint {
+        &self.servers[number % self.servers.len()].endpoint
     }
 
     fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {
-        let server = self.server(endpoint);
+        let server = &self.servers[endpoint % self.servers.len()];
         let mut config = server.config.clone();
         config.port(server.endpoint.port);
-        match &server.endpoint.place {
-            Place::Socket(folder) => {
+        match &server.endpoint.host {
+            Host::Socket(folder) => {
                 config.host_path(folder).ssl_mode(SslMode::Disable);
             }
-            Place::Network(host) => {
-                for address in server.endpoint.addresses()? {
-                    // The name is what a certificate is checked against, the address where to go.
+            Host::Network(host) => {
+                for address in server.addresses()? {
+                    // A certificate is checked against the name.
                     config.host(host).hostaddr(*address);
                 }
             }
@@ -154,14 +176,14 @@ impl slob_server::Connector for Connector {
                 None
             }
             Tls::On { mode, connect, remote_only } => {
-                if matches!(server.endpoint.place, Place::Network(_)) {
+                if matches!(server.endpoint.host, Host::Network(_)) {
                     let plain = *remote_only && server.endpoint.is_local();
                     config.ssl_mode(if plain { SslMode::Disable } else { *mode });
                 }
                 Some(connect.clone())
             }
         };
-        // Of a name with several addresses each is tried.
+        // Each address of a name is tried.
         let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
         let patience = config.get_connect_timeout().copied().unwrap_or(SYSTEM_TIMEOUT);
         let patience = patience.saturating_mul(addresses) + LOGIN_TIMEOUT;
@@ -169,11 +191,22 @@ impl slob_server::Connector for Connector {
             None => config.connect(NoTls),
             Some(connect) => config.connect(connect),
         });
-        made.map_err(|silence| unanswered(self.step(endpoint), &silence))?
-            .map_err(|error| explain(self.step(endpoint), &error, server.hint.as_deref()))
+        made.map_err(|silence| unanswered(self.step(&server.endpoint), &silence))?
+            .map_err(|error| explain(self.step(&server.endpoint), &error, server.hint.as_deref()))
     }
 
-    fn is_sound(client: &mut Client) -> bool {
+    fn connect_for(&self, task: Task) -> Result<Client, EngineError> {
+        let (client, settings) = match task {
+            Task::Load => (self.connect_any(), include_str!("../../sql/loading.sql")),
+            Task::Read => (self.connect_any(), SESSION),
+            Task::Monitor(endpoint) => (self.connect(endpoint), "SET application_name = 'slob monitor'"),
+        };
+        let mut client = client?;
+        client.run("preparing a connection", settings)?;
+        Ok(client)
+    }
+
+    fn is_usable(client: &mut Client) -> bool {
         !client.is_closed()
     }
 }
@@ -189,27 +222,140 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// What all connections have in common.
-fn common_config(login: &Login, sources: &Sources<'_>) -> Result<Config, EngineError> {
+/// The hosts of the URL, else `host` of the query, a service or the environment, else the unix socket in its default folder. A
+/// host without a port takes the one of `port`; of a list, the one at its place.
+fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>, EngineError> {
+    let named = target.endpoints();
+    let hosts: Vec<(String, Option<u16>)> = match (named, parameters.get("host")) {
+        ([], Some(text)) => text.split(',').map(|host| (host.trim().to_owned(), None)).collect(),
+        ([], None) => vec![(default_folder().to_owned(), None)],
+        _ => named.iter().map(|end| (end.host.clone(), end.port)).collect(),
+    };
+    let ports = match parameters.get("port") {
+        Some(text) => text.split(',').map(|text| port(text, PORT_SOURCES)).collect::<Result<_, _>>()?,
+        None => vec![DEFAULT_PORT],
+    };
+    if ports.len() != 1 && ports.len() != hosts.len() {
+        let message = format!("there are {} ports for {} hosts", ports.len(), hosts.len());
+        return Err(
+            unusable(message).with_advice("give one port for all hosts or one for each, in port= or PGPORT")
+        );
+    }
+    let ports = ports.iter().cycle();
+    Ok(hosts.iter().zip(ports).map(|((host, own), port)| Endpoint::new(host, own.unwrap_or(*port))).collect())
+}
+
+fn default_folder() -> &'static str {
+    SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or(SOCKET_FOLDERS[0])
+}
+
+/// The password of a password file, and advice for a refused one.
+fn password_in(
+    file: &Path,
+    endpoint: &Endpoint,
+    database: &str,
+    user: &str,
+) -> (Option<Secret>, Option<String>) {
+    let host = match &endpoint.host {
+        Host::Network(host) => host.clone(),
+        Host::Socket(folder) if SOCKET_FOLDERS.iter().any(|default| folder == Path::new(default)) => {
+            "localhost".to_owned()
+        }
+        Host::Socket(folder) => folder.display().to_string(),
+    };
+    match files::password(file, [&host, &endpoint.port.to_string(), database, user]) {
+        Ok(Some(password)) => {
+            (Some(password), Some(format!("the one that was used is from {}", file.display())))
+        }
+        Ok(None) => (None, None),
+        Err(why) => (None, Some(why)),
+    }
+}
+
+fn common_config(user: &str, database: &str, parameters: &Parameters<'_>) -> Result<Config, EngineError> {
     let mut config = Config::new();
-    config.user(&login.user).dbname(&login.database).application_name(APPLICATION);
+    config.user(user).dbname(database).application_name(APPLICATION);
     config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
     config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_PROBES);
     config.tcp_user_timeout(USER_TIMEOUT);
-    if let Some(timeout) = connect_timeout(sources)? {
+    if let Some(timeout) = connect_timeout(parameters)? {
         config.connect_timeout(timeout);
     }
-    if let Some(options) = sources.get("options") {
+    if let Some(options) = parameters.get("options") {
         config.options(&options);
     }
     Ok(config)
 }
 
-/// Reads `connect_timeout` in seconds; with 0 or less it is the system that gives up, as in libpq.
-fn connect_timeout(sources: &Sources<'_>) -> Result<Option<Duration>, EngineError> {
-    let Some(text) = sources.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
+/// Reads `connect_timeout` in seconds; with 0 or less the system gives up by itself, as in libpq.
+fn connect_timeout(parameters: &Parameters<'_>) -> Result<Option<Duration>, EngineError> {
+    let Some(text) = parameters.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
     let seconds: i64 = text.trim().parse().map_err(|_| {
         unusable(format!("connect_timeout={text} is not a number")).with_advice("write it in whole seconds")
     })?;
     Ok(u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs))
+}
+
+/// Translates an error of connecting. `step` names the endpoint, the user and the database; `hint` is what is known about the
+/// password.
+fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineError {
+    let Some(db) = error.as_db_error() else {
+        let message = with_causes(error);
+        return refused(of_client(error, &message), step, message, hint);
+    };
+    let code = db.code().code();
+    let reason = match code {
+        "28P01" => (ErrorKind::Privilege, PASSWORD),
+        "28000" => {
+            (ErrorKind::Privilege, "check the user's name, and pg_hba.conf for this host, user and database")
+        }
+        "3D000" => {
+            (ErrorKind::Usage, "create the database with CREATE DATABASE, or name another one in the target")
+        }
+        "42501" => (ErrorKind::Privilege, "GRANT CONNECT ON DATABASE to the role"),
+        "53300" => (ErrorKind::Usage, "raise max_connections, or use fewer schemas or threads"),
+        "57P03" => (ErrorKind::Connection, "the server is starting or stopping: wait, then try again"),
+        _ => (ErrorKind::Connection, "see the server's log"),
+    };
+    refused(reason, step, db.message().to_owned(), hint).with_code(format!("SQLSTATE {code}"))
+}
+
+const PASSWORD: &str =
+    "give the password in PGPASSWORD, ~/.pgpass (mode 0600) or the target, and check the user's name";
+const TLS: &str = "the server's certificate must come from an authority in sslrootcert (or the system's store) and, \
+                   for verify-full, have the host as a subject alternative name; ?sslmode=require in the target (or \
+                   PGSSLMODE) encrypts without verifying the server";
+const NO_TLS: &str = "enable ssl in the server, or use ?sslmode=prefer in the target (or PGSSLMODE): then the \
+                      connection is not encrypted, and anyone on the way can read it";
+
+/// The kind and the advice of an error of the network, of TLS, or of the client.
+fn of_client(error: &postgres::Error, message: &str) -> (ErrorKind, &'static str) {
+    let io_errors = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    // A TLS error inside an I/O error is not among the causes.
+    let mut inner = io_errors().filter_map(io::Error::get_ref);
+    if causes(error).any(|cause| cause.is::<rustls::Error>())
+        || inner.any(|cause| cause.is::<rustls::Error>())
+    {
+        return (ErrorKind::Connection, TLS);
+    }
+    if message.contains("does not support TLS") {
+        return (ErrorKind::Connection, NO_TLS);
+    }
+    if message.contains("password missing") {
+        return (ErrorKind::Privilege, PASSWORD);
+    }
+    let advice = match io_errors().next().map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            "nothing listens there: check that the server runs, its listen_addresses, and the port"
+        }
+        Some(io::ErrorKind::NotFound) => {
+            "there is no such socket: check that the server runs, its unix_socket_directories, and the port"
+        }
+        Some(io::ErrorKind::TimedOut) => "check the address and the firewalls, or raise connect_timeout",
+        Some(io::ErrorKind::PermissionDenied) => {
+            "this account may not use the socket: see unix_socket_permissions"
+        }
+        _ => "check that a PostgreSQL server listens there, and see its log",
+    };
+    (ErrorKind::Connection, advice)
 }

@@ -8,15 +8,12 @@
 //! | `verify-ca` | yes | must come from one of the roots |
 //! | `verify-full` | yes | and must be made out to the host's name or address |
 //!
-//! Without a mode it is `prefer` for servers on this machine, and `verify-full` for all others: a password goes to nobody
-//! who can't show who he is, unless that was asked for. libpq's default is `prefer` everywhere. Where encryption is asked for
-//! without a mode (`sslrootcert=...` or `ssl=true` alone), it is `verify-full` too. Unlike libpq, whose mode `allow` is
-//! refused here, `prefer` does not try again without encryption when a handshake fails.
+//! Without a mode it is `prefer` for servers on this machine and `verify-full` for all others, so that no password goes to an
+//! unverified server by accident. libpq's default is `prefer` everywhere. Encryption without a mode (`sslrootcert=...` or
+//! `ssl=true` alone) is `verify-full` too. Unlike libpq, whose mode `allow` is refused here, `prefer` does not try again
+//! without encryption when a handshake fails.
 //! Roots are those of `sslrootcert`, else of `~/.postgresql/root.crt`, else the system's; `sslrootcert=system` names
 //! the last. Unix sockets are never encrypted.
-
-mod roots;
-mod verifier;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,20 +21,17 @@ use std::sync::Arc;
 use postgres::Socket;
 use postgres::config::SslMode;
 use postgres::tls::MakeTlsConnect;
-use rustls::ClientConfig;
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use slob_engine::{EngineError, ErrorKind};
-use slob_server::{Environment, unusable};
+use slob_server::{Environment, Parameters, unusable};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::sources::Sources;
-use verifier::Lenient;
-
-/// How far a server's certificate is checked.
+/// The check of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Nothing,
@@ -45,71 +39,70 @@ enum Check {
     AuthorityAndName,
 }
 
-/// Encryption as it was asked for, made once for all connections.
+/// The encryption of all connections.
 #[derive(Clone)]
 pub(super) enum Tls {
-    /// Never.
     Off,
-    /// If the server offers it, or always; with `remote_only` not for a server on this machine.
-    On { mode: SslMode, connect: Connect, remote_only: bool },
+    /// `remote_only` excludes servers on this machine.
+    On {
+        mode: SslMode,
+        connect: Connect,
+        remote_only: bool,
+    },
 }
 
 impl Tls {
-    /// Reads the mode, the roots and the client's certificate. `remote` says whether a server is on another machine.
-    ///
-    /// # Errors
-    /// If the mode is not known, or a file can't be used.
-    pub(super) fn from_sources(
-        sources: &Sources<'_>,
-        environment: &Environment<'_>,
-        remote: bool,
-    ) -> Result<Self, EngineError> {
-        let named = sources.get("sslrootcert");
+    /// Reads the mode, the roots and the client's certificate. `remote` is true if a server is on another machine.
+    pub(super) fn new(parameters: &Parameters<'_>, remote: bool) -> Result<Self, EngineError> {
+        let environment = parameters.environment;
+        let named = parameters.get("sslrootcert");
         let own = environment.home(".postgresql/root.crt").filter(|path| path.is_file());
-        let Some((mode, check)) = mode(sources, own.is_some(), remote)? else { return Ok(Self::Off) };
+        let Some((mode, check)) = mode(parameters, own.is_some(), remote)? else { return Ok(Self::Off) };
         let provider = Arc::new(ring::default_provider());
-        let verifier: Arc<dyn ServerCertVerifier> = if check == Check::Nothing {
-            Arc::new(Lenient::new(&provider, None))
-        } else {
-            let file = match named.as_deref() {
-                Some("system") => None,
-                Some(path) => Some(PathBuf::from(path)),
-                None => own,
-            };
-            let webpki = webpki(&roots::read(file.as_deref(), environment)?, &provider)?;
-            match check {
-                Check::AuthorityAndName => webpki,
-                Check::Authority | Check::Nothing => Arc::new(Lenient::new(&provider, Some(webpki))),
-            }
+        let algorithms = provider.signature_verification_algorithms;
+        let file = match named.as_deref() {
+            Some("system") => None,
+            Some(path) => Some(PathBuf::from(path)),
+            None => own,
         };
-        let config = ClientConfig::builder_with_provider(provider)
+        let webpki = || {
+            let roots = read_roots(file.as_deref(), environment)?;
+            WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build().map_err(failed)
+        };
+        let verifier: Arc<dyn ServerCertVerifier> = match check {
+            Check::Nothing => Arc::new(Lenient { authority: None, algorithms }),
+            Check::Authority => Arc::new(Lenient { authority: Some(webpki()?), algorithms }),
+            Check::AuthorityAndName => webpki()?,
+        };
+        let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| failed(&error))?
+            .map_err(failed)?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        let config = match client_files(sources)? {
-            Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?,
+        let config = match client_files(parameters)? {
+            Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(failed)?,
             None => config.with_no_client_auth(),
         };
-        let remote_only = remote && !is_asked_for(sources);
+        let is_unset = |name: &&str| parameters.get(name).is_none();
+        let remote_only = remote && ["sslmode", "ssl", "sslrootcert"].iter().all(is_unset);
         Ok(Self::On { mode, connect: Connect(MakeRustlsConnect::new(config)), remote_only })
     }
 }
 
-/// The mode for the client library, and what is checked; `None` if nothing is to be encrypted.
+/// The mode for the client library, and what is checked; `None` without encryption.
 fn mode(
-    sources: &Sources<'_>,
+    parameters: &Parameters<'_>,
     own_roots: bool,
     remote: bool,
 ) -> Result<Option<(SslMode, Check)>, EngineError> {
-    let roots_named = sources.get("sslrootcert").is_some();
-    let asked_for = match sources.get("ssl").as_deref() {
+    let roots_named = parameters.get("sslrootcert").is_some();
+    let asked_for = match parameters.get("ssl").as_deref() {
         Some("true") => true,
         None | Some("false") => roots_named,
         Some(other) => return Err(usage(format!("ssl={other} is neither true nor false"))),
     };
     let default = if asked_for || remote { "verify-full" } else { "prefer" };
-    let mode = sources.get("sslmode").unwrap_or_else(|| default.to_owned());
+    let mode = parameters.get("sslmode").unwrap_or_else(|| default.to_owned());
     Ok(Some(match mode.as_str() {
         "disable" => return Ok(None),
         "prefer" => (SslMode::Prefer, Check::Nothing),
@@ -121,25 +114,11 @@ fn mode(
     }))
 }
 
-/// Whether anything was said about encryption.
-fn is_asked_for(sources: &Sources<'_>) -> bool {
-    ["sslmode", "ssl", "sslrootcert"].iter().any(|keyword| sources.get(keyword).is_some())
-}
-
-fn webpki(
-    roots: &Arc<rustls::RootCertStore>,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<WebPkiServerVerifier>, EngineError> {
-    WebPkiServerVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(provider))
-        .build()
-        .map_err(|error| failed(&error))
-}
-
 type ClientFiles = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The certificate and key that this client shows, if both are named.
-fn client_files(sources: &Sources<'_>) -> Result<Option<ClientFiles>, EngineError> {
-    let (chain, key) = match (sources.get("sslcert"), sources.get("sslkey")) {
+fn client_files(parameters: &Parameters<'_>) -> Result<Option<ClientFiles>, EngineError> {
+    let (chain, key) = match (parameters.get("sslcert"), parameters.get("sslkey")) {
         (Some(chain), Some(key)) => (chain, key),
         (None, None) => return Ok(None),
         _ => return Err(usage("only one of sslcert and sslkey is given".to_owned())),
@@ -162,12 +141,11 @@ fn usage(message: String) -> EngineError {
     )
 }
 
-fn failed(error: &dyn std::error::Error) -> EngineError {
+fn failed(error: impl std::error::Error) -> EngineError {
     EngineError::new(ErrorKind::Usage, "preparing TLS", error.to_string())
 }
 
-/// Makes encrypted connections. A unix socket has no name, and is never encrypted: the name that the library wants
-/// for it before it knows that is a stand-in.
+/// Makes encrypted connections. The library wants a name even for a unix socket, which is never encrypted.
 #[derive(Clone)]
 pub(super) struct Connect(MakeRustlsConnect);
 
@@ -179,5 +157,88 @@ impl MakeTlsConnect<Socket> for Connect {
     fn make_tls_connect(&mut self, host: &str) -> Result<Self::TlsConnect, Self::Error> {
         let host = if host.is_empty() { "localhost" } else { host };
         MakeTlsConnect::<Socket>::make_tls_connect(&mut self.0, host)
+    }
+}
+
+/// The system's store: Debian and Alpine, Red Hat, SUSE.
+const SYSTEM: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
+
+/// Reads the roots of a file, or of the system's store.
+fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<RootCertStore>, EngineError> {
+    let path = match file {
+        Some(path) => path.to_owned(),
+        None => system_roots(environment)?,
+    };
+    let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&path)
+        .and_then(Iterator::collect)
+        .map_err(|error| unreadable(&path, &error))?;
+    let mut roots = RootCertStore::empty();
+    // A system's store may hold a few that this library can't read.
+    let (used, unused) = roots.add_parsable_certificates(certificates);
+    if used == 0 {
+        let why = format!("it holds no certificate of an authority ({unused} can't be read)");
+        return Err(unreadable(&path, &why));
+    }
+    Ok(Arc::new(roots))
+}
+
+fn system_roots(environment: &Environment<'_>) -> Result<PathBuf, EngineError> {
+    let named = environment.variable("SSL_CERT_FILE").map(PathBuf::from);
+    let usual = SYSTEM.into_iter().map(PathBuf::from);
+    named.into_iter().chain(usual).find(|path| path.is_file()).ok_or_else(|| {
+        let message = format!("the system's certificates are in none of {}", SYSTEM.join(", "));
+        EngineError::new(ErrorKind::Usage, "preparing TLS", message)
+            .with_advice("install ca-certificates, or name the server's authority with sslrootcert=FILE")
+    })
+}
+
+/// Accepts any certificate, as libpq does for `prefer` and `require`; or, with an authority, any certificate of that authority
+/// whatever its name: `verify-ca`.
+#[derive(Debug)]
+struct Lenient {
+    authority: Option<Arc<WebPkiServerVerifier>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
+        match authority.verify_server_cert(certificate, chain, name, ocsp, now) {
+            // The name is checked last, when all else is good.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
     }
 }

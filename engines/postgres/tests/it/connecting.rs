@@ -22,7 +22,7 @@ fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, Engi
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let target = target.parse().expect("a target");
-    Connector::from_environment(&target, &Environment::new(&find))
+    Connector::new(&target, &Environment(&find))
 }
 
 fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client, EngineError> {
@@ -124,14 +124,14 @@ fn sessions_go_round_robin_and_sockets_and_services_are_found() {
     for session in 0..4 {
         let port = if session % 2 == 0 { first.port() } else { second.port() };
         assert_eq!(shown(&mut both.connect(session).unwrap(), "SHOW port"), port.to_string());
-        assert!(both.endpoint(session).ends_with(&format!(":{port}")));
+        assert!(both.endpoint(session).to_string().ends_with(&format!(":{port}")));
     }
     assert_eq!(shown(&mut both.connect(0).unwrap(), "SHOW port"), first.port().to_string());
 
     let unix = connector(&first.unix_target(), &[]).unwrap();
     let mut client = unix.connect(0).unwrap();
     assert_eq!(shown(&mut client, "SELECT coalesce(inet_client_addr()::text, 'socket')"), "socket");
-    assert!(unix.host(0).is_none() && unix.endpoint(0).starts_with('/'), "{unix:?}");
+    assert!(unix.host(0).is_none() && unix.endpoint(0).to_string().starts_with('/'), "{unix:?}");
 
     let folder = tempfile::tempdir().unwrap();
     let services = folder.path().join("services");
@@ -288,7 +288,7 @@ fn refusals_say_where_why_and_what_to_do() {
 }
 
 #[test]
-fn what_can_not_be_meant_is_refused_before_connecting() {
+fn unusable_targets_are_refused_before_connecting() {
     for (target, variables, word) in [
         ("postgres://u@h/d?sslmod=require", [("", "")], "'sslmod'"),
         ("postgres://u@h/d?sslmode=allow", [("", "")], "sslmode=allow"),
@@ -306,7 +306,7 @@ fn what_can_not_be_meant_is_refused_before_connecting() {
 
 /// A machine that loses its power says nothing to the server, which would keep the session, and its locks, for hours.
 #[test]
-fn a_server_looks_after_clients_that_are_gone() {
+fn a_server_notices_clients_that_are_gone() {
     for version in [Version::V15, Version::V18] {
         let Some(cluster) = Cluster::start_or_skip(version, &[]) else { continue };
         for settings in [include_str!("../../sql/session.sql"), include_str!("../../sql/loading.sql")] {

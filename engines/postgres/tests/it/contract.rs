@@ -1,11 +1,9 @@
 //! The PostgreSQL engine passes the contract suite, on each version that is installed, with each loop.
 
 use rstest::rstest;
-use slob_engine::suite;
-use slob_testing::damage::survives_damage;
+use slob_engine_postgres::KIND;
+use slob_testing::jobs;
 use slob_testing::postgres::{Cluster, Version};
-
-use crate::loaded::{admin, open, plain_target};
 
 #[rstest]
 #[case(Version::V15, "server")]
@@ -16,11 +14,7 @@ use crate::loaded::{admin, open, plain_target};
 #[case(Version::V18, "client")]
 fn passes_the_contract_suite(#[case] version: Version, #[case] loop_place: &str) {
     let Some(cluster) = Cluster::start_or_skip(version, &[("shared_buffers", "16MB")]) else { return };
-    let target = plain_target(&cluster);
-    let open = || open(&target, &[("LOOP", loop_place)]);
-    let verdicts = suite::run(&open, &mut |_, _| true).expect("an empty database");
-    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    jobs::passes_the_contract_suite(&cluster, KIND, &[("LOOP", loop_place)]);
 }
 
 const DAMAGES: &[&str] = &[
@@ -39,11 +33,5 @@ const DAMAGES: &[&str] = &[
 #[test]
 fn a_damaged_schema_hides_no_sound_one_and_can_be_dropped() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("fsync", "off")]) else { return };
-    let target = plain_target(&cluster);
-    let mut admin = admin(&cluster);
-    let mut damage = |schema, words: &str| {
-        let sql = words.replace("{}", &format!("slob{schema}"));
-        admin.batch_execute(&sql).expect("the superuser's statement");
-    };
-    survives_damage(|| open(&target, &[]), DAMAGES, &mut damage, "DROP SCHEMA \"slob{}\" CASCADE;");
+    jobs::survives_damage(&cluster, KIND, DAMAGES, "DROP SCHEMA \"slob{}\" CASCADE;");
 }

@@ -3,59 +3,53 @@
 use rstest::rstest;
 use slob_engine::{ErrorKind, Load, LoadProgress, LoadState, OpenSpec, Purpose};
 use slob_engine_postgres::KIND;
-use slob_method::{SchemaNo, Table};
+use slob_method::Table;
+use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
-use slob_testing::work::{FIRST, LOAD, load_schema, options};
+use slob_testing::work::{FIRST, LOAD, load_schema, options, schema};
 
-use crate::loaded::{admin, open, plain_target};
-
-fn ask<T: for<'a> postgres::types::FromSql<'a>>(cluster: &Cluster, sql: &str) -> T {
-    admin(cluster).query_one(sql, &[]).expect("an answer").get(0)
-}
+use crate::loaded::open;
 
 #[rstest]
 #[case(Version::V15)]
 #[case(Version::V18)]
 fn rows_lie_one_in_a_block_frozen_and_without_toast(#[case] version: Version) {
-    let Some(cluster) =
-        Cluster::start_or_skip(version, &[("wal_level", "minimal"), ("max_wal_senders", "0")])
-    else {
-        return;
-    };
-    let target = plain_target(&cluster);
+    let settings = [("wal_level", "minimal"), ("max_wal_senders", "0")];
+    let Some(cluster) = Cluster::start_or_skip(version, &settings) else { return };
+    let target = cluster.plain_target();
     let engine = open(&target, &[]).expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let whole = Load { slice_rows: 5000, ..LOAD };
-    load_schema(engine.as_ref(), &whole, SchemaNo::new(2).expect("not 0"));
+    load_schema(engine.as_ref(), &whole, schema(2));
     // Two streams that extend one table leave a few blocks empty.
     for (schema, few) in [("slob1", 10), ("slob2", 1)] {
         let facts = format!(
             "SELECT count(*) FROM pg_class WHERE relnamespace = '{schema}'::regnamespace AND relname IN ('cf1', 'cf2')
                AND reltoastrelid = 0 AND relpages - relallvisible <= {few}"
         );
-        assert_eq!(ask::<i64>(&cluster, &facts), 2, "{schema}");
+        assert_eq!(cluster.ask::<i64>(&facts), 2, "{schema}");
         // Not by reltuples, which ANALYZE estimates from a sample.
         for table in ["cf1", "cf2"] {
             let empty = format!(
                 "SELECT pg_relation_size('{schema}.{table}') / 8192 - (SELECT count(*) FROM {schema}.{table})"
             );
-            assert!(ask::<i64>(&cluster, &empty) <= few, "{schema}.{table}");
+            assert!(cluster.ask::<i64>(&empty) <= few, "{schema}.{table}");
         }
         let young =
             format!("SELECT count(DISTINCT ctid::text) FROM {schema}.cf1 WHERE (ctid::text::point)[1] <> 1");
-        assert_eq!(ask::<i64>(&cluster, &young), 0, "every row is the first of its block");
+        assert_eq!(cluster.ask::<i64>(&young), 0, "every row is the first of its block");
     }
     let positions = "SELECT array_agg(custid ORDER BY ctid) FROM slob2.cf1";
-    let keys: Vec<i64> = ask(&cluster, positions);
-    let scatter = whole.scatter(SchemaNo::new(2).expect("not 0"));
+    let keys: Vec<i64> = cluster.ask(positions);
+    let scatter = whole.scatter(schema(2));
     let expected: Vec<i64> = (1..=whole.scale).map(|position| scatter.key_at(position) as i64).collect();
     assert_eq!(keys, expected, "the order of the blocks is that of the positions");
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_schemas_are_left_alone() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
-    let target = plain_target(&cluster);
+    let target = cluster.plain_target();
     let engine = open(&target, &[]).expect("it opens");
     let run = |sql: &str| {
         let mut client = postgres::Client::connect(&target, postgres::NoTls).expect("a connection");
@@ -72,14 +66,14 @@ fn what_is_not_ours_is_left_alone() {
     assert!(engine.finish_schema(&LOAD, FIRST).is_err());
     let slice = LOAD.slices(FIRST).next().expect("a slice");
     assert!(engine.load_slice(&LOAD, &slice, &LoadProgress::default()).is_err());
-    assert_eq!(ask::<i32>(&cluster, "SELECT precious FROM slob1.slob_load"), 42);
+    assert_eq!(cluster.ask::<i32>("SELECT precious FROM slob1.slob_load"), 42);
 
-    let second = SchemaNo::new(2).expect("not 0");
+    let second = schema(2);
     load_schema(engine.as_ref(), &LOAD, second);
     run("CREATE TABLE slob2.visitor (a int)");
     let error = engine.drop_schema(second).expect_err("somebody's table is in it");
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    assert_eq!(ask::<i64>(&cluster, "SELECT count(*) FROM slob2.cf1"), 1000, "and nothing was removed");
+    assert_eq!(cluster.ask::<i64>("SELECT count(*) FROM slob2.cf1"), 1000, "and nothing was removed");
     run("DROP TABLE slob2.visitor");
     engine.drop_schema(second).expect("now it is all ours");
 }
@@ -87,7 +81,7 @@ fn what_is_not_ours_is_left_alone() {
 #[test]
 fn a_schema_in_use_is_not_dropped() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
-    let target = plain_target(&cluster);
+    let target = cluster.plain_target();
     let engine = open(&target, &[]).expect("it opens");
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let mut user = postgres::Client::connect(&target, postgres::NoTls).expect("a connection");
@@ -108,7 +102,7 @@ fn a_schema_in_use_is_not_dropped() {
 #[test]
 fn slices_survive_a_crash_of_the_server_whole_or_not_at_all() {
     let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
-    let target = plain_target(&cluster);
+    let target = cluster.plain_target();
     let engine = open(&target, &[]).expect("it opens");
     let slices: Vec<_> = LOAD.slices(FIRST).collect();
     engine.create_schema(&LOAD, FIRST).expect("an empty place");
@@ -121,7 +115,7 @@ fn slices_survive_a_crash_of_the_server_whole_or_not_at_all() {
     cluster.restart().expect("it recovers");
     let engine = open(&target, &[]).expect("it opens");
     let states = engine.schemas().expect("readable");
-    let rows: i64 = ask(&cluster, "SELECT count(*) FROM slob1.cf1");
+    let rows: i64 = cluster.ask("SELECT count(*) FROM slob1.cf1");
     let Some(LoadState::Begun(there)) = states.first().map(|state| state.state.clone()) else {
         panic!("{states:?}");
     };
@@ -146,7 +140,7 @@ fn slices_survive_a_crash_of_the_server_whole_or_not_at_all() {
 #[test]
 fn a_slice_that_was_stopped_leaves_no_gaps() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
-    let engine = open(&plain_target(&cluster), &[]).expect("it opens");
+    let engine = open(&cluster.plain_target(), &[]).expect("it opens");
     engine.create_schema(&LOAD, FIRST).expect("an empty place");
     let slices: Vec<_> = LOAD.slices(FIRST).collect();
     let progress = LoadProgress::default();
@@ -174,10 +168,9 @@ fn a_slice_that_was_stopped_leaves_no_gaps() {
 
 #[test]
 fn a_tablespace_takes_tables_and_index() {
-    let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("allow_in_place_tablespaces", "on")]) else {
-        return;
-    };
-    let target = plain_target(&cluster);
+    let settings = [("allow_in_place_tablespaces", "on")];
+    let Some(cluster) = Cluster::start_or_skip(Version::V15, &settings) else { return };
+    let target = cluster.plain_target();
     cluster.sql("CREATE TABLESPACE \"fast disks\" OWNER plain LOCATION ''");
     let engine = (KIND.open)(&OpenSpec {
         tablespace: Some("fast disks".into()),
@@ -187,5 +180,5 @@ fn a_tablespace_takes_tables_and_index() {
     load_schema(engine.as_ref(), &LOAD, FIRST);
     let elsewhere = "SELECT count(*) FROM pg_class c WHERE relnamespace = 'slob1'::regnamespace AND relname IN ('cf1', 'cf2', 'i_cf1')
                      AND (SELECT spcname FROM pg_tablespace t WHERE t.oid = c.reltablespace) = 'fast disks'";
-    assert_eq!(ask::<i64>(&cluster, elsewhere), 3);
+    assert_eq!(cluster.ask::<i64>(elsewhere), 3);
 }

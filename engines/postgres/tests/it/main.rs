@@ -8,4 +8,7 @@ mod contract;
 mod loaded;
 mod loading;
 mod running;
+#[allow(dead_code, reason = "the engine uses the rest")]
+#[path = "../../src/sql.rs"]
+mod sql;
 mod stretches;

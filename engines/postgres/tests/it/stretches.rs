@@ -1,17 +1,18 @@
 //! SELECTs that follow each other, as one statement of the server.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rstest::rstest;
 use slob_engine::{ErrorKind, Outcome};
 use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
+use slob_testing::jobs::{self, until};
 use slob_testing::postgres::Version;
-use slob_testing::tries::{ensure, shown_within};
-use slob_testing::work::{LOAD, batch, executed, median, select, session, took};
+use slob_testing::tries::ensure;
+use slob_testing::work::{LOAD, batch, executed, median, select};
 
-use crate::loaded::{loaded, open};
+use crate::loaded::loaded;
 
 /// Most of the table.
 const WIDE: u16 = 600;
@@ -21,7 +22,7 @@ const WIDE: u16 = 600;
 #[case(Version::V18)]
 fn each_operation_of_a_stretch_has_its_own_duration(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[("shared_buffers", "32MB")], &[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let ops = (0..400).map(|i| if i % 2 == 0 { select(i + 1, WIDE) } else { select(i + 1, 1) });
     let batch = Batch::from(ops.collect::<Vec<_>>());
     executed(session.as_mut(), &batch, None);
@@ -33,16 +34,16 @@ fn each_operation_of_a_stretch_has_its_own_duration(#[case] version: Version) {
     };
     let (wide, narrow) = (of(0), of(1));
     assert!(wide > 5 * narrow && narrow > 0, "{WIDE} blocks took {wide} ns, one {narrow} ns");
-    let in_order =
+    let is_gapless =
         |pair: &[slob_engine::OpOutcome]| pair[0].start_ns + pair[0].duration_ns == pair[1].start_ns;
-    assert!(outcome.ops().windows(2).all(in_order), "one begins when the one before it has ended");
+    assert!(outcome.ops().windows(2).all(is_gapless), "one begins when the one before it has ended");
 }
 
 #[test]
 fn stretches_between_anything_else_are_exact() {
     let flags = [("LOOP", "server")];
     let Some(loaded) = loaded(Version::V15, &[("fsync", "off")], &flags) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let mut ops = batch(20, 3, 5, 300).ops().to_vec();
     ops[40].pause_us = 1000;
     ops[41].pause_us = 1000;
@@ -63,64 +64,36 @@ fn stretches_between_anything_else_are_exact() {
 #[case(Version::V18)]
 fn a_deadline_ends_a_stretch_between_operations(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[], &[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
-    let mut batch = batch(0, WIDE, 3, 20_000);
     let patience = Duration::from_millis(200);
-    let mut done = 0;
-    for _ in 0..3 {
-        let outcome = executed(session.as_mut(), &batch, Some(Instant::now() + patience));
-        let count = outcome.ops().len();
-        assert!(count > 0 && count < batch.ops().len(), "{count} of {}", batch.ops().len());
-        let before_last: u64 = outcome.ops()[..count - 1].iter().map(|op| op.duration_ns).sum();
+    for outcome in jobs::a_deadline_ends_a_stretch(&loaded, batch(0, WIDE, 3, 20_000), patience) {
+        let ops = outcome.ops();
+        let before_last: u64 = ops[..ops.len() - 1].iter().map(|op| op.duration_ns).sum();
         assert!(u128::from(before_last) <= patience.as_nanos(), "the last one began after {before_last} ns");
-        batch.advance(count);
-        done += count;
     }
-    assert_eq!(batch.ops().len(), 20_000 - done, "what was not done is left");
 }
 
 #[test]
 fn a_stretch_that_is_cancelled_counts_nothing() {
-    const AT_WORK: &str = "SELECT FROM pg_stat_activity
+    const BUSY: &str = "SELECT count(*) FROM pg_stat_activity
         WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%' AND query_start < now() - interval '0.1 s'";
     let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
-    let mut session = session(loaded.engine.as_ref(), 0, RedoStress::Lite).expect("it opens");
+    let mut session = loaded.session(RedoStress::Lite);
     let canceller = session.canceller().expect("it can be cancelled");
     let worker = thread::spawn(move || {
         let mut outcome = Outcome::new();
-        // Longer than anybody waits.
+        // This would take longer than the test waits.
         let result = session.execute(&batch(0, WIDE, 3, 100_000), None, &mut outcome);
         (result, outcome)
     });
-    let mut admin = loaded.admin();
-    let begun = Instant::now();
-    while admin.query(AT_WORK, &[]).expect("readable").is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the session does not go to work");
-        thread::sleep(Duration::from_millis(20));
-    }
+    until(|| ensure(loaded.server.ask::<i64>(BUSY) > 0, || "the session executes nothing".to_owned()));
     canceller.cancel();
     let (result, outcome) = worker.join().expect("no panic");
     assert_eq!(result.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
     assert!(outcome.ops().is_empty(), "{} operations", outcome.ops().len());
 }
 
-/// What it is for. The server's own durations are compared, in turns.
 #[test]
 fn a_stretch_of_small_operations_costs_less_than_a_statement_for_each() {
     let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "32MB")], &[]) else { return };
-    let apart = open(&loaded.target, &[("LOOP", "statement")]).expect("it opens");
-    let mut sessions = [&loaded.engine, &apart]
-        .map(|engine| session(engine.as_ref(), 0, RedoStress::Lite).expect("it opens"));
-    let batch = batch(0, 3, 1, 2000);
-    shown_within(3, || {
-        let mut sums = [Vec::new(), Vec::new()];
-        for _ in 0..5 {
-            for (session, sums) in sessions.iter_mut().zip(&mut sums) {
-                let outcome = executed(session.as_mut(), &batch, None);
-                sums.push(took(&outcome));
-            }
-        }
-        let [joined, apart] = sums.map(median);
-        ensure(joined * 5 < apart * 4, || format!("{joined} ns as one statement, {apart} ns as 2000"))
-    });
+    jobs::a_stretch_costs_less_than_statements(&loaded);
 }

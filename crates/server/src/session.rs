@@ -1,0 +1,259 @@
+//! Sessions whose batches can be cancelled, and their loop where each operation is a statement of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use slob_engine::{
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+};
+use slob_method::{Action, Batch, COLUMN_BYTES, KeyRange, Op, SchemaNo};
+
+use crate::operations::not_opened_for;
+use crate::{Kind, classify, homes};
+
+/// A request to end a batch is repeated after this time, and so many times.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+const MOST_TRIES: u32 = 100;
+
+/// Executes batches in one connection.
+pub trait Work: Send {
+    /// Does the work of [`Session::execute`], with an empty outcome; `alarm` ends pauses in this process.
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        alarm: &CancelToken,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError>;
+
+    /// Does the work of [`Session::publish`].
+    fn publish(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+/// Asks a server to end what a session does.
+pub trait Interrupt: Send + Sync {
+    /// Each call of the result sends one request. It is made once for each cancellation, in the thread that calls it, so that
+    /// it may keep a connection. A request that can't be sent is dropped: the next try may succeed, or the batch ends by itself.
+    fn asker(&self) -> Box<dyn FnMut() + '_>;
+
+    /// Other causes of the end of a batch, for the advice of an error.
+    fn others(&self) -> &'static str;
+}
+
+/// A session on an endpoint that can be cancelled.
+pub struct Cancellable<W> {
+    work: W,
+    endpoint: usize,
+    canceller: Canceller,
+}
+
+impl<W: Work> Cancellable<W> {
+    pub fn new(work: W, endpoint: usize, interrupt: impl Interrupt + 'static) -> Self {
+        let [cancelled, running] = [false; 2].map(AtomicBool::new);
+        let (alarm, interrupt) = (CancelToken::default(), Box::new(interrupt));
+        let canceller = Canceller(Arc::new(CancelState { cancelled, running, alarm, interrupt }));
+        Self { work, endpoint, canceller }
+    }
+}
+
+impl<W: Work> Session for Cancellable<W> {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        outcome.clear();
+        let Self { work, canceller, .. } = self;
+        canceller.0.guard(|| work.work(batch, deadline, &canceller.0.alarm, outcome))
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        let Self { work, canceller, .. } = self;
+        canceller.0.guard(|| work.publish())
+    }
+
+    fn endpoint(&self) -> usize {
+        self.endpoint
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        Some(Arc::new(self.canceller.clone()))
+    }
+}
+
+#[derive(Clone)]
+struct Canceller(Arc<CancelState>);
+
+struct CancelState {
+    cancelled: AtomicBool,
+    running: AtomicBool,
+    alarm: CancelToken,
+    interrupt: Box<dyn Interrupt>,
+}
+
+impl CancelState {
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Executes a batch, unless the session has been cancelled before. The error is [`ErrorKind::Cancelled`] if, and only if, the
+    /// session was cancelled by its handle.
+    fn guard<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let cancelled = |why: String| EngineError::new(ErrorKind::Cancelled, "executing a batch", why);
+        self.running.store(true, Ordering::SeqCst);
+        let result = match self.is_cancelled() {
+            true => Err(cancelled("the session was cancelled".to_owned())),
+            false => work(),
+        };
+        self.running.store(false, Ordering::SeqCst);
+        match result {
+            // Whatever failed on the way out of a cancelled batch, the cancellation is the reason.
+            Err(error) if self.is_cancelled() => Err(cancelled(error.to_string())),
+            Err(error) if error.kind() == ErrorKind::Cancelled => {
+                let others = self.interrupt.others();
+                Err(EngineError::new(ErrorKind::Fatal, "executing a batch", error.to_string())
+                    .with_advice(format!("somebody else ended it, perhaps with {others}")))
+            }
+            result => result,
+        }
+    }
+}
+
+impl Cancel for Canceller {
+    fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        self.0.alarm.cancel();
+        // A request may take a connection, and one that arrives between two statements is lost on the server. So it is
+        // repeated, in a thread of its own, since there may be hundreds of sessions to cancel.
+        let state = Arc::clone(&self.0);
+        let asking = move || {
+            let mut ask = state.interrupt.asker();
+            for _ in 0..MOST_TRIES {
+                if !state.running.load(Ordering::SeqCst) {
+                    break;
+                }
+                ask();
+                thread::sleep(ASK_AGAIN);
+            }
+        };
+        // Without a thread, one request has to do.
+        if thread::Builder::new().spawn(asking).is_err() && self.0.running.load(Ordering::SeqCst) {
+            (self.0.interrupt.asker())();
+        }
+    }
+}
+
+/// The time left until a deadline: `None` if it is over, `Some(None)` without a deadline.
+#[allow(clippy::option_option)]
+pub fn time_left(deadline: Option<Instant>, now: Instant) -> Option<Option<Duration>> {
+    let Some(deadline) = deadline else { return Some(None) };
+    let left = deadline.saturating_duration_since(now);
+    (!left.is_zero()).then_some(Some(left))
+}
+
+/// Prepares and executes statements in one connection.
+pub trait Statements: Send {
+    type Statement: Clone + Send;
+    /// The client library's errors.
+    type Error;
+
+    /// Prepares the statement of a kind of operation on a schema.
+    fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Self::Statement, Self::Error>;
+
+    /// Counts the rows of some keys, or of a whole table.
+    fn count(&mut self, statement: &Self::Statement, keys: Option<KeyRange>) -> Result<u64, Self::Error>;
+
+    /// Updates the rows of some keys with these values, commits, and returns their number.
+    fn update(
+        &mut self,
+        statement: &Self::Statement,
+        keys: KeyRange,
+        values: &[&str],
+    ) -> Result<u64, Self::Error>;
+
+    /// The error of a step on a schema. An open transaction is rolled back.
+    fn failed(&mut self, schema: SchemaNo, step: &str, error: Self::Error) -> EngineError;
+
+    /// Called after each batch.
+    fn batch_done(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// Does the work of [`Session::publish`].
+    fn publish(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+/// Sends operation by operation.
+pub struct ClientLoop<S: Statements> {
+    connection: S,
+    plan: SessionPlan,
+    prepared: Vec<((Kind, bool), S::Statement)>,
+}
+
+impl<S: Statements> ClientLoop<S> {
+    /// Prepares the statements that the plan needs.
+    pub fn new(mut connection: S, plan: &SessionPlan, step: &str) -> Result<Self, EngineError> {
+        let mut prepared = Vec::new();
+        for (schema, hot) in homes(plan.home, plan.hot_schema) {
+            for kind in Kind::of_session(plan) {
+                let statement = connection.prepare(kind, schema);
+                let statement = statement.map_err(|error| connection.failed(schema, step, error))?;
+                prepared.push(((kind, hot), statement));
+            }
+        }
+        Ok(Self { connection, plan: plan.clone(), prepared })
+    }
+}
+
+impl<S: Statements> Perform for ClientLoop<S> {
+    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+        let class = classify(op, &self.plan)?;
+        let statement = self.prepared.iter().find(|(known, _)| *known == class);
+        let statement = statement.map(|(_, statement)| statement.clone());
+        let statement = statement.ok_or_else(|| not_opened_for(op, &self.plan))?;
+        let result = match op.action {
+            Action::Select(keys) => self.connection.count(&statement, Some(keys)),
+            Action::Scan => self.connection.count(&statement, None),
+            Action::Update(keys, stamp) => {
+                let text = |column: &usize| {
+                    let mut text = [0; COLUMN_BYTES];
+                    self.plan.update_text.fill_column(*column, stamp, &mut text);
+                    text
+                };
+                let texts: Vec<[u8; COLUMN_BYTES]> = class.0.updated_columns().iter().map(text).collect();
+                // Letters and digits of ASCII.
+                let texts: Vec<&str> =
+                    texts.iter().map(|text| std::str::from_utf8(text).unwrap_or_default()).collect();
+                self.connection.update(&statement, keys, &texts)
+            }
+        };
+        result.map_err(|error| {
+            let step = format!("session {}, {op}", self.plan.number);
+            self.connection.failed(op.schema, &step, error)
+        })
+    }
+}
+
+impl<S: Statements> Work for ClientLoop<S> {
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        alarm: &CancelToken,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        execute_each(self, batch, deadline, alarm, outcome)?;
+        self.connection.batch_done()
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        self.connection.publish()
+    }
+}

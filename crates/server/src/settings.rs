@@ -1,0 +1,149 @@
+//! Settings of a server that change results, advice on them, and the parameter that the engines share.
+
+use slob_engine::{Capabilities, SchemaState, Setting};
+use slob_spec::{EngineOptions, Group, Kind, Param};
+
+/// The settings of a server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerSettings(pub Vec<Setting>);
+
+impl ServerSettings {
+    /// Names and values as a server gave them, in the order of `names`.
+    pub fn in_order(settings: impl IntoIterator<Item = (String, String)>, names: &[&str]) -> Self {
+        let mut settings: Vec<Setting> =
+            settings.into_iter().map(|(name, value)| Setting::new(name, value)).collect();
+        settings.sort_by_key(|setting| names.iter().position(|name| *name == setting.name));
+        Self(settings)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+    }
+
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.get(name)?.parse().ok()
+    }
+
+    /// The advice for each (name, value, advice) that is set so.
+    pub fn advice(&self, known: &[(&str, &str, &str)]) -> impl Iterator<Item = String> {
+        known
+            .iter()
+            .filter(|(name, value, _)| self.get(name) == Some(*value))
+            .map(|(.., text)| (*text).into())
+    }
+}
+
+/// Names as a list of SQL literals.
+pub fn literals(names: &[&str]) -> String {
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// The sizes that decide whether reads reach a device, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sizes {
+    pub data: Option<u64>,
+    pub cache: Option<u64>,
+}
+
+impl Sizes {
+    /// Advice if the data fit into the server's cache, whose size is the setting `cache`. Whether they fit into the page cache
+    /// is checked on the server's host.
+    pub fn advice(&self, cache: &str) -> Option<String> {
+        let (data, room) = self.data.zip(self.cache).filter(|(data, room)| data <= room)?;
+        let mib = |bytes: u64| bytes >> 20;
+        Some(format!(
+            "The data ({} MiB) fit into {cache} ({} MiB): reads will not leave the server. Load more, or lower {cache}, to test I/O.",
+            mib(data),
+            mib(room)
+        ))
+    }
+}
+
+/// The blocks of all complete schemas; `None` if there is none.
+pub fn loaded_blocks(schemas: &[SchemaState]) -> Option<u64> {
+    let blocks = schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
+    Some(blocks.sum()).filter(|blocks| *blocks > 0)
+}
+
+const SERVER: &str = "server";
+const STATEMENT: &str = "statement";
+const CLIENT: &str = "client";
+
+/// The place of the loop over the operations of a batch: the parameter LOOP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopPlace {
+    /// In a procedure of the server; consecutive SELECTs are one statement where that costs less.
+    Server,
+    /// In a procedure of the server, with one statement for each operation.
+    Statement,
+    /// In this process, with prepared statements.
+    Client,
+}
+
+impl LoopPlace {
+    pub const PARAM: Param = Param::new(
+        "LOOP",
+        Kind::Choice(&[
+            (SERVER, "a procedure in the server executes whole batches; consecutive SELECTs are one statement where \
+                      that is cheaper"),
+            (STATEMENT, "the same with one statement for each operation"),
+            (CLIENT, "this program sends operations one by one, for servers without procedures"),
+        ]),
+        Group::Servers,
+        "where the loop over the operations of a batch runs",
+    )
+    .shipped(SERVER)
+    .flag("loop");
+
+    pub fn from_options(options: &EngineOptions) -> Self {
+        match options.choice(Self::PARAM.key) {
+            Some(CLIENT) => Self::Client,
+            Some(STATEMENT) => Self::Statement,
+            _ => Self::Server,
+        }
+    }
+
+    pub fn is_in_server(self) -> bool {
+        self != Self::Client
+    }
+
+    /// The capabilities of an engine with this parameter; SELECTs of up to `joined_blocks` blocks are one statement.
+    pub fn capabilities(self, joined_blocks: u16, direct_io: Option<bool>) -> Capabilities {
+        Capabilities {
+            stores_data: true,
+            parallel_slices: true,
+            whole_tables: false,
+            loads_wait_for_blocks: false,
+            embedded: false,
+            batches_in_server: self.is_in_server(),
+            joined_blocks,
+            tablespaces: false,
+            cancel: true,
+            direct_io,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_in_their_order() {
+        let given = [("b", "2"), ("a", "x")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let found = ServerSettings::in_order(given, &["a", "b"]);
+        assert_eq!(found.0[0].name, "a");
+        assert_eq!((found.get("a"), found.number("a"), found.number("b")), (Some("x"), None, Some(2)));
+        let known = [("a", "x", "a is x"), ("b", "x", "b is x")];
+        assert_eq!(found.advice(&known).collect::<Vec<_>>(), ["a is x"]);
+    }
+
+    #[test]
+    fn data_that_fit_into_the_cache_are_mentioned() {
+        let sizes = Sizes { data: Some(900 << 20), cache: Some(1 << 30) };
+        assert!(sizes.advice("the_pool").is_some_and(|advice| advice.contains("the_pool (1024 MiB)")));
+        for fine in [Sizes { cache: Some(1), ..sizes }, Sizes { data: None, ..sizes }, Sizes::default()] {
+            assert_eq!(fine.advice("the_pool"), None, "{fine:?}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Tests that every engine of a database server passes, on a real server with one loaded schema.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use slob_engine::{
+    Counter, Counters, Engine, EngineError, EngineKind, ErrorKind, OpOutcome, Outcome, Session, Snapshot,
+    WaitEvent, suite,
+};
+use slob_method::{Batch, Op};
+use slob_spec::RedoStress;
+
+use crate::damage;
+use crate::tries::{ensure, shown_within};
+use crate::work::{self, FIRST, LOAD, batch, executed, load_schema, median, took};
+
+/// A real server that an engine works on.
+pub trait TestServer {
+    /// The target of an account that has what the documentation asks for, and no more. It is made here.
+    fn plain_target(&self) -> String;
+
+    /// Runs statements as the administrator, where our schemas are.
+    fn run(&self, statements: &str);
+
+    /// The number of sessions that execute a batch.
+    fn busy_sessions(&self) -> u64;
+
+    /// Ends what the busy session does, or its connection.
+    fn end_busy_session(&self, with_connection: bool);
+
+    /// Kills the server as a power failure would.
+    fn kill(&mut self);
+}
+
+/// A server with one loaded schema, and the engine of the plain account.
+pub struct Loaded<S> {
+    pub server: S,
+    pub target: String,
+    pub engine: Box<dyn Engine>,
+    kind: EngineKind,
+}
+
+impl<S: TestServer> Loaded<S> {
+    pub fn new(server: S, kind: EngineKind, flags: &[(&str, &str)]) -> Self {
+        let target = server.plain_target();
+        let engine = work::open(&kind, &target, flags).expect("it opens");
+        load_schema(engine.as_ref(), &LOAD, FIRST);
+        Self { server, target, engine, kind }
+    }
+
+    /// Opens the same target again.
+    pub fn reopened(&self, flags: &[(&str, &str)]) -> Box<dyn Engine> {
+        work::open(&self.kind, &self.target, flags).expect("it opens")
+    }
+
+    pub fn session(&self, redo: RedoStress) -> Box<dyn Session> {
+        work::session(self.engine.as_ref(), 0, redo).expect("it opens")
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.engine.snapshot().expect("readable")
+    }
+
+    /// The counters of some work.
+    pub fn counted(&self, work: impl FnOnce()) -> Counters {
+        let before = self.snapshot();
+        work();
+        self.snapshot().since(&before).counters
+    }
+}
+
+/// Repeats some work until it shows a result.
+pub fn until<T>(mut shown: impl FnMut() -> Result<T, String>) -> T {
+    let begun = Instant::now();
+    loop {
+        match shown() {
+            Ok(shown) => return shown,
+            Err(figures) => assert!(begun.elapsed() < Duration::from_secs(30), "{figures}"),
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The engine passes the contract suite.
+pub fn passes_the_contract_suite(server: &impl TestServer, kind: EngineKind, flags: &[(&str, &str)]) {
+    let target = server.plain_target();
+    let open = || work::open(&kind, &target, flags);
+    let verdicts = suite::run(&open, &mut |_, _| true).expect("an empty server");
+    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// A damaged schema hides no sound one and can be dropped. `{}` is the schema's name in `damages`, and its number in `drop`.
+pub fn survives_damage(server: &impl TestServer, kind: EngineKind, damages: &[&str], drop: &str) {
+    let target = server.plain_target();
+    let open = || work::open(&kind, &target, &[]);
+    let mut break_schema = |schema, words: &str| server.run(&words.replace("{}", &format!("slob{schema}")));
+    damage::survives_damage(open, damages, &mut break_schema, drop);
+}
+
+/// Redo follows the columns that UPDATEs set. `check` gets the counters of 100 UPDATEs of 8 rows.
+pub fn redo_follows_the_updates<S: TestServer>(loaded: &Loaded<S>, check: impl Fn(&Counters)) {
+    let mut bytes = Vec::new();
+    for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
+        let mut session = loaded.session(redo);
+        let counters = loaded.counted(|| drop(executed(session.as_mut(), &batch(100, 8, nonce, 100), None)));
+        check(&counters);
+        bytes.push(counters.get(Counter::RedoBytes).expect("known to every role") as f64);
+    }
+    assert!(bytes[2] > 3.0 * bytes[1], "LITE, LITE, HEAVY: {bytes:?}");
+}
+
+/// A sampler whose connection is ended reconnects, and shows the time without samples as the event `not_sampled`.
+pub fn the_sampler_reconnects<S: TestServer>(
+    loaded: &Loaded<S>,
+    is_state: fn(&WaitEvent) -> bool,
+    not_sampled: &str,
+    end_its_connection: impl FnOnce(),
+) {
+    let mut session = loaded.session(RedoStress::Lite);
+    loaded.snapshot();
+    let mut sampled_until = |is_wanted: &dyn Fn(&WaitEvent) -> bool, least_us: u64| {
+        until(|| {
+            executed(session.as_mut(), &batch(0, 64, 1, 500), None);
+            let events = loaded.snapshot().total().events;
+            let time_us = events.iter().filter(|event| is_wanted(event)).map(|event| event.time_us).sum();
+            if time_us > least_us { Ok(time_us) } else { Err(format!("{events:?}")) }
+        })
+    };
+    let before_us: u64 = sampled_until(&is_state, 0);
+    end_its_connection();
+    sampled_until(&|event| event.name == not_sampled, 0);
+    sampled_until(&is_state, before_us + 300_000);
+}
+
+/// The errors of a batch say what ended it: a request, the end of its connection, or of the server. They are returned.
+pub fn errors_say_what_ended_a_batch<S: TestServer>(loaded: &mut Loaded<S>) -> Vec<EngineError> {
+    let ops = batch(0, 1, 3, 500).ops().iter().map(|op| Op { pause_us: 100_000, ..*op }).collect::<Vec<_>>();
+    let mut ended_by = |end: fn(&mut S), kind: ErrorKind| {
+        let (mut session, slow) = (loaded.session(RedoStress::Lite), Batch::from(ops.clone()));
+        let worker = thread::spawn(move || session.execute(&slow, None, &mut Outcome::new()));
+        let is_busy = || ensure(loaded.server.busy_sessions() > 0, || "the session is idle".to_owned());
+        until(is_busy);
+        end(&mut loaded.server);
+        let error = worker.join().expect("no panic").expect_err("it was ended");
+        assert_eq!(error.kind(), kind, "{error}");
+        error
+    };
+    let errors = vec![
+        ended_by(|server| server.end_busy_session(false), ErrorKind::Fatal),
+        ended_by(|server| server.end_busy_session(true), ErrorKind::Connection),
+        ended_by(S::kill, ErrorKind::Connection),
+    ];
+    assert!(errors[2].to_string().contains("session 0"), "{errors:?}");
+    errors
+}
+
+/// A deadline ends a stretch between operations, and the next call goes on. The outcomes of three calls are returned.
+pub fn a_deadline_ends_a_stretch<S: TestServer>(
+    loaded: &Loaded<S>,
+    mut batch: Batch,
+    patience: Duration,
+) -> Vec<Outcome> {
+    let mut session = loaded.session(RedoStress::Lite);
+    let all = batch.ops().len();
+    // The first call may prepare statements.
+    let mut done =
+        executed(session.as_mut(), &batch, Some(Instant::now() + Duration::from_millis(1))).ops().len();
+    batch.advance(done);
+    let outcomes = [(); 3].map(|()| {
+        let outcome = executed(session.as_mut(), &batch, Some(Instant::now() + patience));
+        let count = outcome.ops().len();
+        assert!(count > 0 && count < batch.ops().len(), "{count} of {}", batch.ops().len());
+        batch.advance(count);
+        done += count;
+        outcome
+    });
+    assert_eq!(batch.ops().len(), all - done, "the other operations are left");
+    outcomes.into()
+}
+
+/// A stretch of small operations costs less than a statement for each. The server's own durations are compared, in turns.
+pub fn a_stretch_costs_less_than_statements<S: TestServer>(loaded: &Loaded<S>) {
+    let apart = loaded.reopened(&[("LOOP", "statement")]);
+    assert_eq!(apart.server().expect("an answer").capabilities.joined_blocks, 0);
+    let mut sessions = [&loaded.engine, &apart]
+        .map(|engine| work::session(engine.as_ref(), 0, RedoStress::Lite).expect("it opens"));
+    let batch = batch(0, 3, 1, 2000);
+    shown_within(3, || {
+        let mut sums = [Vec::new(), Vec::new()];
+        for _ in 0..5 {
+            for (session, sums) in sessions.iter_mut().zip(&mut sums) {
+                sums.push(took(&executed(session.as_mut(), &batch, None)));
+            }
+        }
+        let [joined, apart] = sums.map(median);
+        ensure(joined * 5 < apart * 4, || format!("{joined} ns as one statement, {apart} ns as 2000"))
+    });
+}
+
+/// True if each operation begins when the one before it has ended, or later.
+pub fn is_in_order(outcome: &Outcome) -> bool {
+    let in_order = |pair: &[OpOutcome]| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns;
+    outcome.ops().windows(2).all(in_order)
+}

@@ -1,0 +1,338 @@
+//! A real server of MariaDB, or of MySQL, for a test.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use rustix::process::Signal;
+
+use crate::container::{self, Container};
+pub use crate::galera::Galera;
+use crate::jobs::TestServer;
+use crate::process::{self, Process, Served, finish, on_a_port, until_it_serves};
+use crate::test_servers;
+
+/// The variables of its clients begin with this.
+const VARIABLES: &str = "MYSQL";
+/// The account that packages make for it.
+pub(crate) const ACCOUNT: &str = "mysql";
+const BUSY: &str =
+    "FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB = 'slob1' AND COMMAND = 'Execute'";
+/// Words of a start that may succeed when it is repeated.
+const PASSING: &[&str] = &["Address already in use"];
+
+/// A server with a data folder of its own. Its administrator is `root` without a password.
+#[derive(Debug)]
+pub struct MariaDb {
+    pub(crate) served: Served,
+    pub(crate) product: Product,
+    pub(crate) settings: Vec<String>,
+}
+
+impl Deref for MariaDb {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl MariaDb {
+    /// Makes and starts a server, MariaDB unless [`Product::asked`] says otherwise, with options as on its command line but
+    /// without their hyphens. `None`, with a line on stderr, if it is not installed and the test is to be skipped.
+    pub fn start_or_skip(settings: &[&str]) -> Option<Self> {
+        Self::start_product_or_skip(Product::asked(), settings)
+    }
+
+    /// Does the same for a test that is about one product.
+    pub fn start_product_or_skip(product: Product, settings: &[&str]) -> Option<Self> {
+        if process::skip(product.installed()) {
+            None
+        } else {
+            Some(Self::start(product, settings).expect("a server"))
+        }
+    }
+
+    fn start(product: Product, settings: &[&str]) -> Result<Self, String> {
+        let settings =
+            product.settings().iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+        let mut server = Self { served: Served::new(ACCOUNT, "slob-my")?, product, settings };
+        server.init()?;
+        server.begin()?;
+        Ok(server)
+    }
+
+    /// A target of loopback for an account.
+    pub fn target(&self, user: &str) -> String {
+        format!("mysql://{user}@127.0.0.1:{}/?defaults-file=/dev/null", self.port)
+    }
+
+    /// The target of an account that has what the documentation asks for, and no more. It is made here.
+    pub fn plain_target(&self) -> String {
+        self.sql("CREATE USER IF NOT EXISTS plain@'%'");
+        self.sql("GRANT ALL ON `slob%`.* TO plain@'%'");
+        self.sql("GRANT SELECT ON mysql.innodb_index_stats TO plain@'%'");
+        self.target("plain")
+    }
+
+    /// A target through the unix socket.
+    pub fn socket_target(&self, user: &str) -> String {
+        let path = self.socket().display().to_string().replace('/', "%2F");
+        format!("mysql://{user}@{path}/?defaults-file=/dev/null")
+    }
+
+    /// A connection of the administrator that does not use the code under test.
+    pub fn admin(&self) -> Conn {
+        connect(&self.socket()).expect("the administrator connects")
+    }
+
+    /// Runs a statement as the administrator.
+    pub fn sql(&self, statement: &str) {
+        self.admin().query_drop(statement).expect("the administrator's statement");
+    }
+
+    /// A single number, asked by the administrator.
+    pub fn ask(&self, sql: &str) -> u64 {
+        self.admin().query_first(sql).expect("an answer").expect("a row")
+    }
+
+    /// Ends the server as an administrator would, and waits until it is gone.
+    pub fn stop(&mut self) {
+        self.served.end(Signal::TERM);
+    }
+
+    /// Kills the server as a power failure would.
+    pub fn kill9(&mut self) {
+        self.served.end(Signal::KILL);
+    }
+
+    /// Stops the server if it runs, and starts it again on the same port and data.
+    pub fn restart(&mut self) -> Result<(), String> {
+        self.stop();
+        self.begin()
+    }
+
+    /// Starts it again in a container, where it listens at the container's address too.
+    pub fn restart_contained(&mut self, container: Arc<Container>) {
+        self.served.container = Some(container);
+        self.restart().expect("it starts");
+    }
+
+    /// The same with more settings, which take the place of those it has.
+    pub fn restart_with(&mut self, settings: &[String]) -> Result<(), String> {
+        self.settings.extend_from_slice(settings);
+        self.restart()
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("s")
+    }
+
+    /// One of the server's programs, in its folder and with its temporary files there: a server that starts removes the
+    /// temporary tables of all others in the same folder.
+    fn command(&self, name: &str) -> Result<Command, String> {
+        let command = self.account.command(&self.product.program(name)?, VARIABLES);
+        let mut command = self.product.started(command);
+        command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path());
+        Ok(command)
+    }
+
+    pub(crate) fn init(&self) -> Result<(), String> {
+        let (program, arguments) = self.product.init();
+        let mut command = self.command(program)?;
+        command.args(arguments);
+        command.arg(format!("--datadir={}", self.data_folder().display()));
+        // The size of pages is decided here.
+        command.args(
+            self.settings
+                .iter()
+                .filter(|text| text.starts_with("innodb-page-size"))
+                .map(|text| format!("--{text}")),
+        );
+        finish(&mut command)
+    }
+
+    /// Starts on the port it has; the first time on a free one.
+    pub(crate) fn begin(&mut self) -> Result<(), String> {
+        let (process, port) = on_a_port(self.fixed_port(), PASSING, |port| self.begin_on(port))?;
+        (self.served.process, self.served.port) = (Some(process), port);
+        Ok(())
+    }
+
+    fn begin_on(&self, port: u16) -> Result<Process, String> {
+        let log = self.folder.path().join("log.err");
+        let mut command = self.command(self.product.server())?;
+        let (data, listens) = match &self.container {
+            Some(_) => (PathBuf::from(container::DATA), "*"),
+            None => (self.data_folder(), "127.0.0.1"),
+        };
+        command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+        command
+            .arg(format!("--socket={}", self.socket().display()))
+            .arg(format!("--log-error={}", log.display()));
+        command.args([
+            format!("--port={port}"),
+            format!("--bind-address={listens}"),
+            "--skip-name-resolve".into(),
+        ]);
+        command.args(self.settings.iter().map(|setting| format!("--{setting}")));
+        if let Some(container) = &self.container {
+            command = container.command(&command, &self.data_folder());
+        }
+        let process = Process::spawn(command, None)?;
+        until_it_serves(process, || connect(&self.socket()).is_ok(), Signal::KILL, &log)
+    }
+}
+
+impl TestServer for MariaDb {
+    fn plain_target(&self) -> String {
+        MariaDb::plain_target(self)
+    }
+
+    fn run(&self, statements: &str) {
+        statements.split("; ").for_each(|statement| self.sql(statement));
+    }
+
+    fn busy_sessions(&self) -> u64 {
+        self.ask(&format!("SELECT COUNT(*) {BUSY}"))
+    }
+
+    fn end_busy_session(&self, with_connection: bool) {
+        let id = self.ask(&format!("SELECT ID {BUSY}"));
+        self.sql(&format!("{} {id}", if with_connection { "KILL" } else { "KILL QUERY" }));
+    }
+
+    fn kill(&mut self) {
+        self.kill9();
+    }
+}
+
+impl Drop for MariaDb {
+    fn drop(&mut self) {
+        // Its files go with it: there is nothing to write out.
+        self.kill9();
+    }
+}
+
+pub(crate) fn connect(socket: &Path) -> Result<Conn, mysql::Error> {
+    Conn::new(OptsBuilder::new().socket(socket.to_str()).user(Some("root")))
+}
+
+/// The folders of programs in packages, beside those of PATH.
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/bin"];
+/// Makes a mount namespace in which another root's `/usr` takes the place of this machine's, for the program that follows alone.
+/// Nothing of the machine changes, and nothing is left when the program ends.
+const WITH_USR_OF: [&str; 6] =
+    ["--mount", "--propagation=private", "--", "sh", "-c", r#"mount --bind "$0/usr" /usr && exec "$@""#];
+
+/// A server of the MySQL family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// The MariaDB of the machine's packages.
+    MariaDb,
+    /// A later MariaDB, in a root of its own.
+    MariaDb11,
+    /// MySQL, in a root of its own.
+    MySql9,
+}
+
+impl Product {
+    const ALL: [Self; 3] = [Self::MariaDb, Self::MariaDb11, Self::MySql9];
+
+    /// The one that `SLOB_TEST_MYSQL` names: the server of tests that are not about one of them.
+    pub fn asked() -> Self {
+        let Ok(asked) = std::env::var("SLOB_TEST_MYSQL") else { return Self::MariaDb };
+        let named = Self::ALL.into_iter().find(|product| product.name() == asked);
+        named.unwrap_or_else(|| panic!("SLOB_TEST_MYSQL={asked} is none of {:?}", Self::ALL.map(Self::name)))
+    }
+
+    /// Its name, which is that of its folder of `target/test-servers` too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MariaDb => "mariadb",
+            Self::MariaDb11 => "mariadb-11.8",
+            Self::MySql9 => "mysql-9.7",
+        }
+    }
+
+    pub fn is_mysql(self) -> bool {
+        self == Self::MySql9
+    }
+
+    /// The program that serves.
+    fn server(self) -> &'static str {
+        if self.is_mysql() { "mysqld" } else { "mariadbd" }
+    }
+
+    /// Settings of every test: small files, which a test does not wait for. Everything else is the server's default.
+    fn settings(self) -> &'static [&'static str] {
+        if self.is_mysql() {
+            // The folder of its default for files is made by a package.
+            &["innodb-redo-log-capacity=128M", "mysqlx=OFF", "secure-file-priv="]
+        } else {
+            &["innodb-log-file-size=64M"]
+        }
+    }
+
+    /// The program that makes a data folder whose administrator has no password, and its arguments.
+    fn init(self) -> (&'static str, &'static [&'static str]) {
+        if self.is_mysql() {
+            ("mysqld", &["--no-defaults", "--initialize-insecure"])
+        } else {
+            (
+                "mariadb-install-db",
+                &["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"],
+            )
+        }
+    }
+
+    /// An error if its programs are not there or may not be started.
+    pub(crate) fn installed(self) -> Result<(), String> {
+        self.program(self.server())?;
+        self.program(self.init().0)?;
+        if self.root().is_some() && !rustix::process::geteuid().is_root() {
+            return Err(format!("{} has a root of its own, into which only root may go", self.name()));
+        }
+        Ok(())
+    }
+
+    /// The path of a program, as its process will see it.
+    pub(crate) fn program(self, name: &str) -> Result<PathBuf, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let root = self.root();
+        let places = FOLDERS.into_iter().map(PathBuf::from);
+        let others = std::env::split_paths(&path).filter(|_| root.is_none());
+        let is_there = |program: &PathBuf| match &root {
+            Some(root) => program.strip_prefix("/").is_ok_and(|below| root.join(below).is_file()),
+            None => program.is_file(),
+        };
+        let found = places.chain(others).map(|folder| folder.join(name)).find(is_there);
+        found.ok_or_else(|| {
+            format!("{name} of {} is not installed; .ci/install-test-servers installs it", self.name())
+        })
+    }
+
+    /// A command as the product's programs must be started.
+    fn started(self, command: Command) -> Command {
+        let Some(root) = self.root() else { return command };
+        let mut within = Command::new("unshare");
+        within.args(WITH_USR_OF).arg(root).arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => within.env(name, value),
+                None => within.env_remove(name),
+            };
+        }
+        if let Some(folder) = command.get_current_dir() {
+            within.current_dir(folder);
+        }
+        within
+    }
+
+    fn root(self) -> Option<PathBuf> {
+        (self != Self::MariaDb).then(|| test_servers(self.name()))
+    }
+}

@@ -1,0 +1,319 @@
+//! A real PostgreSQL server for a test.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::ops::Deref;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::postgres::types::FromSql;
+use ::postgres::{Client, NoTls};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::container::{self, Container};
+use crate::jobs::TestServer;
+use crate::process::{self, Process, Served, finish, on_a_port, until_it_serves};
+use crate::test_servers;
+
+/// Everybody is let in without a password, unless a test says otherwise.
+const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
+
+/// The variables of its clients begin with this.
+const VARIABLES: &str = "PG";
+const BUSY: &str =
+    "FROM pg_stat_activity WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%'";
+/// Words of a start that may succeed when it is repeated.
+const PASSING: &[&str] = &["could not bind", "pre-existing shared memory block", "lock file"];
+
+/// Processes and shared memory apart from those of the test, ended with the program that starts them.
+const APART: [&str; 5] = ["--pid", "--ipc", "--fork", "--kill-child", "--"];
+
+/// A server with a data folder of its own. Its superuser is `postgres`, its database too.
+#[derive(Debug)]
+pub struct Cluster {
+    served: Served,
+    programs: PathBuf,
+    /// True if its processes have numbers of their own, which the system of the test does not know.
+    apart: bool,
+}
+
+impl Deref for Cluster {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl Cluster {
+    /// Makes and starts a server that trusts everybody, with settings of `postgresql.conf`.
+    pub fn start(version: Version, settings: &[(&str, &str)]) -> Result<Self, String> {
+        Self::start_with(version, settings, TRUST)
+    }
+
+    /// Does the same; `None`, with a line on stderr, if the version is not installed and the test is to be skipped. Nothing is
+    /// skipped with `CI=true`.
+    pub fn start_or_skip(version: Version, settings: &[(&str, &str)]) -> Option<Self> {
+        if skip(version) { None } else { Some(Self::start(version, settings).expect("a server")) }
+    }
+
+    /// Does the same with lines of `pg_hba.conf`. The superuser is always let in through the unix socket.
+    pub fn start_with(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Result<Self, String> {
+        let programs = version.programs()?;
+        let mut cluster = Self { served: Served::new("postgres", "slob-pg")?, programs, apart: false };
+        cluster.init()?;
+        cluster.append("postgresql.conf", &setting_lines(settings))?;
+        cluster.write("pg_hba.conf", &format!("local all postgres trust\n{}\n", access.join("\n")), 0o600)?;
+        cluster.begin()?;
+        Ok(cluster)
+    }
+
+    /// A target with a host of loopback and the superuser's name.
+    pub fn target(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// A target through the unix socket.
+    pub fn unix_target(&self) -> String {
+        let folder = self.socket_folder().display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{folder}:{}/postgres", self.port)
+    }
+
+    /// The folder that the unix socket is in.
+    pub fn socket_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A connection of the superuser that does not use the code under test.
+    pub fn admin(&self) -> Client {
+        self.admin_of("postgres")
+    }
+
+    /// The same in another database.
+    pub fn admin_of(&self, database: &str) -> Client {
+        connect(self.socket_folder(), self.port, database).expect("the superuser connects")
+    }
+
+    /// A single value, which the superuser asks for in the database of our schemas.
+    pub fn ask<T: for<'a> FromSql<'a>>(&self, sql: &str) -> T {
+        self.admin_of("slob").query_one(sql, &[]).expect("an answer").get(0)
+    }
+
+    /// Runs statements as the superuser.
+    pub fn sql(&self, statements: &str) {
+        self.admin().batch_execute(statements).expect("the superuser's statements");
+    }
+
+    /// Writes a file of the data folder, such as a certificate, as the server's account.
+    pub fn write(&self, name: &str, text: &str, mode: u32) -> Result<(), String> {
+        let path = self.data_folder().join(name);
+        let say = |error: std::io::Error| format!("{}: {error}", path.display());
+        fs::write(&path, text).map_err(say)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(say)?;
+        self.account.give(&path)
+    }
+
+    /// Adds settings to `postgresql.conf`; they hold after [`Cluster::restart`].
+    pub fn configure(&self, settings: &[(&str, &str)]) -> Result<(), String> {
+        self.append("postgresql.conf", &setting_lines(settings))
+    }
+
+    /// Ends the server as an administrator would, its sessions with it, and waits until it is gone.
+    pub fn stop(&mut self) {
+        self.served.end(Signal::INT);
+    }
+
+    /// Kills the postmaster as a power failure would.
+    pub fn kill9(&mut self) {
+        self.served.end(Signal::KILL);
+    }
+
+    /// Stops the server if it runs, and starts it again on the same port and data.
+    pub fn restart(&mut self) -> Result<(), String> {
+        self.stop();
+        self.begin()
+    }
+
+    /// Starts it again as in a container, where its processes have other numbers than here. False where the system does not allow
+    /// that to this account; stderr says so then.
+    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub fn restart_apart(&mut self) -> bool {
+        let allowed = Command::new("unshare").args(APART).arg("true").output();
+        self.apart = allowed.is_ok_and(|done| done.status.success());
+        if self.apart {
+            self.restart().expect("it starts");
+        } else {
+            eprintln!("skipped: unshare --pid is not allowed here");
+        }
+        self.apart
+    }
+
+    /// Starts it again in a container, where it listens at the container's address too.
+    pub fn restart_contained(&mut self, container: Arc<Container>) {
+        self.append("pg_hba.conf", "host all all 10.0.0.0/8 trust\n").expect("the file is its own");
+        self.served.container = Some(container);
+        self.restart().expect("it starts");
+    }
+
+    /// Kills one backend; the server ends all others and recovers.
+    pub fn backend_kill(&self, pid: u32) {
+        signal_backend(pid, Signal::KILL);
+    }
+
+    /// Ends one backend as an administrator would (`pg_terminate_backend`); the others go on.
+    pub fn backend_terminate(&self, pid: u32) {
+        signal_backend(pid, Signal::TERM);
+    }
+
+    fn init(&self) -> Result<(), String> {
+        let mut command = self.account.command(&self.programs.join("initdb"), VARIABLES);
+        command.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--username=postgres", "--auth=trust"]);
+        // A file system that is shared with other tests must not be flushed by each of them; the data are real,
+        // and the settings of the server (fsync among them) are its own defaults.
+        command.arg("-D").arg(self.data_folder());
+        finish(command.current_dir(self.folder.path()))
+    }
+
+    fn append(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.data_folder().join(name);
+        let file = OpenOptions::new().append(true).open(&path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// Starts on the port it has; the first time on a free one.
+    fn begin(&mut self) -> Result<(), String> {
+        let (process, port) = on_a_port(self.fixed_port(), PASSING, |port| self.begin_on(port))?;
+        (self.served.process, self.served.port) = (Some(process), port);
+        Ok(())
+    }
+
+    fn begin_on(&self, port: u16) -> Result<Process, String> {
+        let log_path = self.folder.path().join("log");
+        let log =
+            File::options().create(true).append(true).open(&log_path).map_err(|error| error.to_string())?;
+        let mut command = self.account.command(&self.programs.join("postgres"), VARIABLES);
+        if self.apart {
+            let inner = command;
+            command = Command::new("unshare");
+            command.args(APART).arg(inner.get_program()).args(inner.get_args());
+            for (name, _) in inner.get_envs() {
+                command.env_remove(name);
+            }
+        }
+        let (data, listens) = match &self.container {
+            Some(_) => (PathBuf::from(container::DATA), "*"),
+            None => (self.data_folder(), "127.0.0.1"),
+        };
+        command.arg("-D").arg(data).arg("-k").arg(self.socket_folder());
+        command.args(["-h", listens, "-p", &port.to_string()]).current_dir(self.folder.path());
+        if let Some(container) = &self.container {
+            command = container.command(&command, &self.data_folder());
+        }
+        let process = Process::spawn(command, Some(log))?;
+        let serves = || connect(self.socket_folder(), port, "postgres").is_ok();
+        until_it_serves(process, serves, Signal::QUIT, &log_path)
+    }
+}
+
+impl TestServer for Cluster {
+    /// The account owns a database, and may do nothing else.
+    fn plain_target(&self) -> String {
+        self.sql("CREATE ROLE plain LOGIN");
+        self.sql("CREATE DATABASE slob OWNER plain");
+        format!("postgres://plain@127.0.0.1:{}/slob", self.port)
+    }
+
+    fn run(&self, statements: &str) {
+        self.admin_of("slob").batch_execute(statements).expect("the superuser's statements");
+    }
+
+    fn busy_sessions(&self) -> u64 {
+        self.ask::<i64>(&format!("SELECT count(*) {BUSY}")).unsigned_abs()
+    }
+
+    fn end_busy_session(&self, with_connection: bool) {
+        let end = if with_connection { "pg_terminate_backend" } else { "pg_cancel_backend" };
+        self.sql(&format!("SELECT {end}(pid) {BUSY}"));
+    }
+
+    fn kill(&mut self) {
+        self.kill9();
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The quickest end that still removes its shared memory.
+        self.served.end(Signal::QUIT);
+    }
+}
+
+/// True, with a line on stderr, if a test is to be skipped because a version is not installed.
+pub fn skip(version: Version) -> bool {
+    process::skip(version.programs())
+}
+
+fn connect(folder: &Path, port: u16, database: &str) -> Result<Client, ::postgres::Error> {
+    let mut config = ::postgres::Config::new();
+    config.host_path(folder).port(port).user("postgres").dbname(database);
+    config.connect_timeout(Duration::from_secs(10)).connect(NoTls)
+}
+
+fn signal_backend(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of a process");
+    kill_process(pid, signal).expect("a backend that is there");
+}
+
+fn setting_lines(settings: &[(&str, &str)]) -> String {
+    settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
+}
+
+/// A major version that the tests run against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// The one in Debian 12: the server of tests that are not about one version, for which `SLOB_TEST_POSTGRES` names another.
+    V15,
+    /// The first with asynchronous I/O.
+    V18,
+}
+
+impl Version {
+    fn number(self) -> String {
+        match self {
+            Self::V15 => std::env::var("SLOB_TEST_POSTGRES").unwrap_or_else(|_| "15".to_owned()),
+            Self::V18 => "18".to_owned(),
+        }
+    }
+
+    /// The folder of `initdb` and `postgres`.
+    pub fn programs(self) -> Result<PathBuf, String> {
+        let places = self.places();
+        let found = places.iter().find(|folder| self.is_in(folder)).cloned();
+        found.ok_or_else(|| {
+            let number = self.number();
+            format!("PostgreSQL {number} is in none of {places:?}; .ci/install-test-servers installs it")
+        })
+    }
+
+    fn places(self) -> Vec<PathBuf> {
+        let number = self.number();
+        let own = std::env::var_os(format!("SLOB_TEST_PG{number}")).map(PathBuf::from);
+        let own = own.unwrap_or_else(|| test_servers(&format!("pg{number}"))).join("bin");
+        let debian = PathBuf::from(format!("/usr/lib/postgresql/{number}/bin"));
+        let path: OsString = std::env::var_os("PATH").unwrap_or_default();
+        [own, debian].into_iter().chain(std::env::split_paths(&path)).collect()
+    }
+
+    fn is_in(self, folder: &Path) -> bool {
+        if !folder.join("initdb").is_file() {
+            return false;
+        }
+        let Ok(said) = Command::new(folder.join("postgres")).arg("-V").output() else { return false };
+        String::from_utf8_lossy(&said.stdout).contains(&format!(") {}.", self.number()))
+    }
+}

@@ -1,0 +1,3 @@
+SELECT TABLE_SCHEMA
+FROM information_schema.TABLES
+WHERE TABLE_NAME = 'slob_load' AND TABLE_SCHEMA LIKE 'slob%' AND TABLE_COMMENT LIKE '{comment}%'

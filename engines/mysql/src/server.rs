@@ -1,0 +1,102 @@
+//! Questions to a server outside of sessions: its identity, place, limits and waits.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use slob_engine::{Clues, EngineError};
+use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler};
+
+use crate::connect::Connector;
+use crate::sql::{Ask, InStep};
+
+/// Connections that this program opens beside the sessions, and may not have open yet: the sampler's, one to cancel
+/// with, and one that reads.
+pub(crate) const OTHERS: u64 = 3;
+/// The makers' names of the server's process.
+const PROCESSES: [&str; 2] = ["mariadbd", "mysqld"];
+
+impl Monitored for Connector {
+    /// Servers that were cloned (machines, containers) may share all of it.
+    fn identity(conn: &mut Conn) -> Result<String, EngineError> {
+        let step = "telling servers apart";
+        let sql = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@socket, @@pid_file)";
+        let place = conn.row(step, sql)?.get(0);
+        let uuid = conn.row(step, "SHOW GLOBAL VARIABLES LIKE 'server_uuid'")?.get(1);
+        Ok(uuid.or(place).unwrap_or_default())
+    }
+
+    /// A lock that is taken through the one is visible through the other. No cluster shares such locks among its nodes; where
+    /// they are forbidden for that reason, equal identities must do.
+    fn is_same(holder: &mut Conn, asker: &mut Conn) -> Result<bool, EngineError> {
+        let step = "telling servers apart";
+        let name = format!("slob-{:016x}-{}", RandomState::new().hash_one(step), holder.connection_id());
+        let taken = holder.query_first::<Option<bool>, _>(format!("SELECT GET_LOCK('{name}', 0)"));
+        let Ok(Some(Some(true))) = taken else { return Ok(true) };
+        let user = asker.row(step, &format!("SELECT IS_USED_LOCK('{name}')"));
+        holder.run(step, &format!("DO RELEASE_LOCK('{name}')"))?;
+        Ok(user?.get::<u64>(0).is_some())
+    }
+
+    /// Any account may read them.
+    fn clues(conn: &mut Conn) -> Result<Clues, EngineError> {
+        let mut ask = |sql| conn.row("asking for the server's process", sql);
+        let places = ask("SELECT @@pid_file, @@datadir, @@socket, @@port")?;
+        let uptime = ask("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
+        let log = ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_group_home_dir'")?;
+        // ADDRESS:PORT through a network.
+        let client = ask("SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
+        let Some(data) = places.get::<PathBuf>(1) else { return Ok(Clues::default()) };
+        let in_data = |path: String| data.join(path);
+        Ok(Clues {
+            names: PROCESSES.map(str::to_owned).to_vec(),
+            // In whole seconds.
+            age_s: uptime.get(1),
+            port: places.get(3).filter(|port| *port > 0),
+            client_port: client.get::<String>(0).and_then(|client| client.rsplit_once(':')?.1.parse().ok()),
+            socket: places.get(2).map(in_data),
+            pid_file: places.get(0).map(in_data),
+            log: log.get(1).map(in_data),
+            data: Some(data.clone()),
+            ..Clues::default()
+        })
+    }
+
+    fn limits(conn: &mut Conn, step: &str) -> Result<Vec<Limit>, EngineError> {
+        // The session's max_user_connections is the account's, where that has one of its own.
+        let sql = "SELECT @@max_connections, @@max_user_connections,
+                          (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1))";
+        let row = conn.row(step, sql)?;
+        let connected = conn.row(step, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
+        let limits = [
+            ("max_connections", row.need(0, step)?, connected.get(1).unwrap_or(0)),
+            ("max_user_connections", row.need(1, step)?, row.need(2, step)?),
+        ];
+        let limit = |(name, most, in_use): (&str, u64, u64)| {
+            let remedy = format!("raise {name}");
+            Limit { name: name.to_owned(), most, reserved: 0, in_use, remedy }
+        };
+        // A limit of 0 is none.
+        Ok(limits.into_iter().filter(|(_, most, _)| *most > 0).map(limit).collect())
+    }
+
+    /// Our sessions are those whose default database is a schema. Pauses of the plan are no work.
+    fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler {
+        Sampler::start(move || {
+            let mut conn = connector.connect(endpoint)?;
+            Ok(move || {
+                let states: Vec<(String, u32)> =
+                    conn.query(include_str!("../sql/sample.sql")).in_step("looking at sessions")?;
+                let sample = |(state, sessions): (String, u32)| Sample {
+                    class: "state".into(),
+                    name: if state.is_empty() { "none".into() } else { state },
+                    sessions,
+                };
+                Ok(states.into_iter().map(sample).collect())
+            })
+        })
+    }
+}

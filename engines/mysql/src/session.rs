@@ -1,0 +1,256 @@
+//! Sessions: one connection each, with the plans of its statements pinned. The loop in the server executes a batch by one CALL, or
+//! a few; the loop in the client sends statement by statement.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Params, Statement, Value};
+use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_method::{Batch, KeyRange, Op, SchemaNo};
+use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
+use slob_server::{
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, nanoseconds,
+    schema_name, time_left, whole_microseconds,
+};
+
+use crate::batch::{Form, decode, decode_stretch, first_piece, pack};
+use crate::catalog;
+use crate::connect::{Connector, SESSION, prepare};
+use crate::engine::Databases;
+use crate::procedure::{self, BATCH, SELECTS};
+use crate::sql::{InStep, database, failed};
+use crate::statement::{statement, stretch};
+
+/// Transactions begin by themselves, so that a SELECT need neither begin nor end one; they end by COMMIT, and with each batch.
+/// MySQL cuts off the answer of a stretch at 1 KB otherwise.
+const WORKING: &str = "SET SESSION autocommit = 0, group_concat_max_len = 1048576";
+/// Operations of one call: bounds the length of a plan and an answer, which every access copies.
+const CALL_OPS: usize = 2048;
+
+/// Opens a session whose schemas are loaded.
+pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    let servers = &databases.servers;
+    let (endpoint, name) = servers.place(plan);
+    let step = format!("opening {name}");
+    let look = |schema| Ok(vec![servers.with(Task::Read, |conn| catalog::schema(conn, schema, &step))?]);
+    databases.loaded.require(plan, &step, schema_name, look)?;
+    let connector = Arc::clone(&servers.connector);
+    let mut conn = connector.connect(endpoint)?;
+    // The home schema is the default database, by which the sampler finds the session.
+    let home = format!("USE {}", database(plan.home));
+    prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
+    let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
+    if databases.loop_place == LoopPlace::Client {
+        let work = ClientLoop::new(ClientStatements(conn), plan, &step)?;
+        return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
+    }
+    databases.loaded.check_update_text(plan, &step)?;
+    let mut prepare = |procedure| {
+        let call = conn.prep(procedure::call(plan.home, procedure)).in_step(&name);
+        call.map_err(|error| error.with_advice(NO_PROCEDURE))
+    };
+    let (batch, selects) = (prepare(BATCH)?, prepare(SELECTS)?);
+    let step = format!("{name}, executing a batch");
+    let (stretches, joined) = (BTreeMap::new(), databases.joined_keys());
+    let mut work = ServerLoop { conn, batch, selects, stretches, joined, plan: plan.clone(), step };
+    // The server compiles the procedures before the clock of the run ticks.
+    for form in [Form::Any, Form::Selects(1)] {
+        work.call(&[], form, None, |_| 0)?;
+    }
+    Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
+}
+
+struct KillQuery {
+    connection: u32,
+    endpoint: usize,
+    connector: Arc<Connector>,
+}
+
+impl Interrupt for KillQuery {
+    fn asker(&self) -> Box<dyn FnMut() + '_> {
+        let mut conn = None;
+        Box::new(move || {
+            if conn.is_none() {
+                conn = self.connector.connect(self.endpoint).ok();
+            }
+            if let Some(conn) = &mut conn {
+                let _ = conn.query_drop(format!("KILL QUERY {}", self.connection));
+            }
+        })
+    }
+
+    fn others(&self) -> &'static str {
+        "KILL QUERY or a time limit of statements"
+    }
+}
+
+/// The statements of the loop in the client.
+struct ClientStatements(Conn);
+
+impl Statements for ClientStatements {
+    type Statement = Statement;
+    type Error = mysql::Error;
+
+    fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Statement, mysql::Error> {
+        self.0.prep(statement(kind, schema, ["?", "?"], |_| "?".into()))
+    }
+
+    fn count(&mut self, statement: &Statement, keys: Option<KeyRange>) -> Result<u64, mysql::Error> {
+        let parameters =
+            keys.map_or(Params::Empty, |keys| Params::Positional(bounds(keys).into_iter().collect()));
+        Ok(self.0.exec_first::<u64, _, _>(statement, parameters)?.unwrap_or_default())
+    }
+
+    fn update(
+        &mut self,
+        statement: &Statement,
+        keys: KeyRange,
+        values: &[&str],
+    ) -> Result<u64, mysql::Error> {
+        let parameters = values.iter().map(|value| Value::from(*value)).chain(bounds(keys)).collect();
+        self.0.exec_drop(statement, Params::Positional(parameters))?;
+        let changed = self.0.affected_rows();
+        self.0.query_drop("COMMIT")?;
+        Ok(changed)
+    }
+
+    /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
+    fn batch_done(&mut self) -> Result<(), EngineError> {
+        self.0.query_drop("ROLLBACK").in_step("ending a batch")
+    }
+
+    /// After a lock wait the transaction is still open, with its changes.
+    fn failed(&mut self, _: SchemaNo, step: &str, error: mysql::Error) -> EngineError {
+        let _ = self.0.query_drop("ROLLBACK");
+        failed(step, &error)
+    }
+}
+
+fn bounds(keys: KeyRange) -> [Value; 2] {
+    [Value::from(keys.first), Value::from(keys.end())]
+}
+
+/// Has the server execute batches.
+struct ServerLoop {
+    conn: Conn,
+    batch: Statement,
+    selects: Statement,
+    /// Keyed by the keys of an operation.
+    stretches: BTreeMap<u16, Statement>,
+    /// Consecutive SELECTs of up to so many keys are one statement.
+    joined: u16,
+    plan: SessionPlan,
+    step: String,
+}
+
+impl ServerLoop {
+    /// Returns the answer, and the error that ended the call after it.
+    fn call(
+        &mut self,
+        ops: &[Op],
+        form: Form,
+        run_us: Option<u64>,
+        due_us: impl Fn(usize) -> u64,
+    ) -> Result<(Vec<u8>, Option<EngineError>), EngineError> {
+        let text = Value::Bytes(pack(ops, form, &self.plan, due_us)?);
+        let (statement, argument) = match form {
+            Form::Selects(width) => (&self.selects, Value::from(width)),
+            Form::Any | Form::Open => (&self.batch, Value::from(form == Form::Open)),
+            Form::Stretch(width) => return Ok((self.stretch(width, text, run_us)?, None)),
+        };
+        let values = vec![text, Value::from(ops.len()), argument, Value::from(run_us)];
+        let fail = |error: mysql::Error| failed(&self.step, &error);
+        let mut result = self.conn.exec_iter(statement, Params::Positional(values)).map_err(fail)?;
+        let mut answer = Vec::new();
+        if let Some(rows) = result.iter() {
+            for row in rows {
+                answer = row.map_err(fail)?.take::<Vec<u8>, _>(0).unwrap_or_default();
+            }
+        }
+        // The end of the call follows: good, or the error that its handler passed on.
+        let mut error = None;
+        while let Some(rows) = result.iter() {
+            error = rows.filter_map(Result::err).last().map(fail).or(error);
+        }
+        Ok((answer, error))
+    }
+
+    /// Prepares the statement of a stretch, if it is not prepared yet.
+    fn prepare_stretch(&mut self, form: Form) -> Result<(), EngineError> {
+        let Form::Stretch(width) = form else { return Ok(()) };
+        if let Entry::Vacant(missing) = self.stretches.entry(width) {
+            let sql = stretch(self.plan.home, width);
+            missing.insert(self.conn.prep(sql).in_step(&self.step)?);
+        }
+        Ok(())
+    }
+
+    /// The statement must be prepared. A stretch that an error ends has no answer.
+    fn stretch(&mut self, width: u16, firsts: Value, run_us: Option<u64>) -> Result<Vec<u8>, EngineError> {
+        let limit = Value::from(run_us.unwrap_or(i64::MAX.cast_unsigned()));
+        let parameters = Params::Positional(vec![firsts, limit]);
+        let answer = self.conn.exec_first(&self.stretches[&width], parameters).in_step(&self.step)?;
+        // MariaDB counts the pages of a transaction when it ends.
+        self.conn.query_drop("ROLLBACK").in_step(&self.step)?;
+        Ok(answer.flatten().unwrap_or_default())
+    }
+}
+
+impl Work for ServerLoop {
+    /// After an error `outcome` holds the operations before it, unless the connection broke or the call was killed: then only
+    /// those of earlier calls of the batch.
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        _: &CancelToken,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let begun = Instant::now();
+        let is_open = batch.dues_ns().is_some();
+        let mut done = 0;
+        while done < batch.ops().len() {
+            let rest = &batch.ops()[done..];
+            let (form, count) = match is_open {
+                true => (Form::Open, rest.len().min(CALL_OPS)),
+                false => first_piece(rest, &self.plan, self.joined, CALL_OPS),
+            };
+            let ops = &rest[..count];
+            self.prepare_stretch(form)?;
+            let start = Instant::now();
+            let Some(left) = time_left(deadline, start) else { return Ok(()) };
+            let run_us = left.map(|left| u64::try_from(left.as_micros()).unwrap_or(i64::MAX.cast_unsigned()));
+            let due_us = |index| due_us(batch, done + index, start - begun);
+            let (answer, error) = self.call(ops, form, run_us, due_us)?;
+            let before = outcome.ops().len();
+            let (begun_ns, took) = (nanoseconds(start - begun), start.elapsed());
+            let fits = match form {
+                Form::Stretch(_) => decode_stretch(ops, &answer, begun_ns, took, outcome),
+                _ => decode(ops, &answer, is_open, begun_ns, took, outcome),
+            };
+            if !fits {
+                let message =
+                    format!("{} operations went there, and {} bytes came back", ops.len(), answer.len());
+                return Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message)
+                    .with_advice(FOREIGN_PROCEDURE));
+            }
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if outcome.ops().len() - before < ops.len() {
+                return Ok(());
+            }
+            done += count;
+        }
+        Ok(())
+    }
+}
+
+/// The due time of an operation in microseconds after its call, rounded up; the call begins `later` than the batch was handed
+/// over.
+fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
+    whole_microseconds(batch.not_before(index).unwrap_or_default().saturating_sub(later))
+}

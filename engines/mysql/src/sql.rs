@@ -1,0 +1,211 @@
+//! Statements outside of sessions, with answers in texts; names in them; and the errors of all.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error, Value};
+use slob_engine::{Answer, EngineError, ErrorKind};
+use slob_method::{SchemaNo, Table};
+use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
+use slob_server::{Row, column_list, schema_name};
+
+/// The database of a schema, quoted.
+pub(crate) fn database(schema: SchemaNo) -> String {
+    format!("`{}`", schema_name(schema))
+}
+
+/// A table of a schema, qualified and quoted.
+pub(crate) fn table(schema: SchemaNo, table: Table) -> String {
+    format!("{}.`{}`", database(schema), table.name())
+}
+
+/// The columns that a load fills, as a list for SQL.
+pub(crate) fn loaded_columns() -> String {
+    format!("pos, custid, {}, filler", column_list())
+}
+
+/// Statements in the text protocol.
+pub(crate) trait Ask {
+    fn texts(&mut self, sql: &str) -> Result<Answer, Error>;
+
+    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError>;
+
+    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let (_, rows) = self.texts(sql).in_step(step)?;
+        Ok(rows.into_iter().map(Row).collect())
+    }
+
+    /// The first row, or one without columns.
+    fn row(&mut self, step: &str, sql: &str) -> Result<Row, EngineError> {
+        Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
+    }
+}
+
+impl Ask for Conn {
+    fn texts(&mut self, sql: &str) -> Result<Answer, Error> {
+        let mut result = self.query_iter(sql)?;
+        let columns = result.columns().as_ref().iter().map(|column| column.name_str().into_owned()).collect();
+        let text = |value: Value| match value {
+            Value::NULL => None,
+            Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            other => Some(other.as_sql(true).trim_matches('\'').to_owned()),
+        };
+        let mut rows = Vec::new();
+        for row in result.by_ref() {
+            rows.push(row?.unwrap().into_iter().map(text).collect());
+        }
+        Ok((columns, rows))
+    }
+
+    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError> {
+        self.query_drop(sql).in_step(step)
+    }
+}
+
+/// Turns the library's errors into the engine's.
+pub(crate) trait InStep<T> {
+    fn in_step(self, step: &str) -> Result<T, EngineError>;
+}
+
+impl<T> InStep<T> for Result<T, Error> {
+    fn in_step(self, step: &str) -> Result<T, EngineError> {
+        self.map_err(|error| failed(step, &error))
+    }
+}
+
+/// Translates an error that happened in `step`.
+pub(crate) fn failed(step: &str, error: &Error) -> EngineError {
+    let lost = |message| EngineError::new(ErrorKind::Connection, step, message).with_advice(LOST);
+    match error {
+        Error::MySqlError(server) => {
+            let (kind, advice) = meaning(server.code);
+            let failure = EngineError::new(kind, step, server.message.clone());
+            advised(failure.with_code(format!("error {}", server.code)), advice)
+        }
+        Error::IoError(error) => lost(error.to_string()),
+        Error::TlsError(error) => lost(format!("{error:?}")),
+        Error::CodecError(error) => lost(error.to_string()),
+        Error::DriverError(error) => lost(error.to_string()),
+        other => EngineError::new(ErrorKind::Fatal, step, other.to_string()),
+    }
+}
+
+/// The server's code of an error, if the server reported it.
+pub(crate) fn code_of(error: &Error) -> Option<u16> {
+    match error {
+        Error::MySqlError(server) => Some(server.code),
+        _ => None,
+    }
+}
+
+/// True if the server refused for lack of rights.
+pub(crate) fn is_denied(error: &Error) -> bool {
+    code_of(error).is_some_and(|code| meaning(code).0 == ErrorKind::Privilege)
+}
+
+/// The kind of failure of a server's code, and the advice.
+fn meaning(code: u16) -> (ErrorKind, Option<&'static str>) {
+    match code {
+        // KILL QUERY, and the time limits of statements of both products.
+        1317 | 1969 | 3024 => (ErrorKind::Cancelled, None),
+        1205 => (
+            ErrorKind::Retryable,
+            Some(
+                "another session holds a lock on our rows or tables: see SHOW ENGINE INNODB STATUS, and end it",
+            ),
+        ),
+        // Deadlock, which Galera also reports for a COMMIT that lost against another node; group replication reports the last.
+        1213 | 3101 | 3572 => (ErrorKind::Retryable, None),
+        // Shutdown, KILL CONNECTION, gone away.
+        1053 | 1927 | 2013 => (ErrorKind::Connection, Some(STOPPED)),
+        1152 | 1158..=1161 | 1184 | 2006 | 4031 => (ErrorKind::Connection, None),
+        // A server that answers and can't serve: a Galera node that left its cluster, at a COMMIT and after it, and a
+        // primary that became a replica. Another endpoint may.
+        1047 => (
+            ErrorKind::Connection,
+            Some("this node has left its cluster: see its log and wsrep_cluster_status"),
+        ),
+        1180 => (
+            ErrorKind::Connection,
+            Some(
+                "this node lost its cluster, or can't write its log: see the server's log and wsrep_cluster_status",
+            ),
+        ),
+        1290 | 1792 | 1836 => (ErrorKind::Connection, Some(READ_ONLY)),
+        1021 | 1114 => (ErrorKind::Space, Some(NO_ROOM)),
+        1041 => (ErrorKind::Space, None),
+        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => (
+            ErrorKind::Privilege,
+            Some("the role needs all rights on its databases: GRANT ALL ON `slob%`.* TO it"),
+        ),
+        1045 | 1698 => (ErrorKind::Privilege, None),
+        1040 | 1203 | 1226 => (
+            ErrorKind::Usage,
+            Some("raise max_connections (or max_user_connections), or use fewer schemas or threads"),
+        ),
+        1007 | 1008 | 1046 | 1049 | 1050 | 1051 | 1146 | 1305 => (ErrorKind::Usage, None),
+        1712 | 1815 | 1877 => (ErrorKind::Data, Some(DAMAGED)),
+        1034 | 1194 => (ErrorKind::Data, None),
+        1153 => (ErrorKind::Fatal, Some("raise max_allowed_packet on the server")),
+        _ => (ErrorKind::Fatal, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn names_are_quoted_and_a_load_fills_all_columns() {
+        assert_eq!(table(SchemaNo::FIRST, Table::Main), "`slob1`.`cf1`");
+        let columns = loaded_columns();
+        assert!(columns.starts_with("pos, custid, c2, c3, ") && columns.ends_with(", c20, filler"));
+    }
+
+    #[rstest]
+    #[case(1317, ErrorKind::Cancelled)]
+    #[case(1213, ErrorKind::Retryable)]
+    #[case(1205, ErrorKind::Retryable)]
+    #[case(3101, ErrorKind::Retryable)]
+    #[case(1047, ErrorKind::Connection)]
+    #[case(1180, ErrorKind::Connection)]
+    #[case(1290, ErrorKind::Connection)]
+    #[case(1792, ErrorKind::Connection)]
+    #[case(1836, ErrorKind::Connection)]
+    #[case(1927, ErrorKind::Connection)]
+    #[case(2006, ErrorKind::Connection)]
+    #[case(2013, ErrorKind::Connection)]
+    #[case(1053, ErrorKind::Connection)]
+    #[case(1114, ErrorKind::Space)]
+    #[case(1040, ErrorKind::Usage)]
+    #[case(1045, ErrorKind::Privilege)]
+    #[case(1142, ErrorKind::Privilege)]
+    #[case(1877, ErrorKind::Data)]
+    #[case(1064, ErrorKind::Fatal)]
+    fn codes_have_their_kinds(#[case] code: u16, #[case] kind: ErrorKind) {
+        assert_eq!(meaning(code).0, kind);
+    }
+
+    /// A node of a cluster that does not serve must send a session to the next one, and say what to look at.
+    #[rstest]
+    #[case(1047, "wsrep_cluster_status")]
+    #[case(1180, "wsrep_cluster_status")]
+    #[case(1290, "name the primary")]
+    fn a_node_that_does_not_serve_is_a_lost_one(#[case] code: u16, #[case] advice: &str) {
+        let server = mysql::MySqlError {
+            state: "08S01".into(),
+            message: "WSREP has not yet prepared node".into(),
+            code,
+        };
+        let error = failed("session 3", &Error::MySqlError(server));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Connection, Some(&*format!("error {code}"))));
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+
+    #[test]
+    fn a_broken_connection_is_a_lost_one() {
+        for kind in [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::UnexpectedEof] {
+            let error = failed("session 3", &Error::IoError(kind.into()));
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Sessions: one connection each, with the plans of its statements pinned. The loop in the server executes a batch by one CALL;
+//! the loop in the client sends statement by statement.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::types::ToSql;
+use postgres::{CancelToken, Client, Statement};
+use slob_engine::{EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_method::{Batch, KeyRange, SchemaNo};
+use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
+use slob_server::{
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, time_left,
+};
+
+use crate::batch::{Arrays, Moment, decode};
+use crate::catalog;
+use crate::connect::{Connector, SESSION};
+use crate::engine::Database;
+use crate::procedure::{CAN_FLUSH, call};
+use crate::server::{with_figures, with_lock_holders};
+use crate::sql::{Ask, InStep, failed, namespace};
+use crate::statement::statement;
+
+const PUBLISHING: &str = "publishing statistics";
+/// Before version 15 a process sends its counts when a statement ends, at most once in half a second (`PGSTAT_STAT_INTERVAL`),
+/// to another one; readers may be given what that one had half a second ago.
+const OLD_INTERVAL: Duration = Duration::from_millis(510);
+
+/// Opens a session whose schemas are loaded.
+pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    let servers = &database.servers;
+    let (endpoint, name) = servers.place(plan);
+    let step = format!("opening {name}");
+    let look = |schema| Ok(vec![servers.with(Task::Read, |client| catalog::schema(client, schema, &step))?]);
+    database.loaded.require(plan, &step, namespace, look)?;
+    let connector = Arc::clone(&servers.connector);
+    let mut client = connector.connect(endpoint).map_err(|error| with_figures(servers, error))?;
+    client.run(&step, SESSION)?;
+    let interrupt = CancelRequest { token: client.cancel_token(), connector };
+    let database = Arc::clone(database);
+    if database.loop_place == LoopPlace::Client {
+        let work = ClientLoop::new(ClientStatements { database, client }, plan, &step)?;
+        return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
+    }
+    database.loaded.check_update_text(plan, &step)?;
+    let call = client.prepare(&call(plan.home)).in_step(&step);
+    let call = call.map_err(|error| error.with_advice(NO_PROCEDURE))?;
+    let (plan, arrays) = (plan.clone(), Arrays::default());
+    let step = format!("{name}, executing a batch");
+    let mut work = ServerLoop { database, client, call, plan, step, arrays };
+    // The server compiles the procedure before the clock of the run ticks.
+    work.call(None)?;
+    Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
+}
+
+/// Returns when all that a connection did is in the counters.
+pub(crate) fn publish(client: &mut Client, version: u32) -> Result<(), EngineError> {
+    if version >= CAN_FLUSH {
+        return flush(client, version);
+    }
+    thread::sleep(OLD_INTERVAL);
+    client.run(PUBLISHING, "SELECT 1")?;
+    thread::sleep(OLD_INTERVAL);
+    Ok(())
+}
+
+/// Has a connection's process publish its counts at once, where that is possible.
+fn flush(client: &mut Client, version: u32) -> Result<(), EngineError> {
+    if version >= CAN_FLUSH { client.run(PUBLISHING, "SELECT pg_stat_force_next_flush()") } else { Ok(()) }
+}
+
+struct CancelRequest {
+    token: CancelToken,
+    connector: Arc<Connector>,
+}
+
+impl Interrupt for CancelRequest {
+    fn asker(&self) -> Box<dyn FnMut() + '_> {
+        Box::new(|| drop(self.connector.cancel(&self.token)))
+    }
+
+    fn others(&self) -> &'static str {
+        "pg_cancel_backend()"
+    }
+}
+
+/// The statements of the loop in the client, each a transaction of its own.
+struct ClientStatements {
+    database: Arc<Database>,
+    client: Client,
+}
+
+impl Statements for ClientStatements {
+    type Statement = Statement;
+    type Error = postgres::Error;
+
+    /// The parameters are the keys, then the columns that it sets, in their order.
+    fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Statement, postgres::Error> {
+        let number = |column| {
+            let place = kind.updated_columns().iter().position(|other| *other == column);
+            format!("${}", place.unwrap_or_default() + 3)
+        };
+        self.client.prepare(&statement(kind, schema, ["$1", "$2"], number))
+    }
+
+    fn count(&mut self, statement: &Statement, keys: Option<KeyRange>) -> Result<u64, postgres::Error> {
+        let keys = keys.map(bounds);
+        let keys: Vec<&(dyn ToSql + Sync)> =
+            keys.iter().flatten().map(|key| key as &(dyn ToSql + Sync)).collect();
+        let count: i64 = self.client.query_one(statement, &keys)?.try_get(0)?;
+        Ok(count.cast_unsigned())
+    }
+
+    fn update(
+        &mut self,
+        statement: &Statement,
+        keys: KeyRange,
+        values: &[&str],
+    ) -> Result<u64, postgres::Error> {
+        let [first, end] = bounds(keys);
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&first, &end];
+        parameters.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
+        self.client.execute(statement, &parameters)
+    }
+
+    fn failed(&mut self, schema: SchemaNo, step: &str, error: postgres::Error) -> EngineError {
+        with_lock_holders(&self.database.servers, schema, failed(step, &error), None)
+    }
+
+    fn batch_done(&mut self) -> Result<(), EngineError> {
+        flush(&mut self.client, self.database.version)
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        publish(&mut self.client, self.database.version)
+    }
+}
+
+fn bounds(keys: KeyRange) -> [i64; 2] {
+    [keys.first, keys.end()].map(u64::cast_signed)
+}
+
+/// Has the server execute batches.
+struct ServerLoop {
+    database: Arc<Database>,
+    client: Client,
+    call: Statement,
+    plan: SessionPlan,
+    step: String,
+    arrays: Arrays,
+}
+
+impl ServerLoop {
+    fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>), EngineError> {
+        let Arrays { kinds, firsts, ends, stamps, pauses, dues, bounds } = &self.arrays;
+        let row = self
+            .client
+            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, bounds, &run_us])
+            .in_step(&self.step)
+            .map_err(|error| with_lock_holders(&self.database.servers, self.plan.home, error, None))?;
+        Ok((row.try_get(0).in_step(&self.step)?, row.try_get(1).in_step(&self.step)?))
+    }
+}
+
+impl Work for ServerLoop {
+    /// After an error `outcome` is empty: how much of the call the server committed is not known. Repeating it changes nothing,
+    /// since its UPDATEs write the same values again.
+    fn work(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        _: &slob_engine::CancelToken,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let joined = self.database.loop_place == LoopPlace::Server;
+        self.arrays.fill(batch, &self.plan, joined)?;
+        let begun = Instant::now();
+        let Some(left) = time_left(deadline, begun) else { return Ok(()) };
+        let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));
+        let (times, seen) = self.call(run_us)?;
+        if decode(batch, &times, &seen, begun.elapsed(), outcome) {
+            return Ok(());
+        }
+        outcome.clear();
+        let message = format!("{} times and {} counts came back", times.len(), seen.len());
+        Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        publish(&mut self.client, self.database.version)
+    }
+}

@@ -1,0 +1,171 @@
+//! Statements outside of sessions, with answers in texts; names in them; and the errors of all.
+
+use std::error::Error;
+use std::io;
+use std::iter;
+
+use postgres::{GenericClient, SimpleQueryMessage};
+use slob_engine::{Answer, EngineError, ErrorKind};
+use slob_method::{SchemaNo, Table};
+use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
+use slob_server::{Row, schema_name};
+
+/// The namespace of a schema, quoted.
+pub(crate) fn namespace(schema: SchemaNo) -> String {
+    quoted(&schema_name(schema))
+}
+
+/// A table of a schema, qualified and quoted.
+pub(crate) fn table(schema: SchemaNo, table: Table) -> String {
+    format!("{}.\"{}\"", namespace(schema), table.name())
+}
+
+/// Any name, quoted as an identifier.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Statements in the simple protocol, in which all values are texts.
+pub(crate) trait Ask {
+    fn texts(&mut self, sql: &str) -> Result<Answer, postgres::Error>;
+
+    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError>;
+
+    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let (_, rows) = self.texts(sql).in_step(step)?;
+        Ok(rows.into_iter().map(Row).collect())
+    }
+
+    /// The first row, or one without columns.
+    fn row(&mut self, step: &str, sql: &str) -> Result<Row, EngineError> {
+        Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
+    }
+}
+
+impl<C: GenericClient> Ask for C {
+    fn texts(&mut self, sql: &str) -> Result<Answer, postgres::Error> {
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        for message in self.simple_query(sql)? {
+            match message {
+                SimpleQueryMessage::RowDescription(described) => {
+                    columns = described.iter().map(|column| column.name().to_owned()).collect();
+                }
+                SimpleQueryMessage::Row(row) => {
+                    rows.push((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect());
+                }
+                _ => {}
+            }
+        }
+        Ok((columns, rows))
+    }
+
+    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError> {
+        self.batch_execute(sql).in_step(step)
+    }
+}
+
+/// Turns the library's errors into the engine's.
+pub(crate) trait InStep<T> {
+    fn in_step(self, step: &str) -> Result<T, EngineError>;
+}
+
+impl<T> InStep<T> for Result<T, postgres::Error> {
+    fn in_step(self, step: &str) -> Result<T, EngineError> {
+        self.map_err(|error| failed(step, &error))
+    }
+}
+
+/// Translates an error that happened in `step`.
+pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
+    let Some(db) = error.as_db_error() else {
+        // The connection broke, or an answer made no sense.
+        let is_lost = causes(error).any(|cause| cause.is::<io::Error>()) || error.is_closed();
+        let kind = if is_lost { ErrorKind::Connection } else { ErrorKind::Fatal };
+        return advised(EngineError::new(kind, step, with_causes(error)), is_lost.then_some(LOST));
+    };
+    let code = db.code().code();
+    let (kind, advice) = meaning(code);
+    let mut message = db.message().to_owned();
+    for (name, text) in [("detail", db.detail()), ("hint", db.hint())] {
+        if let Some(text) = text {
+            message = format!("{message} ({name}: {text})");
+        }
+    }
+    advised(EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")), advice)
+}
+
+/// The kind of failure of an SQLSTATE, and the advice.
+fn meaning(code: &str) -> (ErrorKind, Option<&'static str>) {
+    match code {
+        "57014" => (ErrorKind::Cancelled, None),
+        "40001" | "40P01" => (ErrorKind::Retryable, None),
+        "57P01" | "57P02" | "57P03" | "57P05" => (ErrorKind::Connection, Some(STOPPED)),
+        "53100" => (ErrorKind::Space, Some(NO_ROOM)),
+        "53200" => (
+            ErrorKind::Fatal,
+            Some("the server is short of memory: use fewer sessions, or lower its settings"),
+        ),
+        "53300" => (ErrorKind::Usage, Some("raise max_connections, or use fewer schemas or threads")),
+        "55P03" => {
+            (ErrorKind::Fatal, Some("another session holds a lock on our tables: see pg_locks, and end it"))
+        }
+        "42501" => (
+            ErrorKind::Privilege,
+            Some("the role must own the schemas, and have CREATE on the database to load them"),
+        ),
+        "25006" => (ErrorKind::Fatal, Some(READ_ONLY)),
+        "3D000" | "42P06" | "2BP01" | "3F000" | "42P01" => (ErrorKind::Usage, None),
+        "XX001" | "XX002" => (ErrorKind::Data, Some(DAMAGED)),
+        code if code.starts_with("08") => (ErrorKind::Connection, None),
+        code if code.starts_with("28") => (ErrorKind::Privilege, None),
+        _ => (ErrorKind::Fatal, None),
+    }
+}
+
+/// True if the server reported this SQLSTATE.
+pub(crate) fn has_code(error: &postgres::Error, code: &str) -> bool {
+    error.code().is_some_and(|found| found.code() == code)
+}
+
+pub(crate) fn causes<'a>(error: &'a postgres::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(error.source(), |cause| (*cause).source())
+}
+
+/// An error with its causes, each of them once.
+pub(crate) fn with_causes(error: &postgres::Error) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn quotes_cannot_be_escaped_from() {
+        assert_eq!(quoted("fast disks"), "\"fast disks\"");
+        assert_eq!(quoted("a\"; DROP TABLE x; --"), "\"a\"\"; DROP TABLE x; --\"");
+    }
+
+    #[rstest]
+    #[case("57014", ErrorKind::Cancelled)]
+    #[case("40P01", ErrorKind::Retryable)]
+    #[case("40001", ErrorKind::Retryable)]
+    #[case("08006", ErrorKind::Connection)]
+    #[case("57P01", ErrorKind::Connection)]
+    #[case("53100", ErrorKind::Space)]
+    #[case("53300", ErrorKind::Usage)]
+    #[case("28P01", ErrorKind::Privilege)]
+    #[case("42501", ErrorKind::Privilege)]
+    #[case("XX001", ErrorKind::Data)]
+    #[case("42601", ErrorKind::Fatal)]
+    fn codes_have_their_kinds(#[case] code: &str, #[case] kind: ErrorKind) {
+        assert_eq!(meaning(code).0, kind);
+    }
+}
