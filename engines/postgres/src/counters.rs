@@ -6,7 +6,7 @@
 //! of its own.
 
 use postgres::Client;
-use slob_engine::{Counter, Counters, EngineError};
+use slob_engine::{Counters, EngineError};
 
 use crate::error::failed;
 use crate::testimony;
@@ -24,10 +24,8 @@ pub(crate) fn read(client: &mut Client, version: ServerVersion) -> Result<Counte
 
 /// From the one row of the query, whose columns are named as counters.
 pub(crate) fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
-    let counter = |(name, value): (&String, &Option<String>)| {
-        let counter = Counter::ALL.into_iter().find(|counter| counter.name() == name)?;
-        Some((counter, value.as_ref()?.parse().ok()?))
-    };
+    let counter =
+        |(name, value): (&String, &Option<String>)| Some((name.parse().ok()?, value.as_ref()?.parse().ok()?));
     columns.iter().zip(row).filter_map(counter).collect()
 }
 
@@ -103,6 +101,7 @@ fn log(version: ServerVersion) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::Counter;
 
     #[test]
     fn what_is_null_or_no_number_is_absent() {
@@ -125,7 +124,7 @@ mod tests {
                 .filter(|name| !["block", "bytes"].contains(name))
                 .collect();
             for name in &names {
-                assert!(Counter::ALL.iter().any(|counter| counter.name() == *name), "{name} in {major}");
+                assert!(name.parse::<Counter>().is_ok(), "{name} in {major}");
                 assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name} in {major}");
             }
             assert!(names.len() >= 11, "{major}: {names:?}");
