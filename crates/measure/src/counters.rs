@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use serde::{Deserialize, Deserializer, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 /// A cumulative figure of a database: it never falls while the server runs. Variants are in the order of their names.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
+#[cfg_attr(test, derive(strum::VariantArray))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Counter {
     /// Checkpoints completed.
@@ -62,36 +62,21 @@ impl Counter {
     }
 }
 
-/// Saved form of maps by [`Counter`] or [`LatencyKind`](crate::LatencyKind): an object in the order of the names.
-pub(crate) mod by_name {
-    use super::*;
-
-    pub(crate) fn serialize<K, V, S>(map: &BTreeMap<K, V>, to: S) -> Result<S::Ok, S::Error>
-    where
-        K: Copy + Into<&'static str>,
-        V: Serialize,
-        S: Serializer,
-    {
-        let named = map.iter().map(|(key, value)| (Into::<&str>::into(*key), value));
-        to.collect_map(named)
-    }
-
-    /// Skips names of other releases.
-    pub(crate) fn deserialize<'de, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
-    where
-        K: FromStr + Ord,
-        V: Deserialize<'de>,
-        D: Deserializer<'de>,
-    {
-        let saved = BTreeMap::<String, V>::deserialize(from)?;
-        Ok(saved.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value))).collect())
-    }
+/// Reads a map from an object by names of keys, without names of other releases.
+pub(crate) fn known_names<'de, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
+where
+    K: FromStr + Ord,
+    V: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    let saved = BTreeMap::<String, V>::deserialize(from)?;
+    Ok(saved.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value))).collect())
 }
 
 /// Values of counters; those that the database does not count are absent. Saved as an object by [`Counter::name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Counters(#[serde(with = "by_name")] BTreeMap<Counter, u64>);
+pub struct Counters(#[serde(deserialize_with = "known_names")] BTreeMap<Counter, u64>);
 
 impl Counters {
     /// The value, if it is known.
@@ -145,10 +130,11 @@ impl<const N: usize> From<[(Counter, u64); N]> for Counters {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use strum::VariantArray;
 
-    pub(crate) fn assert_in_order_of_names<K>()
+    fn assert_in_order_of_names<K>()
     where
         K: VariantArray + Copy + Ord + Into<&'static str> + std::fmt::Debug,
     {
@@ -170,6 +156,7 @@ pub(crate) mod tests {
     #[test]
     fn variants_are_in_the_order_of_their_names() {
         assert_in_order_of_names::<Counter>();
+        assert_in_order_of_names::<crate::LatencyKind>();
     }
 
     #[test]
