@@ -1,4 +1,4 @@
-//! What is measured of a database: one vocabulary for engines, runs, records and reports.
+//! Measurements of a database: one vocabulary for engines, runs, records and reports.
 //!
 //! Everything here is pure and has a saved form. An unknown value is absent, never 0. Readers skip names that this release
 //! does not know.

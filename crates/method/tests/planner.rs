@@ -1,4 +1,4 @@
-//! What the method promises of its plans.
+//! Tests of plans: mix, ranges, hot spot, pauses and independence of sessions.
 #![allow(clippy::unwrap_used)]
 
 use std::num::NonZeroU32;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::student::two_sided_quantile;
 use crate::summary::{defined, mean, sample_std_dev};
 
-/// How much the second of two groups of measurements differs from the first, in percent of the first.
+/// Difference of the second of two groups of measurements from the first, in percent of the first.
 ///
 /// The ratio is that of the groups' geometric means, with Welch's t interval on the logarithms: Welch, "The
 /// generalization of 'Student's' problem when several different population variances are involved", *Biometrika* 34
@@ -143,7 +143,7 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
     }
 
-    /// By hand: logarithms 0, 0.1, 0.2 and 0.5, 0.7: means 0.1 and 0.6, variances 0.01 and 0.02, squared standard
+    /// Worked by hand: logarithms 0, 0.1, 0.2 and 0.5, 0.7: means 0.1 and 0.6, variances 0.01 and 0.02, squared standard
     /// errors 1/300 and 1/100, degrees of freedom (4/300)^2 / ((1/300)^2 / 2 + (1/100)^2) = 32/19.
     #[test]
     fn a_known_pair_of_samples() {
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// By hand: differences 0.5 and 0.1 of the logarithms, mean 0.3; the first condition is that of the known pair, the
+    /// Worked by hand: differences 0.5 and 0.1 of the logarithms, mean 0.3; the first condition is that of the known pair, the
     /// second has no noise: its squared standard errors are a quarter of 1/300 and 1/100.
     #[test]
     fn several_conditions_count_the_same() {
@@ -215,8 +215,8 @@ mod tests {
         close(wide.high, 1.5, 1e-9);
     }
 
-    /// Of many pairs of samples from one distribution, about 95 % must have an interval that holds 0. The generator is
-    /// a plain one (Knuth's MMIX constants), seeded, so that the outcome is always the same.
+    /// About 95 % of many pairs of samples from one distribution must have an interval that holds 0. The generator is
+    /// a plain one (Knuth's MMIX constants) with a fixed seed, so that the outcome is always the same.
     #[test]
     fn the_interval_covers_its_confidence() {
         let mut state = 7_u64;
@@ -248,7 +248,7 @@ mod tests {
             prop_assert!((ln(there.percent) + ln(back.percent)).abs() < 1e-6);
             if let (Some(there), Some(back)) = (there.interval, back.interval) {
                 prop_assert_eq!(there.excludes_zero(), back.excludes_zero());
-                // Nearly -100 % is known to few digits only.
+                // Rounding leaves few digits near -100 %.
                 if there.low > -99.9 && back.low > -99.9 {
                     prop_assert!((ln(there.low) + ln(back.high)).abs() < 1e-6);
                 }

@@ -106,8 +106,8 @@ impl Histogram {
     /// Values recorded between `earlier` and `self`, two states of one growing histogram.
     ///
     /// Bucket counts, count and sum are exact (the sum as long as it did not saturate). Smallest and
-    /// largest are the bounds of the outermost non-empty buckets, so up to 1/64 wide of the true value,
-    /// except that they are exact when the interval set a new smallest or largest. If `earlier` is not an
+    /// largest are the bounds of the outermost non-empty buckets, at most 1/64 off, or exact if they are new
+    /// extremes. If `earlier` is not an
     /// earlier state of the same source, a bucket that shrank counts as unchanged.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -180,10 +180,10 @@ impl Histogram {
     /// Percentile `p` (0 to 100) in nanoseconds by nearest rank: the smallest recorded value that at least
     /// `p` percent of all values do not exceed.
     ///
-    /// Given as the midpoint of its bucket, held within smallest and largest: within 1/128 of the true
-    /// value. Rank 1 is the smallest and the last rank the largest value themselves, and a rank among the
-    /// values beyond the range gives the largest, so that a clipped tail is never understated. `None` if
-    /// empty or `p` is outside 0 to 100.
+    /// It is the midpoint of its bucket, held within smallest and largest: within 1/128 of the true value.
+    /// The first rank is exactly the smallest value, the last rank the largest. Ranks among the values beyond
+    /// the range give the largest too, so that a clipped tail is never understated. `None` if empty or `p` is
+    /// outside 0 to 100.
     #[must_use]
     pub fn percentile(&self, p: f64) -> Option<u64> {
         if self.is_empty() || !(0.0..=100.0).contains(&p) {
@@ -529,7 +529,7 @@ mod tests {
         let index = bucket_index(1_000_000);
         let mut counts = Box::new([0; BUCKETS]);
         counts[index] = 2;
-        // As seen when the writer has counted two values but not yet stored the rest.
+        // The writer has counted two values but not yet stored the exact figures.
         let unset = Exact { min: u64::MAX, max: 0, sum: 0, beyond: 1 };
         let histogram = Histogram::reconciled(counts, unset);
         let high = bucket_high(index);

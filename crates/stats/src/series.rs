@@ -72,7 +72,7 @@ pub enum SeriesError {
 /// Each interval keeps the seconds it covers ([`Point::covered_s`]): the last interval of a coarsened series
 /// is often half filled, and a rate over its full width would show a drop that never was.
 ///
-/// With [`Histogram`] a point takes 19 KB of memory: 600 points are 11 MB.
+/// A point with a [`Histogram`] takes 19 KB of memory: 600 points are 11 MB.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Saved<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Series<T> {

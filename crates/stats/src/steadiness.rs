@@ -9,7 +9,7 @@ use crate::trend::RobustTrend;
 /// Largest variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
 /// 3 %, and single seconds vary about three times as much.
 pub const STEADY_VARIATION: f64 = 0.10;
-/// From this variation on the mean says little.
+/// Smallest variation of a wild series, whose mean says little.
 pub const WILD_VARIATION: f64 = 0.30;
 /// Smallest change over the series that matters: well above the 3 % by which good runs differ.
 pub const TREND_PERCENT: f64 = 5.0;

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(coefficient_of_variation(&SAMPLE), Some(deviation / 5.0));
     }
 
-    /// By hand: with 8 values the position is 7 q, so 0.1 lies 0.7 of the way from the first to the second.
+    /// The position among 8 values is 7 q, so 0.1 lies 0.7 of the way from the first to the second.
     #[rstest]
     #[case(0.0, 2.0)]
     #[case(0.1, 3.4)]
