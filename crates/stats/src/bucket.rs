@@ -55,7 +55,7 @@ pub const fn bucket_high(index: usize) -> u64 {
     bucket_low(index) + ((1 << shift_of(index)) - 1)
 }
 
-/// Middle of bucket `index` in nanoseconds, rounded down: the value that stands for the bucket.
+/// Middle of bucket `index` in nanoseconds, rounded down: the value that represents the bucket.
 #[inline]
 #[must_use]
 pub const fn bucket_midpoint(index: usize) -> u64 {

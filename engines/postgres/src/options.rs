@@ -18,10 +18,9 @@ const PREWARM: Param = Param::new(
         (PREWARM_CACHE, "read every block of the main tables through the buffer cache"),
     ]),
     GROUP,
-    "what to read into the server's buffer cache before a run",
 )
-.shipped(PREWARM_NONE)
-.flag("prewarm");
+.meaning("what to read into the server's buffer cache before a run")
+.shipped(PREWARM_NONE);
 
 /// All of them.
 pub(crate) const PARAMS: &[Param] = &[LoopPlace::PARAM, PREWARM];
@@ -42,7 +41,7 @@ impl Options {
     pub(crate) fn from_spec(spec: &OpenSpec) -> Self {
         let loop_place = LoopPlace::from_options(&spec.options);
         let tablespace = spec.tablespace.as_deref().filter(|name| !name.is_empty());
-        let prewarm = spec.options.choice(PREWARM.key) == Some(PREWARM_CACHE);
+        let prewarm = spec.options.get(PREWARM.key) == Some(PREWARM_CACHE);
         Self { loop_place, tablespace: tablespace.map(str::to_owned), prewarm }
     }
 }
