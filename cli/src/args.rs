@@ -314,7 +314,7 @@ fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
 fn param_arg(param: &Param) -> Option<Arg> {
     let default = param.shipped.map(|value| format!(" [{}={value}]", param.key));
     let help = format!("{}{}", param.meaning, default.unwrap_or_else(|| format!(" [{}]", param.key)));
-    let arg = Arg::new(param.key).long(param.flag?).help(help).help_heading(param.group.to_string());
+    let arg = Arg::new(param.key).long(param.flag()?).help(help).help_heading(param.group.to_string());
     let arg = match param.kind {
         Kind::Flag => {
             arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE")
@@ -337,7 +337,7 @@ fn param_arg(param: &Param) -> Option<Arg> {
 pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
     let table = registry::table();
     let given = |param: &Param| {
-        param.flag?;
+        param.flag()?;
         let value = matches.try_get_one::<String>(param.key).ok().flatten()?;
         Some((param.key.to_owned(), value.clone()))
     };

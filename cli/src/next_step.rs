@@ -28,7 +28,7 @@ pub(crate) fn run(matches: &ArgMatches, settings: &Settings) -> String {
         let param = entry.param();
         // The schemas come in place, and the seed of a run is another one.
         let is_wanted = args::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
-        let Some(flag) = param.flag.filter(|_| is_wanted && !entry.value().is_some_and(Value::is_secret))
+        let Some(flag) = param.flag().filter(|_| is_wanted && !entry.value().is_some_and(Value::is_secret))
         else {
             continue;
         };

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use slob_record::ConfigEntry;
-use slob_spec::{ConfFile, Entry, Observers, Origin, Secret, Settings, Value, Warning};
+use slob_spec::{ConfFile, Entry, Observers, Origin, Secret, Settings, Value};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
@@ -47,7 +47,6 @@ fn resolve_with(
     flags.extend(args::flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &flags)?;
     refuse_visible_password(&resolved.settings)?;
-    warn(file.map(ConfFile::warnings).unwrap_or_default());
     warn(&resolved.warnings);
     warn_of_readable_password(&resolved.settings);
     let asked = matches.try_get_one::<bool>(args::ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
@@ -103,7 +102,7 @@ fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Says warnings.
-pub(crate) fn warn(warnings: &[Warning]) {
+pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
         output::say(&format!("warning: {warning}"));
     }

@@ -209,6 +209,15 @@ fn a_file_system_without_direct_io_is_named_and_buffered_is_offered() {
     folder.slob(arguments.iter().copied().chain(["--buffered"])).success();
 }
 
+/// The warning came twice: once from the file and once from the settings.
+#[test]
+fn a_key_assigned_twice_gives_one_warning() {
+    let folder = Folder::new();
+    folder.write("slob.conf", "UPDATE_PCT=1\nUPDATE_PCT=2\n");
+    let called = folder.slob(["conf"]).success();
+    assert_eq!(called.stderr.matches("is overridden by").count(), 1, "{}", called.stderr);
+}
+
 #[test]
 fn conf_shows_values_origins_and_writes_a_file_that_reads_back() {
     let folder = Folder::new();

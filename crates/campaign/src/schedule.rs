@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use slob_spec::{Length, RunSpec, Settings, Table, Warning};
+use slob_spec::{Length, RunSpec, Settings, Table};
 
 use crate::hook::Moment;
 use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Variant};
@@ -174,7 +174,7 @@ const NAMING: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];
 pub struct Campaign {
     pub plan: Plan,
     pub schedule: Schedule,
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<String>,
     cells: BTreeMap<String, Cell>,
     table: Table,
 }
@@ -204,7 +204,7 @@ impl Campaign {
             }
         }
         PlanErrors::check(maker.errors)?;
-        let mut warnings: Vec<Warning> = Vec::new();
+        let mut warnings: Vec<String> = Vec::new();
         for warning in maker.warnings {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -267,7 +267,7 @@ impl Campaign {
 struct Maker<'a> {
     table: &'a Table,
     errors: Vec<PlanError>,
-    warnings: Vec<Warning>,
+    warnings: Vec<String>,
 }
 
 impl Maker<'_> {

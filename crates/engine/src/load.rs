@@ -67,10 +67,8 @@ impl Load {
     /// The verifier of a table's rows with that many bytes of filler.
     #[must_use]
     pub fn verifier(&self, table: Table, schema: SchemaNo, filler_bytes: usize) -> Verifier {
-        match table {
-            Table::Main => Verifier::main(self.content(), schema, self.scatter(schema), filler_bytes),
-            Table::Scan => Verifier::scan(self.content(), schema, filler_bytes),
-        }
+        let scatter = (table == Table::Main).then(|| self.scatter(schema));
+        Verifier::new(self.content(), schema, scatter, filler_bytes)
     }
 }
 

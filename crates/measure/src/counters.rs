@@ -1,13 +1,16 @@
-//! What a server counts.
+//! Cumulative counters of a server.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
-use crate::named::{self, Named};
-
-/// A figure that the database counts since some moment in the past and that only ever grows. In the order of their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A cumulative figure of a database: it never falls while the server runs. Variants are in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
+#[cfg_attr(test, derive(strum::VariantArray))]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Counter {
     /// Checkpoints completed.
     Checkpoints,
@@ -52,70 +55,28 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// Every counter.
-    pub const ALL: [Self; 20] = [
-        Self::Checkpoints,
-        Self::Commits,
-        Self::DbTimeNs,
-        Self::Executions,
-        Self::LogicalReads,
-        Self::PhysicalReadBytes,
-        Self::PhysicalReadRequests,
-        Self::PhysicalReadTimeNs,
-        Self::PhysicalReads,
-        Self::PhysicalWriteBytes,
-        Self::PhysicalWriteRequests,
-        Self::PhysicalWrites,
-        Self::RedoBytes,
-        Self::RedoSyncTimeNs,
-        Self::RedoSyncs,
-        Self::RedoWrites,
-        Self::Rollbacks,
-        Self::RowsChanged,
-        Self::RowsRead,
-        Self::TempBytes,
-    ];
-
-    /// Its name in records: lower case, with the unit.
+    /// Name in records: lower case, with the unit.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Checkpoints => "checkpoints",
-            Self::Commits => "commits",
-            Self::DbTimeNs => "db_time_ns",
-            Self::Executions => "executions",
-            Self::LogicalReads => "logical_reads",
-            Self::PhysicalReadBytes => "physical_read_bytes",
-            Self::PhysicalReadRequests => "physical_read_requests",
-            Self::PhysicalReadTimeNs => "physical_read_time_ns",
-            Self::PhysicalReads => "physical_reads",
-            Self::PhysicalWriteBytes => "physical_write_bytes",
-            Self::PhysicalWriteRequests => "physical_write_requests",
-            Self::PhysicalWrites => "physical_writes",
-            Self::RedoBytes => "redo_bytes",
-            Self::RedoSyncTimeNs => "redo_sync_time_ns",
-            Self::RedoSyncs => "redo_syncs",
-            Self::RedoWrites => "redo_writes",
-            Self::Rollbacks => "rollbacks",
-            Self::RowsChanged => "rows_changed",
-            Self::RowsRead => "rows_read",
-            Self::TempBytes => "temp_bytes",
-        }
+        self.into()
     }
 }
 
-impl Named for Counter {
-    const EVERY: &'static [Self] = &Self::ALL;
-
-    fn saved_name(self) -> &'static str {
-        self.name()
-    }
+/// Reads a map from an object by names of keys, without names of other releases.
+pub(crate) fn known_names<'de, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
+where
+    K: FromStr + Ord,
+    V: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    let saved = BTreeMap::<String, V>::deserialize(from)?;
+    Ok(saved.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value))).collect())
 }
 
-/// A flat set of counters; what is not counted is absent. Saved as an object by [`Counter::name`].
+/// Values of counters; those that the database does not count are absent. Saved as an object by [`Counter::name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Counters(#[serde(with = "named")] BTreeMap<Counter, u64>);
+pub struct Counters(#[serde(deserialize_with = "known_names")] BTreeMap<Counter, u64>);
 
 impl Counters {
     /// The value, if it is known.
@@ -124,18 +85,18 @@ impl Counters {
         self.0.get(&counter).copied()
     }
 
-    /// Sets a value.
+    /// Sets the value.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.0.insert(counter, value);
     }
 
-    /// All values, in the order of [`Counter`].
+    /// All known values, in the order of [`Counter`].
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
         self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 
-    /// What was counted since an earlier moment on the same server. Counters that either side lacks, or that went
-    /// backwards (the server was restarted), are absent.
+    /// Differences to an earlier moment on the same server. Counters that either side lacks, or that fell because the
+    /// server was restarted, are absent.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let delta = |(counter, value): (Counter, u64)| {
@@ -144,12 +105,12 @@ impl Counters {
         self.iter().filter_map(delta).collect()
     }
 
-    /// Whether all of it can have been counted after `earlier` by a server that was not restarted in between.
+    /// False if a counter fell since `earlier`: the server was restarted in between.
     pub(crate) fn follows(&self, earlier: &Self) -> bool {
         self.iter().all(|(counter, value)| earlier.get(counter).is_none_or(|before| before <= value))
     }
 
-    /// The sum with another server's counters; one that either side lacks is absent.
+    /// Sums with another server's counters; those that either side lacks are absent.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let sum = |(counter, value): (Counter, u64)| Some((counter, value + other.get(counter)?));
         self.iter().filter_map(sum).collect()
@@ -171,6 +132,16 @@ impl<const N: usize> From<[(Counter, u64); N]> for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::VariantArray;
+
+    fn assert_in_order_of_names<K>()
+    where
+        K: VariantArray + Copy + Ord + Into<&'static str> + std::fmt::Debug,
+    {
+        let names: Vec<&str> = K::VARIANTS.iter().map(|key| (*key).into()).collect();
+        assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
+        assert!(K::VARIANTS.is_sorted(), "{:?}", K::VARIANTS);
+    }
 
     #[test]
     fn differences_are_absent_rather_than_wrong() {
@@ -183,13 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_in_the_order_of_their_names() {
-        named::assert_in_order_of_names::<Counter>();
+    fn variants_are_in_the_order_of_their_names() {
+        assert_in_order_of_names::<Counter>();
+        assert_in_order_of_names::<crate::LatencyKind>();
     }
 
     #[test]
-    fn what_was_saved_is_read_and_a_name_of_another_release_is_passed_over() {
-        let all: Counters = Counter::ALL.into_iter().zip(1..).collect();
+    fn saved_counters_are_read_and_names_of_other_releases_are_skipped() {
+        let all: Counters = Counter::VARIANTS.iter().copied().zip(1..).collect();
         let text = serde_json::to_string(&all).unwrap();
         assert!(text.starts_with(r#"{"checkpoints":1,"commits":2,"db_time_ns":3,"#), "{text}");
         assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), all);

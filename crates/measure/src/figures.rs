@@ -1,21 +1,25 @@
-//! All that one server counts.
+//! Figures of one server, and the operations of the method.
+
+use serde::{Deserialize, Serialize};
+use slob_stats::Merge;
+use strum::{EnumString, IntoStaticStr};
 
 use crate::{Counters, Latencies, WaitEvent};
 
-/// The figures of one server: since it counts, or between two moments.
+/// Figures of one server: since its start, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// What was counted.
+    /// Cumulative counters.
     pub counters: Counters,
-    /// Latencies, where each wait is measured.
+    /// Latencies, if the database measures each wait.
     pub latencies: Latencies,
-    /// Waits, where the database reports them.
+    /// Wait events, if the database reports them.
     pub events: Vec<WaitEvent>,
 }
 
 impl Figures {
-    /// What happened since an earlier moment on the same server; `None` when a counter went backwards, because the
-    /// server was restarted or its statistics were reset.
+    /// Differences to an earlier moment on the same server; `None` if a counter fell, because the server was restarted or
+    /// its statistics were reset.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         self.counters.follows(&earlier.counters).then(|| Self {
@@ -25,7 +29,7 @@ impl Figures {
         })
     }
 
-    /// Those of several servers together; of none, nothing. A counter that one of them lacks is absent from the sum.
+    /// Sum over several servers, empty without any. A counter that one of them lacks is absent from the sum.
     #[must_use]
     pub fn sum(mut servers: impl Iterator<Item = Self>) -> Self {
         let mut sum = servers.next().unwrap_or_default();
@@ -42,6 +46,68 @@ impl Figures {
                 None => self.events.push(event.clone()),
             }
         }
+    }
+}
+
+/// Kinds of operations.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "UPPERCASE")]
+pub enum OpKind {
+    /// Counting over a range of the main table.
+    Select,
+    /// Changing a range of the main table, with its commit.
+    Update,
+    /// Counting over the scan table.
+    Scan,
+}
+
+impl OpKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Select, Self::Update, Self::Scan];
+
+    /// Name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Operations completed, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpCounts {
+    /// SELECTs.
+    pub selects: u64,
+    /// UPDATEs with their commits.
+    pub updates: u64,
+    /// Short scans.
+    pub scans: u64,
+}
+
+impl OpCounts {
+    /// Counts one operation.
+    pub fn count(&mut self, kind: OpKind) {
+        match kind {
+            OpKind::Select => self.selects += 1,
+            OpKind::Update => self.updates += 1,
+            OpKind::Scan => self.scans += 1,
+        }
+    }
+
+    /// Operations of all kinds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.selects.saturating_add(self.updates).saturating_add(self.scans)
+    }
+}
+
+impl Merge for OpCounts {
+    fn merge(&mut self, later: &Self) {
+        self.selects.merge(&later.selects);
+        self.updates.merge(&later.updates);
+        self.scans.merge(&later.scans);
     }
 }
 
@@ -71,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_a_server_that_was_restarted() {
+    fn a_restarted_server_has_no_difference() {
         assert_eq!(figures(4, None, 1).since(&figures(5, None, 1)), None);
     }
 }

@@ -1,15 +1,85 @@
-//! How long reads, writes and syncs of a database took.
+//! Waits of a database: events with totals, and latencies of reads, writes and syncs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use slob_stats::Histogram;
+use slob_stats::{Histogram, Merge};
+use strum::{EnumString, IntoStaticStr};
 
-use crate::WaitTotal;
-use crate::named::{self, Named};
+use crate::counters::known_names;
 
-/// Which waits a latency is of. In the order of their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A wait event of the database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitEvent {
+    /// The database's own name.
+    pub name: String,
+    /// The database's own class.
+    pub class: String,
+    /// Number of waits, if the database counts them.
+    pub waits: Option<u64>,
+    /// Total time in microseconds.
+    pub time_us: u64,
+    /// True for waits of the server's own processes, which are no part of DB time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+impl WaitEvent {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.class == other.class && self.background == other.background
+    }
+
+    /// Difference to an earlier moment; `None` without any wait, or if the total time fell.
+    pub(crate) fn since(&self, earlier: &[Self]) -> Option<Self> {
+        let (waits, time_us) = earlier
+            .iter()
+            .find(|event| event.is_same(self))
+            .map_or((Some(0), 0), |event| (event.waits, event.time_us));
+        let delta = Self {
+            waits: self.waits.and_then(|count| count.checked_sub(waits?)),
+            time_us: self.time_us.checked_sub(time_us)?,
+            ..self.clone()
+        };
+        (delta.time_us > 0 || delta.waits.is_some_and(|waits| waits > 0)).then_some(delta)
+    }
+
+    /// Adds the same event of another server.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.time_us += other.time_us;
+        self.waits = self.waits.zip(other.waits).map(|(ours, theirs)| ours + theirs);
+    }
+}
+
+/// Exact totals of waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitTotal {
+    /// Number of waits.
+    pub waits: u64,
+    /// Total time in microseconds.
+    pub time_us: u64,
+}
+
+impl WaitTotal {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            waits: self.waits.saturating_sub(earlier.waits),
+            time_us: self.time_us.saturating_sub(earlier.time_us),
+        }
+    }
+}
+
+impl Merge for WaitTotal {
+    fn merge(&mut self, later: &Self) {
+        self.waits.merge(&later.waits);
+        self.time_us.merge(&later.time_us);
+    }
+}
+
+/// Kind of wait that a latency measures. Variants are in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
+#[cfg_attr(test, derive(strum::VariantArray))]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum LatencyKind {
     /// One physical read of the data.
     PhysicalRead,
@@ -20,35 +90,20 @@ pub enum LatencyKind {
 }
 
 impl LatencyKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::PhysicalRead, Self::PhysicalWrite, Self::RedoSync];
-
-    /// Its name in records.
+    /// Name in records.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::PhysicalRead => "physical_read",
-            Self::PhysicalWrite => "physical_write",
-            Self::RedoSync => "redo_sync",
-        }
+        self.into()
     }
 }
 
-impl Named for LatencyKind {
-    const EVERY: &'static [Self] = &Self::ALL;
-
-    fn saved_name(self) -> &'static str {
-        self.name()
-    }
-}
-
-/// How long waits of one kind took.
+/// Durations of the waits of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// Of the values themselves; or, where `exact` is there, of the upper bounds of the few wide buckets that the database
-    /// sorts them into, so that its sum is too high.
+    /// Durations in nanoseconds. If `exact` is set, the histogram is coarse: it holds upper bounds of the database's own
+    /// buckets, and its sum is too high.
     pub histogram: Histogram,
-    /// Where the histogram is coarse like that: what the database counted exactly.
+    /// Exact totals beside a coarse histogram.
     pub exact: Option<WaitTotal>,
 }
 
@@ -66,21 +121,18 @@ impl Latency {
 
     fn add(&mut self, other: &Self) {
         self.histogram.merge(&other.histogram);
-        self.exact = match (self.exact, other.exact) {
-            (Some(ours), Some(theirs)) => Some(ours.plus(theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
+        self.exact.merge(&other.exact);
     }
 }
 
-/// Latencies by kind, where the database measures each wait. Saved as two objects by [`LatencyKind::name`]: `latencies` with
-/// the histograms, and `coarse_latencies` with what was counted exactly beside those that are coarse, left out where none is.
+/// Latencies by kind, for databases that measure each wait. Saved as two objects by [`LatencyKind::name`]: `latencies` with
+/// the histograms, and `coarse_latencies` with the totals beside coarse ones, left out if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]
 pub struct Latencies(BTreeMap<LatencyKind, Latency>);
 
 impl Latencies {
-    /// The latency of that kind, if it is measured.
+    /// Latency of a kind, if the database measures it.
     #[must_use]
     pub fn get(&self, kind: LatencyKind) -> Option<&Latency> {
         self.0.get(&kind)
@@ -91,12 +143,12 @@ impl Latencies {
         self.0.insert(kind, latency.into());
     }
 
-    /// All of them, in the order of [`LatencyKind`].
+    /// All measured latencies, in the order of [`LatencyKind`].
     pub fn iter(&self) -> impl Iterator<Item = (LatencyKind, &Latency)> {
         self.0.iter().map(|(kind, latency)| (*kind, latency))
     }
 
-    /// Those of the waits since an earlier moment on the same server; kinds without any are absent.
+    /// Differences to an earlier moment on the same server; kinds without a wait are absent.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let delta = |(kind, later): (LatencyKind, &Latency)| {
             let delta = earlier.get(kind).map_or_else(|| later.clone(), |before| later.since(before));
@@ -105,7 +157,7 @@ impl Latencies {
         self.iter().filter_map(delta).collect()
     }
 
-    /// Adds another server's.
+    /// Adds the latencies of another server.
     pub(crate) fn add(&mut self, other: &Self) {
         other.iter().for_each(|(kind, latency)| self.0.entry(kind).or_default().add(latency));
     }
@@ -123,12 +175,12 @@ impl<L: Into<Latency>, const N: usize> From<[(LatencyKind, L); N]> for Latencies
     }
 }
 
-/// The saved form.
+/// Saved form of [`Latencies`].
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    #[serde(with = "named")]
+    #[serde(deserialize_with = "known_names")]
     latencies: BTreeMap<LatencyKind, Histogram>,
-    #[serde(with = "named", default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "known_names", skip_serializing_if = "BTreeMap::is_empty")]
     coarse_latencies: BTreeMap<LatencyKind, WaitTotal>,
 }
 
@@ -161,12 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_in_the_order_of_their_names() {
-        named::assert_in_order_of_names::<LatencyKind>();
-    }
-
-    #[test]
-    fn what_coarse_latencies_took_is_counted_beside_them() {
+    fn exact_totals_of_coarse_latencies_are_summed() {
         let figures = |waits, time_us| {
             let exact = Some(WaitTotal { waits, time_us });
             Latencies::from([(LatencyKind::PhysicalRead, Latency { histogram: reads(128, waits), exact })])
@@ -179,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_read_and_a_kind_of_another_release_is_passed_over() {
+    fn saved_latencies_are_read_and_kinds_of_other_releases_are_skipped() {
         let mut latencies = Latencies::from([(LatencyKind::PhysicalRead, reads(100, 7))]);
         let text = serde_json::to_string(&latencies).unwrap();
         assert!(text.starts_with(r#"{"latencies":{"physical_read":{"#), "{text}");

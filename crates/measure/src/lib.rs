@@ -1,12 +1,12 @@
-//! What is measured of a database: one vocabulary for engines, runs, records and reports.
+//! Measurements of a database: one vocabulary for engines, runs, records and reports.
 //!
-//! Everything here is pure and has a saved form. What can't be known is absent, never 0; a name that this release does not
-//! know, written by another one, is passed over when it is read.
+//! Everything here is pure and has a saved form. An unknown value is absent, never 0. Readers skip names that this release
+//! does not know.
 //!
-//! - [`Counters`]: what a server counts, by [`Counter`].
-//! - [`Latencies`]: how long its reads, writes and syncs took, by [`LatencyKind`].
-//! - [`WaitEvent`]: what its sessions waited for.
-//! - [`Figures`]: all three of one server, since it counts or between two moments.
+//! - [`Figures`]: counters, latencies and wait events of one server.
+//! - [`Counters`]: cumulative figures of a server, by [`Counter`].
+//! - [`Latencies`]: durations of its reads, writes and syncs, by [`LatencyKind`].
+//! - [`WaitEvent`]: waits of its sessions.
 //! - [`OpKind`] and [`OpCounts`]: the operations of the method.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -14,12 +14,7 @@
 mod counters;
 mod figures;
 mod latencies;
-mod named;
-mod operations;
-mod waits;
 
 pub use counters::{Counter, Counters};
-pub use figures::Figures;
-pub use latencies::{Latencies, Latency, LatencyKind};
-pub use operations::{OpCounts, OpKind};
-pub use waits::{WaitEvent, WaitTotal};
+pub use figures::{Figures, OpCounts, OpKind};
+pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};

@@ -1,4 +1,4 @@
-//! What planning costs: nanoseconds per operation, for several mixes.
+//! Measures the planner: nanoseconds per operation, for several mixes.
 //!
 //!     cargo run --release -p slob-method --example plan_cost
 #![allow(clippy::print_stdout, clippy::unwrap_used)]

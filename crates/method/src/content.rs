@@ -1,8 +1,7 @@
-//! What a row contains: computed, never remembered, so that any row can be checked at any time.
+//! Content of rows, loaded and updated: computed, never stored, so that any row can be checked at any time.
 
+use crate::operations::SchemaNo;
 use crate::rng::{self, Rng};
-use crate::schema_no::SchemaNo;
-use crate::stamp::{Stamp, hex16};
 
 /// Columns of text in a row: c2 to c20.
 pub const COLUMNS: usize = 19;
@@ -23,7 +22,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The table's name in every engine.
+    /// Name of the table in every engine.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,7 +44,7 @@ pub struct RowContent {
 }
 
 impl RowContent {
-    /// The content that belongs to a load's seed and to its OBFUSCATE_COLUMNS.
+    /// Content of the load with that seed and OBFUSCATE_COLUMNS.
     #[must_use]
     pub fn new(seed: u64, obfuscated: bool) -> Self {
         Self { seed, obfuscated }
@@ -64,7 +63,7 @@ impl RowContent {
     }
 
     /// Writes one text column of a row as loaded; `column` 0 is c2.
-    pub fn fill_column(
+    pub(crate) fn fill_column(
         self,
         table: Table,
         schema: SchemaNo,
@@ -75,7 +74,7 @@ impl RowContent {
         self.fill_block(self.row_key(table, schema, custid), column as u64, out);
     }
 
-    /// Writes the filler that some layouts need to make a row as large as a block; of any length, never updated.
+    /// Writes the filler, of any length, that makes a row as large as a block in some layouts. UPDATEs never change it.
     pub fn fill_filler(self, table: Table, schema: SchemaNo, custid: u64, out: &mut [u8]) {
         let key = self.row_key(table, schema, custid);
         for (i, part) in out.chunks_mut(COLUMN_BYTES).enumerate() {
@@ -97,7 +96,7 @@ impl RowContent {
         }
     }
 
-    /// The texts that the UPDATEs of a run write.
+    /// Texts that the UPDATEs of a run write.
     #[must_use]
     pub fn update_text(self) -> UpdateText {
         let mut tails = [[0; TAIL_BYTES]; COLUMNS];
@@ -126,16 +125,15 @@ fn fill_noise(seed: u64, out: &mut [u8]) {
     }
 }
 
-/// What an UPDATE writes into a column: the operation's [`Stamp`] in 16 hexadecimal digits, then a tail of 112
-/// characters that belongs to the column and stays the same, so that a server-side loop has to build nothing but
-/// the stamp.
+/// Text that an UPDATE writes into a column: the operation's [`Stamp`] in 16 hexadecimal digits, then a constant
+/// tail of 112 characters for each column. A server-side loop builds only the stamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateText {
     tails: [[u8; TAIL_BYTES]; COLUMNS],
 }
 
 impl UpdateText {
-    /// The constant part of a column; `column` 0 is c2.
+    /// Constant tail of a column; `column` 0 is c2.
     ///
     /// # Panics
     /// If `column` is not below [`COLUMNS`].
@@ -144,22 +142,96 @@ impl UpdateText {
         std::str::from_utf8(&self.tails[column]).unwrap_or_default()
     }
 
-    /// Writes the whole column as updated by the operation of that stamp.
+    /// Writes the whole column as the operation of that stamp does.
     pub fn fill_column(&self, column: usize, stamp: Stamp, out: &mut [u8; COLUMN_BYTES]) {
         out[..STAMP_BYTES].copy_from_slice(&stamp.hex());
         out[STAMP_BYTES..].copy_from_slice(&self.tails[column]);
     }
 
-    /// The stamp of an updated column; `None` unless every one of its bytes is right.
+    /// Stamp of an updated column; `None` unless every byte is right.
     pub(crate) fn stamp_of(&self, column: usize, text: &[u8]) -> Option<Stamp> {
         let (stamp, tail) = text.split_at_checked(STAMP_BYTES)?;
         (tail == self.tails[column]).then(|| Stamp::parse(stamp)).flatten()
     }
 }
 
+/// Version that an UPDATE writes into every column it sets: 16 hexadecimal digits.
+///
+/// Bits 60..64 hold the tag 1 (a loaded column begins with 0), bits 16..60 identify the update, bits 0..16 are a
+/// CRC of the rest, which shows any single damaged byte. The number is positive as a signed 64-bit integer, and
+/// has 16 hexadecimal digits in every SQL dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp(u64);
+
+const TAG: u64 = 1 << 60;
+const ID_BITS: u64 = (1 << 44) - 1;
+
+impl Stamp {
+    /// Stamp of a session's `operation`th operation. Each run has its own `nonce`, so that a run repeated with the
+    /// same seed writes new values: two stamps are equal with a probability of 2^-44.
+    #[inline]
+    #[must_use]
+    pub fn new(nonce: u64, session: u32, operation: u64) -> Self {
+        let id = rng::key(&[nonce, u64::from(session), operation]) & ID_BITS;
+        let body = TAG | id << 16;
+        Self(body | u64::from(crc16(body >> 16)))
+    }
+
+    /// The stamp as a number, for engines that build the text in SQL.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// First 16 characters of each updated column: lower-case hexadecimal digits.
+    #[must_use]
+    pub fn hex(self) -> [u8; 16] {
+        hex16(self.0)
+    }
+
+    /// Reads a stamp; `None` if the text is not one, or is damaged.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() != 16 {
+            return None;
+        }
+        let number = text.iter().try_fold(0u64, |n, digit| {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return None,
+            };
+            Some(n << 4 | u64::from(value))
+        })?;
+        (number >> 60 == 1 && number & 0xffff == u64::from(crc16(number >> 16))).then_some(Self(number))
+    }
+}
+
+/// Sixteen lower-case hexadecimal digits.
+fn hex16(number: u64) -> [u8; 16] {
+    let mut text = [0; 16];
+    for (i, digit) in text.iter_mut().enumerate() {
+        *digit = b"0123456789abcdef"[(number >> (60 - 4 * i) & 15) as usize];
+    }
+    text
+}
+
+/// CRC-16/XMODEM (polynomial 0x1021) over the low 48 bits: finds every error within 16 neighbouring bits.
+fn crc16(body: u64) -> u16 {
+    let mut crc = 0u16;
+    for byte in body.to_be_bytes().into_iter().skip(2) {
+        crc ^= u16::from(byte) << 8;
+        for _ in 0..8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+        }
+    }
+    crc
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn row(content: RowContent, schema: u16, custid: u64) -> [u8; ROW_BYTES] {
         let mut out = [0; ROW_BYTES];
@@ -215,5 +287,29 @@ mod tests {
         assert_eq!(text.stamp_of(7, &column), Some(stamp));
         assert_eq!(text.stamp_of(6, &column), None, "another column's tail");
         assert_eq!(&column[16..], text.tail(7).as_bytes());
+    }
+
+    #[test]
+    fn crc_is_the_published_one() {
+        // Python: binascii.crc_hqx(b"123456", 0).
+        assert_eq!(crc16(0), 0);
+        assert_eq!(crc16(u64::from_be_bytes([0, 0, b'1', b'2', b'3', b'4', b'5', b'6'])), 0x20e4);
+    }
+
+    proptest! {
+        #[test]
+        fn parses_what_it_prints(nonce: u64, session: u32, operation: u64) {
+            let stamp = Stamp::new(nonce, session, operation);
+            prop_assert_eq!(Stamp::parse(&stamp.hex()), Some(stamp));
+            prop_assert!(stamp.number() < i64::MAX as u64);
+        }
+
+        #[test]
+        fn any_damaged_byte_shows(nonce: u64, place in 0usize..16, byte: u8) {
+            let mut text = Stamp::new(nonce, 1, 1).hex();
+            prop_assume!(text[place] != byte);
+            text[place] = byte;
+            prop_assert_eq!(Stamp::parse(&text), None);
+        }
     }
 }

@@ -3,31 +3,28 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::arrivals::{Arrivals, Schedule};
-use crate::batch::Batch;
-use crate::deck::Deck;
-use crate::op::{Action, KeyRange, Op};
-use crate::rng::{self, Rng};
-use crate::schema_no::SchemaNo;
-use crate::stamp::Stamp;
-use crate::workload::{ThinkPause, Workload};
-use slob_spec::WorkUnit;
+use slob_spec::{ArrivalProcess, WorkUnit};
 
-/// Tells the numbers of the arrivals from those of the keys.
+use crate::content::Stamp;
+use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
+use crate::rng::{self, Rng};
+use crate::workload::{ThinkPause, Workload};
+
+/// Separates the random numbers of arrivals from those of keys.
 const ARRIVALS: u64 = 0x0a22_17a1;
 
-/// What makes a plan the plan it is.
+/// Seeds of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanSeed {
     /// Decides every key, kind and pause.
     pub seed: u64,
-    /// Different for each run; it changes only the values that UPDATEs write, so that they always differ from
-    /// those already there.
+    /// Differs for each run. It changes only the values that UPDATEs write, so that they differ from those in the
+    /// table.
     pub nonce: u64,
 }
 
-/// Plans the operations of one session: an endless stream that depends on nothing but the workload, the seed
-/// and the session's number. The sizes of the batches do not change the stream.
+/// Plans the operations of one session: an endless stream that depends only on the workload, the seed and the
+/// session's number. Batch sizes do not change the stream.
 #[derive(Clone, Debug)]
 pub struct Planner {
     workload: Workload,
@@ -45,8 +42,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The planner of session number `session` (any numbering without repeats), whose schema is `home`. The
-    /// workload must have passed [`Workload::check`].
+    /// Planner of session number `session` (any numbering without repeats), whose schema is `home`. The workload
+    /// must pass [`Workload::check`].
     #[must_use]
     pub fn new(workload: Workload, seed: PlanSeed, session: u32, home: SchemaNo) -> Self {
         Self {
@@ -65,23 +62,23 @@ impl Planner {
         }
     }
 
-    /// The same planner in an open loop: its operations are due at moments of their own. What they do is the same.
+    /// Gives operations due times, for an open loop. Their work does not change.
     #[must_use]
     pub fn with_arrivals(mut self, arrivals: Arrivals, seed: PlanSeed) -> Self {
-        // Numbers of their own, so that the rate does not change the keys.
+        // A separate generator, so that the rate does not change the keys.
         self.arrivals_rng = Rng::new(rng::key(&[seed.seed, u64::from(self.session), ARRIVALS]));
         self.schedule = Some(Schedule::new(arrivals, self.session, &mut self.arrivals_rng));
         self
     }
 
-    /// When the next operation is due, in nanoseconds after the start of the run; `None` in a closed loop.
+    /// Due time of the next operation, in nanoseconds after the start of the run; `None` in a closed loop.
     #[must_use]
     pub fn next_due_ns(&self) -> Option<u64> {
-        self.schedule.as_ref().map(Schedule::next_ns)
+        self.schedule.as_ref().map(|schedule| schedule.next_ns)
     }
 
-    /// Replaces the content of `batch` by the next operations that are due before `until_ns` after the start of the
-    /// run, at most `count`; none in a closed loop.
+    /// Replaces the content of `batch` by at most `count` operations that are due before `until_ns` after the start of
+    /// the run; none in a closed loop.
     pub fn fill_due(&mut self, batch: &mut Batch, count: usize, until_ns: u64) {
         batch.clear();
         while batch.ops().len() < count {
@@ -93,15 +90,13 @@ impl Planner {
         }
     }
 
-    /// Replaces the content of `batch` by the next `count` operations. Allocates nothing once the batch has held
-    /// that many.
+    /// Replaces the content of `batch` by the next `count` operations. Allocates only to grow the batch.
     pub fn fill(&mut self, batch: &mut Batch, count: usize) {
         self.fill_within(batch, count, Duration::MAX);
     }
 
-    /// The same, but an operation whose pause is longer than `pauses` gets a batch of its own, and no batch pauses
-    /// for much longer than that altogether: so what is done is never reported long afterwards. The stream is the
-    /// same; a batch may hold fewer operations than `count`.
+    /// Fills a batch, but ends it when its pauses add up to `pauses`, and puts an operation with a longer pause into a
+    /// batch of its own, so that sessions report operations soon. The stream is the same.
     pub fn fill_within(&mut self, batch: &mut Batch, count: usize, pauses: Duration) {
         let most_us = u64::try_from(pauses.as_micros()).unwrap_or(u64::MAX);
         let mut paused_us = 0;
@@ -158,4 +153,163 @@ impl Planner {
 
 fn is_nth(count: u64, every: NonZeroU32) -> bool {
     count.is_multiple_of(u64::from(every.get()))
+}
+
+/// A deck of 100 cards with exactly `percent` marked ones, shuffled anew after every 100 draws: percentages are exact,
+/// their order is random.
+#[derive(Clone, Debug)]
+struct Deck {
+    cards: [bool; 100],
+    drawn: usize,
+}
+
+impl Deck {
+    /// `percent` is at most 100.
+    fn new(percent: u8) -> Self {
+        let mut cards = [false; 100];
+        cards[..usize::from(percent)].fill(true);
+        Self { cards, drawn: 0 }
+    }
+
+    /// Draws a card by one step of the Fisher-Yates shuffle.
+    #[inline]
+    fn draw(&mut self, rng: &mut Rng) -> bool {
+        let left = self.cards.len() - self.drawn;
+        self.cards.swap(self.drawn, self.drawn + rng.below(left as u64) as usize);
+        let card = self.cards[self.drawn];
+        self.drawn = (self.drawn + 1) % self.cards.len();
+        card
+    }
+}
+
+const SECOND_NS: u128 = 1_000_000_000;
+
+/// Open loop of a run, whose operations start on schedule even if earlier ones are late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Operations per second of all sessions together.
+    pub per_second: NonZeroU32,
+    /// Number of sessions that share them.
+    pub sessions: NonZeroU32,
+    /// Distribution of the gaps. Poisson arrivals are a Poisson process for each session and for all together.
+    pub process: ArrivalProcess,
+}
+
+/// Arrivals of one session.
+#[derive(Clone, Debug)]
+struct Schedule {
+    arrivals: Arrivals,
+    session: u32,
+    arrived: u64,
+    /// Due time of the next operation, in nanoseconds after the start of the run.
+    next_ns: u64,
+}
+
+impl Schedule {
+    /// Spreads the first arrivals of the sessions evenly if gaps are steady.
+    fn new(arrivals: Arrivals, session: u32, rng: &mut Rng) -> Self {
+        let mut schedule = Self { arrivals, session, arrived: 0, next_ns: 0 };
+        schedule.next_ns = match arrivals.process {
+            ArrivalProcess::Steady => schedule.steady_ns(0),
+            ArrivalProcess::Poisson => schedule.gap_ns(rng),
+        };
+        schedule
+    }
+
+    fn advance(&mut self, rng: &mut Rng) {
+        self.arrived += 1;
+        self.next_ns = match self.arrivals.process {
+            ArrivalProcess::Steady => self.steady_ns(self.arrived),
+            ArrivalProcess::Poisson => self.next_ns.saturating_add(self.gap_ns(rng)),
+        };
+    }
+
+    /// Computes from the start, so that rounding errors don't add up.
+    fn steady_ns(&self, number: u64) -> u64 {
+        let Arrivals { per_second, sessions, .. } = self.arrivals;
+        let of_all =
+            u128::from(number) * u128::from(sessions.get()) + u128::from(self.session % sessions.get());
+        u64::try_from(of_all * SECOND_NS / u128::from(per_second.get())).unwrap_or(u64::MAX)
+    }
+
+    /// Inverts the exponential distribution.
+    fn gap_ns(&self, rng: &mut Rng) -> u64 {
+        let Arrivals { per_second, sessions, .. } = self.arrivals;
+        let mean_ns = SECOND_NS as f64 * f64::from(sessions.get()) / f64::from(per_second.get());
+        // 53 random bits, from just above 0 to 1.
+        let uniform = ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        (-uniform.ln() * mean_ns) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop_assert, proptest};
+
+    #[test]
+    fn every_hundred_draws_hold_the_exact_share() {
+        for percent in 0..=100 {
+            let (mut deck, mut rng) = (Deck::new(percent), Rng::new(u64::from(percent)));
+            for _ in 0..20 {
+                let marks = (0..100).filter(|_| deck.draw(&mut rng)).count();
+                assert_eq!(marks, usize::from(percent));
+            }
+        }
+    }
+
+    #[test]
+    fn every_place_is_marked_equally_often() {
+        let (mut deck, mut rng) = (Deck::new(30), Rng::new(5));
+        let mut marks = [0u32; 100];
+        for _ in 0..10_000 {
+            for mark in &mut marks {
+                *mark += u32::from(deck.draw(&mut rng));
+            }
+        }
+        // Binomial(10000, 0.3): mean 3000, standard deviation 46; five of them on each side.
+        assert!(marks.iter().all(|m| (2770..=3230).contains(m)), "{marks:?}");
+    }
+
+    fn dues(arrivals: Arrivals, session: u32, seed: u64, count: usize) -> Vec<u64> {
+        let mut rng = Rng::new(seed);
+        let mut schedule = Schedule::new(arrivals, session, &mut rng);
+        let mut next = || {
+            let due = schedule.next_ns;
+            schedule.advance(&mut rng);
+            due
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn arrivals(per_second: u32, sessions: u32, process: ArrivalProcess) -> Arrivals {
+        let number = |value| NonZeroU32::new(value).unwrap();
+        Arrivals { per_second: number(per_second), sessions: number(sessions), process }
+    }
+
+    proptest! {
+        #[test]
+        fn steady_arrivals_of_all_sessions_are_evenly_spaced(rate in 1_u32..1_000_000, sessions in 1_u32..200) {
+            let steady = arrivals(rate, sessions, ArrivalProcess::Steady);
+            let mut all: Vec<u64> = (0..sessions).flat_map(|session| dues(steady, session, 1, 20)).collect();
+            all.sort_unstable();
+            for (number, due) in all.iter().enumerate() {
+                let exact = number as f64 * 1e9 / f64::from(rate);
+                prop_assert!((*due as f64 - exact).abs() <= 1.0, "arrival {number} at {due}, not {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential_distribution() {
+        let poisson = arrivals(1000, 4, ArrivalProcess::Poisson);
+        let times = dues(poisson, 2, 7, 50_000);
+        assert!(times.is_sorted());
+        let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        // 4 ms on average; the standard error of 50,000 gaps is 0.5 %.
+        assert!((mean / 4.0 - 1.0).abs() < 0.03, "{mean}");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "{}", variance.sqrt());
+    }
 }

@@ -66,7 +66,7 @@ mod tests {
         let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
         let mut again = Rng::new(42);
         assert_eq!(first, (0..3).map(|_| again.next_u64()).collect::<Vec<_>>());
-        // From an independent implementation; a change of these numbers changes every plan ever recorded.
+        // An independent implementation gives these numbers; other ones would change every recorded plan.
         assert_eq!(first, PINNED);
     }
     const PINNED: [u64; 3] = [0xd076_4d4f_4476_689f, 0x519e_4174_576f_3791, 0xfbe0_7cfb_0c24_ed8c];

@@ -1,33 +1,33 @@
-//! Which key lives in which block.
+//! The scatter: it assigns keys to blocks.
 
 use crate::rng;
 
-/// The largest number of blocks a schema may have: 2^40 (8 PiB of 8 KiB blocks).
-pub const MAX_SCALE: u64 = 1 << 40;
+/// Largest number of blocks of a schema: 2^40 (8 PiB of 8 KiB blocks).
+pub const MAX_SCALE: u64 = slob_spec::MAX_SCALE_BLOCKS;
 
 const ROUNDS: u64 = 8;
 
 /// A keyed pseudo-random permutation of `1..=n`: the row at position `p` of the table carries the key
-/// `scatter.key_at(p)`. Keys that are neighbours in the index therefore live in blocks that are not, which
-/// makes every block of a range a random read.
+/// `scatter.key_at(p)`. Neighbouring keys lie in distant blocks, so that every block of a range is a random read.
 ///
 /// It is an alternating unbalanced Feistel network over the smallest power of two that holds `n`, with cycle
 /// walking for the values outside (Black and Rogaway: 'Ciphers with arbitrary finite domains', 2002). It needs
-/// no table, any slice of it can be computed alone, and it can be inverted, so loading is parallel, resumable
-/// and checkable. It is not cryptography.
+/// no table, its slices are independent, and it has an inverse: loading is parallel, resumable and checkable. It
+/// is not cryptography.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scatter {
-    n: u64,
+    /// Number of positions.
+    pub(crate) n: u64,
     left_bits: u32,
     right_bits: u32,
     round_keys: [u64; ROUNDS as usize],
 }
 
 impl Scatter {
-    /// The permutation of `1..=n` that belongs to `seed` and schema number `schema`.
+    /// Permutation of `1..=n` for a seed and a schema.
     ///
     /// # Panics
-    /// If `n` is 0 or more than [`MAX_SCALE`]; scales are checked where they enter the program.
+    /// If `n` is 0 or more than [`MAX_SCALE`].
     #[must_use]
     pub fn new(seed: u64, schema: u64, n: u64) -> Self {
         assert!((1..=MAX_SCALE).contains(&n), "scale {n} is outside 1..={MAX_SCALE}");
@@ -41,19 +41,7 @@ impl Scatter {
         Self { n, left_bits, right_bits: bits - left_bits, round_keys }
     }
 
-    /// The number of positions.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.n
-    }
-
-    /// Always false: a permutation has at least one position.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// The key stored at a position; both count from 1.
+    /// Key at a position; both count from 1.
     ///
     /// # Panics
     /// If `position` is outside `1..=n`.
@@ -62,7 +50,7 @@ impl Scatter {
         self.walk(position, Self::encrypt)
     }
 
-    /// The position that stores a key: the inverse of [`Scatter::key_at`].
+    /// Position of a key: the inverse of [`Scatter::key_at`].
     ///
     /// # Panics
     /// If `key` is outside `1..=n`.
@@ -71,8 +59,7 @@ impl Scatter {
         self.walk(key, Self::decrypt)
     }
 
-    /// As [`Scatter::position_of`], of a key that was read back and may be damaged: 0, which is no position, if it is
-    /// no key.
+    /// Position of a key that may be damaged; 0, which is no position, for an impossible key.
     #[must_use]
     pub fn position_of_any(&self, key: u64) -> u64 {
         if (1..=self.n).contains(&key) { self.position_of(key) } else { 0 }
@@ -80,7 +67,7 @@ impl Scatter {
 
     fn walk(&self, from: u64, step: impl Fn(&Self, u64) -> u64) -> u64 {
         assert!((1..=self.n).contains(&from), "{from} is outside 1..={}", self.n);
-        // The domain is less than twice n (four points at least), so this takes two steps on average at worst.
+        // The domain has at least 4 points and less than twice n: at worst two steps on average.
         let mut x = step(self, from - 1);
         while x >= self.n {
             x = step(self, x);
@@ -156,8 +143,8 @@ mod tests {
 
     #[test]
     fn neighbouring_keys_are_physically_apart() {
-        // Of a true random permutation about 2/n * n = 2 neighbouring pairs stay neighbours; and the mean
-        // distance of two random positions is n/3.
+        // A random permutation keeps about 2/n * n = 2 pairs of neighbours, and the mean distance of two random
+        // positions is n/3.
         let n = 100_000;
         let scatter = Scatter::new(1, 1, n);
         let distances: Vec<u64> =

@@ -1,41 +1,40 @@
-//! Checking a row that was read back.
+//! Checks of rows that were read back.
 
-use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Table, UpdateText};
+use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Stamp, Table, UpdateText};
+use crate::operations::SchemaNo;
 use crate::scatter::Scatter;
-use crate::schema_no::SchemaNo;
-use crate::stamp::Stamp;
 
 /// A row as an engine read it back.
 #[derive(Clone, Copy, Debug)]
 pub struct RowView<'a> {
-    /// Where the row lies: 1 is the first of its table.
+    /// Position in the table, counted from 1.
     pub position: u64,
-    /// The key it carries.
+    /// Key.
     pub custid: u64,
     /// c2 to c20.
     pub columns: [&'a [u8]; COLUMNS],
-    /// The layout's filler; empty where it has none.
+    /// Filler of the layout; may be empty.
     pub filler: &'a [u8],
 }
 
-/// What a sound row turned out to be.
+/// State of a sound row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
-    /// As loaded.
+    /// The row is as loaded.
     Loaded,
-    /// Changed by the update that carries this stamp (the latest, when there were several).
+    /// The update with this stamp changed the row last.
     Updated(Stamp),
 }
 
-/// How a row differs from what it must be.
+/// Fault of a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
     /// The key does not belong to the position.
     #[error("holds key {found}, but key {expected} belongs there")]
     Key {
-        /// The key that the scatter puts there.
+        /// Key of that position.
         expected: u64,
-        /// The key read.
+        /// Key that was read.
         found: u64,
     },
     /// A column is neither as loaded nor as any update writes it.
@@ -60,31 +59,27 @@ pub enum RowFault {
 pub struct Verifier {
     content: RowContent,
     updates: UpdateText,
-    table: Table,
     schema: SchemaNo,
     scatter: Option<Scatter>,
     filler_bytes: usize,
 }
 
 impl Verifier {
-    /// A verifier for the rows of the main table, whose keys are scattered, with a filler of that many bytes.
+    /// A verifier for the main table, if its `scatter` is given, or for the scan table, whose keys are their positions.
     #[must_use]
-    pub fn main(content: RowContent, schema: SchemaNo, scatter: Scatter, filler_bytes: usize) -> Self {
+    pub fn new(content: RowContent, schema: SchemaNo, scatter: Option<Scatter>, filler_bytes: usize) -> Self {
         let updates = content.update_text();
-        Self { content, updates, table: Table::Main, schema, scatter: Some(scatter), filler_bytes }
+        Self { content, updates, schema, scatter, filler_bytes }
     }
 
-    /// A verifier for the rows of the scan table, whose keys are their positions.
-    #[must_use]
-    pub fn scan(content: RowContent, schema: SchemaNo, filler_bytes: usize) -> Self {
-        let updates = content.update_text();
-        Self { content, updates, table: Table::Scan, schema, scatter: None, filler_bytes }
+    fn table(&self) -> Table {
+        if self.scatter.is_some() { Table::Main } else { Table::Scan }
     }
 
     /// Checks every byte of a row.
     ///
     /// # Errors
-    /// The first difference found.
+    /// The first difference.
     pub fn check(&self, row: &RowView<'_>) -> Result<RowState, RowFault> {
         let expected = self.key_at(row.position);
         if expected != Some(row.custid) {
@@ -101,35 +96,34 @@ impl Verifier {
 
     fn key_at(&self, position: u64) -> Option<u64> {
         match &self.scatter {
-            Some(scatter) => (1..=scatter.len()).contains(&position).then(|| scatter.key_at(position)),
+            Some(scatter) => (1..=scatter.n).contains(&position).then(|| scatter.key_at(position)),
             None => Some(position),
         }
     }
 
-    /// `None` for a column as loaded, its stamp for an updated one.
+    /// Stamp of an updated column; `None` for a column as loaded.
     fn version(&self, row: &RowView<'_>, column: usize) -> Result<Option<Stamp>, RowFault> {
         let text = row.columns[column];
         if text.first() == Some(&b'1')
             && self.scatter.is_some()
             && let Some(stamp) = self.updates.stamp_of(column, text)
         {
-            // Only rows of the main table are ever updated.
+            // UPDATEs change only the main table.
             return Ok(Some(stamp));
         }
         let mut loaded = [0; COLUMN_BYTES];
-        self.content.fill_column(self.table, self.schema, row.custid, column, &mut loaded);
+        self.content.fill_column(self.table(), self.schema, row.custid, column, &mut loaded);
         if text == loaded { Ok(None) } else { Err(RowFault::Column { column: column + 2 }) }
     }
 
     fn check_filler(&self, row: &RowView<'_>) -> Result<(), RowFault> {
         let mut expected = vec![0; self.filler_bytes];
-        self.content.fill_filler(self.table, self.schema, row.custid, &mut expected);
+        self.content.fill_filler(self.table(), self.schema, row.custid, &mut expected);
         if row.filler == expected { Ok(()) } else { Err(RowFault::Filler) }
     }
 }
 
-/// LITE updates set c2 and c20 together, HEAVY ones all columns together: so c2 and c20 always agree, and so do
-/// all columns between them.
+/// LITE updates set c2 and c20, HEAVY ones all columns: so c2 and c20 always agree, and so do all columns between.
 fn check_versions(versions: &[Option<Stamp>; COLUMNS]) -> Result<(), RowFault> {
     let (first, rest) = (versions[0], &versions[1..]);
     if rest[COLUMNS - 2] != first {
@@ -138,7 +132,7 @@ fn check_versions(versions: &[Option<Stamp>; COLUMNS]) -> Result<(), RowFault> {
     let odd = rest[..COLUMNS - 2].iter().position(|version| *version != rest[0]);
     match odd {
         Some(i) => Err(RowFault::Version { column: i + 3 }),
-        // Between c2 and c20 there can be an update only if a HEAVY one came by, and c2 has then been set too.
+        // Only a HEAVY update changes the columns between c2 and c20, and it sets c2 too.
         None if first.is_none() && rest[0].is_some() => Err(RowFault::Version { column: 2 }),
         None => Ok(()),
     }
@@ -192,7 +186,7 @@ mod tests {
     fn setup(obfuscated: bool) -> (RowContent, Scatter, Verifier) {
         let content = RowContent::new(5, obfuscated);
         let scatter = Scatter::new(5, 2, 1000);
-        (content, scatter.clone(), Verifier::main(content, schema(), scatter, FILLER))
+        (content, scatter.clone(), Verifier::new(content, schema(), Some(scatter), FILLER))
     }
 
     #[test]
@@ -209,20 +203,19 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_update_shows() {
+    fn a_torn_update_is_found() {
         let (content, scatter, verifier) = setup(true);
         let updates = content.update_text();
         let stamp = Stamp::new(1, 1, 1);
-        for (columns, fault) in [(0..1, 20), (0..9, 20), (18..19, 20), (1..18, 2), (3..5, 5)] {
+        for columns in [0..1, 0..9, 18..19, 1..18, 3..5] {
             let mut row = Stored::loaded(content, &scatter, 10);
-            let _ = fault;
             row.update(&updates, stamp, columns.clone());
             assert!(matches!(row.check(&verifier), Err(RowFault::Version { .. })), "{columns:?}");
         }
     }
 
     #[test]
-    fn a_row_in_the_wrong_place_shows() {
+    fn a_row_at_the_wrong_position_is_found() {
         let (content, scatter, verifier) = setup(false);
         let mut row = Stored::loaded(content, &scatter, 10);
         row.position = 11;
@@ -233,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_flipped_byte_shows(
+        fn any_flipped_byte_is_found(
             obfuscated: bool, updated in 0..3, place in 0..ROW_BYTES + FILLER, flip in 1..=255u8, position in 1..=1000u64,
         ) {
             let (content, scatter, verifier) = setup(obfuscated);

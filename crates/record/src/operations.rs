@@ -42,7 +42,7 @@ impl KeptOperation {
         let [session, kind, start_ns, duration_ns, rows, in_window] = fields[..] else { return None };
         Some(Self {
             session: session.parse().ok()?,
-            kind: OpKind::ALL.into_iter().find(|known| known.name() == kind)?,
+            kind: kind.parse().ok()?,
             start_ns: start_ns.parse().ok()?,
             duration_ns: duration_ns.parse().ok()?,
             rows: rows.parse().ok()?,

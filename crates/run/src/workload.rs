@@ -22,9 +22,9 @@ pub(crate) fn workload_of(spec: &RunSpec, block_bytes: u32) -> Workload {
         }),
         hot_schema_every: spec.hot_schema_every,
         think: spec.think.map(|think| ThinkPause {
-            every: think.every(),
-            min_us: microseconds(think.min()),
-            max_us: microseconds(think.max()),
+            every: think.every,
+            min_us: microseconds(think.min),
+            max_us: microseconds(think.max),
         }),
     }
 }

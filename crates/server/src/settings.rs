@@ -90,13 +90,12 @@ impl LoopPlace {
             (CLIENT, "this program sends operations one by one, for servers without procedures"),
         ]),
         Group::Servers,
-        "where the loop over the operations of a batch runs",
     )
-    .shipped(SERVER)
-    .flag("loop");
+    .meaning("where the loop over the operations of a batch runs")
+    .shipped(SERVER);
 
     pub fn from_options(options: &EngineOptions) -> Self {
-        match options.choice(Self::PARAM.key) {
+        match options.get(Self::PARAM.key) {
             Some(CLIENT) => Self::Client,
             Some(STATEMENT) => Self::Statement,
             _ => Self::Server,

@@ -1,12 +1,11 @@
-//! What a load or a run is asked to do: parameters, `slob.conf`, sizes, targets, secrets.
+//! Configuration of loads and runs: parameters, `slob.conf`, sizes, targets, secrets.
 //!
-//! Everything here is pure: text comes in, checked values go out. Nothing reads a file, a clock or the
-//! environment, and no engine is known by name: the caller passes its engines' own options as data.
+//! Everything here is pure: it turns text into checked values. Nothing reads a file, a clock or the environment, and no
+//! engine is known by name: the caller passes the options of its engines as data.
 //!
-//! The way of a configuration: a [`Table`] says which parameters there are; [`ConfFile::parse`] reads
-//! `slob.conf`; [`Settings::resolve`] decides every value (defaults, file, environment, flags) and reports
-//! all bad ones together; [`LoadSpec::from_settings`] and [`RunSpec::from_settings`] check that the values
-//! fit together.
+//! A [`Table`] lists the parameters; [`ConfFile::parse`] reads `slob.conf`; [`Settings::resolve`] decides every value
+//! (defaults, file, environment, flags) and reports all bad ones together; [`LoadSpec::from_settings`] and
+//! [`RunSpec::from_settings`] check that the values fit together.
 //!
 //! ```
 //! use slob_spec::{ConfFile, Length, RunSpec, Settings, Table};
@@ -25,35 +24,25 @@
 #![forbid(unsafe_code)]
 
 mod conf;
-mod error;
-mod kind;
-mod line_fault;
-mod options;
-mod origin;
+mod observe;
 mod param;
+mod parameters;
 mod render;
 mod settings;
 mod spec;
 mod table;
+mod target;
 mod types;
-mod value;
-mod warning;
 
-pub use conf::{Assignment, ConfFile};
-pub use error::{SpecError, SpecErrors};
-pub use kind::Kind;
-pub use line_fault::LineFault;
-pub use options::EngineOptions;
-pub use origin::Origin;
-pub use param::{Group, Param};
+pub use conf::ConfFile;
+pub use observe::{Observe, Observers, SshHost};
+pub use param::{FromValue, Group, Kind, Param, Value};
 pub use render::{init_text, markdown, to_conf_text};
-pub use settings::{Entry, Resolved, Settings};
-pub use spec::{Checked, LoadSpec, RunSpec};
+pub use settings::{Entry, Origin, Resolved, Settings, SpecErrors};
+pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::{MAX_SESSIONS, Table};
+pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
-    ArrivalProcess, BadTarget, BadValue, Endpoint, HotSpot, Length, MAX_SCALE_BLOCKS, Observe, Observers,
-    Percent, Rate, RedoStress, RunName, Secret, SessionLoss, Size, SshHost, StatisticsType, Target,
-    ThinkTime, UntilSteady, WorkUnit,
+    ArrivalProcess, BadValue, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress, RunName, Secret,
+    SessionLoss, Size, StatisticsType, ThinkTime, UntilSteady, Within, WorkUnit,
 };
-pub use value::Value;
-pub use warning::Warning;

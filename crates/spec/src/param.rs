@@ -1,85 +1,81 @@
-//! One parameter: everything that the parser, the defaults, the help and the documents need to know of it.
+//! One parameter: its key, kind, defaults, help and history; and the values that its kind reads.
 
 use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::kind::Kind;
+use crate::observe::{Observe, Observers};
+use crate::target::Target;
+use crate::types::{
+    BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
+};
 
-/// A group of parameters, in the order in which groups are shown.
+/// A group of parameters, in the order of display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Group {
-    /// What is tested and how wide.
     Target,
-    /// The data that `setup` loads.
     Data,
-    /// What the sessions do.
     Workload,
-    /// Where some of the operations go more often.
     HotSpot,
-    /// Pauses between operations.
     ThinkTime,
-    /// The run itself and what is kept of it.
     Run,
-    /// Services and accounts.
     Access,
     /// Keys of older files.
     Compatibility,
-    /// Options that several engines of servers share: each is among the parameters of each of them.
+    /// Options that several engines of servers share: each of these engines lists them.
     Servers,
-    /// The options of one engine, by its name.
+    /// Options of the engine of that name.
     Engine(&'static str),
 }
 
 impl fmt::Display for Group {
-    /// The heading.
+    /// Writes the heading.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Target => f.write_str("Target"),
-            Self::Data => f.write_str("Data"),
-            Self::Workload => f.write_str("Workload"),
-            Self::HotSpot => f.write_str("Hot spot and hot schema"),
-            Self::ThinkTime => f.write_str("Think time"),
-            Self::Run => f.write_str("Run"),
-            Self::Access => f.write_str("Services and accounts"),
-            Self::Compatibility => f.write_str("Accepted without effect"),
-            Self::Servers => f.write_str("Options of the engines of servers"),
-            Self::Engine(name) => write!(f, "Options of the engine {name}"),
-        }
+        f.write_str(match self {
+            Self::Target => "Target",
+            Self::Data => "Data",
+            Self::Workload => "Workload",
+            Self::HotSpot => "Hot spot and hot schema",
+            Self::ThinkTime => "Think time",
+            Self::Run => "Run",
+            Self::Access => "Services and accounts",
+            Self::Compatibility => "Accepted without effect",
+            Self::Servers => "Options of the engines of servers",
+            Self::Engine(name) => return write!(f, "Options of the engine {name}"),
+        })
     }
 }
 
-/// One parameter. Made in a `const` or `static` with [`Param::new`] and the methods that refine it.
+/// One parameter, made by [`Param::new`] and the methods that refine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Param {
-    /// The key in `slob.conf`; `SLOB_` before it makes the environment variable.
+    /// The key in `slob.conf`; its environment variable is `SLOB_` and the key.
     pub key: &'static str,
-    /// Other keys for the same parameter, from other kits.
+    /// Keys of the same parameter in other kits.
     pub aliases: &'static [&'static str],
-    /// What it takes.
     pub kind: Kind,
-    /// The default if there is no file at all. `None`: the parameter is optional and unset.
+    /// Default without a file. `None`: the parameter is optional and unset.
     pub shipped: Option<&'static str>,
-    /// The default if there is a file that lacks the key. `None`: the same as `shipped`.
+    /// Default for a file that lacks the key. `None`: the same as `shipped`.
     pub if_deleted: Option<&'static str>,
-    /// The group it is shown in.
     pub group: Group,
-    /// What it means, in one line.
+    /// Meaning in one line, for help and documents.
     pub meaning: &'static str,
-    /// What the original kit allowed or did, where this one differs.
+    /// Range or behaviour of the original kit, if it differs.
     pub original: Option<&'static str>,
-    /// Why it has no effect. `Some` makes the key accepted, ignored and warned about.
+    /// Reason why the key is accepted, ignored and warned about.
     pub note: Option<&'static str>,
-    /// The long command-line flag, without its dashes. A secret has none: arguments show in process lists.
-    pub flag: Option<&'static str>,
-    /// Whether its bare key is an environment variable too, as in the original kit.
+    /// Name of the flag, if it is not that of the key.
+    flag: Option<&'static str>,
+    /// True if the bare key is an environment variable too, as in the original kit.
     pub bare_environment: bool,
 }
 
 impl Param {
-    /// A parameter without default, flag or history.
-    #[must_use]
-    pub const fn new(key: &'static str, kind: Kind, group: Group, meaning: &'static str) -> Self {
+    pub const fn new(key: &'static str, kind: Kind, group: Group) -> Self {
         Self {
             key,
             aliases: &[],
@@ -87,7 +83,7 @@ impl Param {
             shipped: None,
             if_deleted: None,
             group,
-            meaning,
+            meaning: "",
             original: None,
             note: None,
             flag: None,
@@ -95,74 +91,349 @@ impl Param {
         }
     }
 
-    /// Adds other keys for the same parameter.
-    #[must_use]
+    pub const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
+
     pub const fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// Sets the default.
-    #[must_use]
     pub const fn shipped(self, default: &'static str) -> Self {
         Self { shipped: Some(default), ..self }
     }
 
-    /// Sets the default for a file that lacks the key.
-    #[must_use]
-    pub const fn if_deleted(self, default: &'static str) -> Self {
-        Self { if_deleted: Some(default), ..self }
+    /// Sets the defaults without a file, and for a file that lacks the key.
+    pub const fn defaults(self, shipped: &'static str, if_deleted: &'static str) -> Self {
+        Self { shipped: Some(shipped), if_deleted: Some(if_deleted), ..self }
     }
 
-    /// Tells what the original kit allowed or did.
-    #[must_use]
     pub const fn original(self, original: &'static str) -> Self {
         Self { original: Some(original), ..self }
     }
 
-    /// Makes the key one that is accepted without effect, and says why.
-    #[must_use]
     pub const fn note(self, note: &'static str) -> Self {
         Self { note: Some(note), ..self }
     }
 
-    /// Sets the command-line flag, without its dashes.
-    #[must_use]
-    pub const fn flag(self, flag: &'static str) -> Self {
+    pub const fn named_flag(self, flag: &'static str) -> Self {
         Self { flag: Some(flag), ..self }
     }
 
-    /// Makes the bare key an environment variable too.
-    #[must_use]
     pub const fn bare_environment(self) -> Self {
         Self { bare_environment: true, ..self }
     }
 
-    /// Whether it may be left without a value.
-    #[must_use]
+    /// The command-line flag without its dashes. A secret has none, because process lists show arguments.
+    pub fn flag(&self) -> Option<String> {
+        let has_flag = self.kind != Kind::Secret && self.note.is_none();
+        has_flag.then(|| self.flag.map_or_else(|| self.key.to_lowercase().replace('_', "-"), str::to_owned))
+    }
+
+    /// True if it may be unset.
     pub const fn is_optional(&self) -> bool {
         self.shipped.is_none()
     }
 
-    /// The default that applies where there is a file that lacks the key.
-    #[must_use]
-    pub const fn default_if_deleted(&self) -> Option<&'static str> {
-        match self.if_deleted {
-            Some(default) => Some(default),
-            None => self.shipped,
-        }
+    pub(crate) fn default_if_deleted(&self) -> Option<&'static str> {
+        self.if_deleted.or(self.shipped)
     }
 
     /// The key and its aliases.
-    pub fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.key).chain(self.aliases.iter().copied())
     }
 
-    /// The default as documents and messages may show it: a secret's is masked.
-    pub(crate) fn shown_default(&self, default: Option<&'static str>) -> String {
+    /// A default for documents and messages: that of a secret is masked.
+    pub(crate) fn shown_default(&self, default: Option<&'static str>) -> &'static str {
         match (default, self.kind) {
-            (None, _) => "unset".to_owned(),
-            (Some(_), Kind::Secret) => crate::types::MASK.to_owned(),
-            (Some(default), _) => default.to_owned(),
+            (None, _) => "unset",
+            (Some(_), Kind::Secret) => MASK,
+            (Some(default), _) => default,
         }
+    }
+}
+
+/// Kind of a parameter: it reads text into a [`Value`]. Ranges include both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    Count {
+        min: u64,
+        max: u64,
+    },
+    /// An amount of data; the range is in blocks.
+    Size {
+        min: u64,
+        max: u64,
+    },
+    /// Seconds, with up to six decimals or a unit `s`, `m`, `h` or `d`.
+    Duration {
+        min_s: u64,
+        max_s: u64,
+    },
+    /// TRUE or FALSE, or a synonym, in any case.
+    Flag,
+    /// One of a few words, in any case, each with its meaning or an empty text.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// One line of text.
+    Text,
+    Path,
+    /// A [`Target`].
+    Url,
+    /// A [`Secret`].
+    Secret,
+    /// Seed of all random choices; 0 draws one.
+    Seed,
+    /// A [`RunName`].
+    Name,
+    /// [`Observers`].
+    Observe,
+}
+
+const TRUE_WORDS: [&str; 4] = ["TRUE", "YES", "ON", "1"];
+const FALSE_WORDS: [&str; 4] = ["FALSE", "NO", "OFF", "0"];
+
+impl Kind {
+    /// Permitted values in words, to follow 'must be'.
+    pub fn permitted(&self) -> String {
+        match *self {
+            Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Size { min, max } => {
+                format!("{min} to {max} blocks, or a size such as 80M (units K, M, G, T: powers of 1024)")
+            }
+            Self::Duration { min_s, max_s } => {
+                format!("{min_s} to {max_s} seconds, decimals allowed, or with a unit: 90s, 15m, 8h")
+            }
+            Self::Flag => "TRUE or FALSE (yes or no, on or off, 1 or 0)".to_owned(),
+            Self::Choice(choices) => in_words(choices),
+            Self::Text | Self::Secret => "one line of text without control characters".to_owned(),
+            Self::Path => "a path without control characters".to_owned(),
+            Self::Url => "a target: scheme:path or scheme://user:password@host:port/name".to_owned(),
+            Self::Seed => {
+                format!("a whole number from 0 to {} (0: chosen at random and recorded)", u64::MAX)
+            }
+            Self::Name => RunName::PERMITTED.to_owned(),
+            Self::Observe => Observe::PERMITTED.to_owned(),
+        }
+    }
+
+    /// Reads a text. Sizes in bytes are checked against blocks of `block_bytes`.
+    ///
+    /// # Errors
+    /// If the text is not of this kind or outside its range.
+    pub fn parse(&self, text: &str, block_bytes: u32) -> Result<Value, BadValue> {
+        // Any text without control characters fits into a line of `slob.conf`.
+        let one_line = || Some(text).filter(|text| !text.chars().any(char::is_control));
+        let value = match *self {
+            Self::Name => return text.parse().map(Value::Name),
+            Self::Observe => return text.parse().map(Value::Observe),
+            Self::Url => {
+                let bad = |fault| BadValue::expected(format!("{}; {fault}", self.permitted()));
+                return text.parse::<Target>().map(Value::Target).map_err(bad);
+            }
+            Self::Size { min, max } => {
+                let size = text.parse::<Size>().ok();
+                let blocks = size.map_or(min, |size| size.blocks(block_bytes));
+                if !(min..=max).contains(&blocks) {
+                    let permitted = self.permitted();
+                    return Err(BadValue::expected(format!(
+                        "{permitted}; this is {blocks} blocks of {block_bytes} bytes"
+                    )));
+                }
+                size.map(Value::Size)
+            }
+            Self::Count { min, max } => {
+                whole(text).filter(|number| (min..=max).contains(number)).map(Value::Count)
+            }
+            Self::Seed => whole(text).map(Value::Count),
+            Self::Duration { min_s, max_s } => parse_seconds(text)
+                .filter(|span| (Duration::from_secs(min_s)..=Duration::from_secs(max_s)).contains(span))
+                .map(Value::Duration),
+            Self::Flag => {
+                let is_among = |words: [&str; 4]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+                (is_among(TRUE_WORDS) || is_among(FALSE_WORDS)).then(|| Value::Flag(is_among(TRUE_WORDS)))
+            }
+            Self::Choice(choices) => choices
+                .iter()
+                .find(|(word, _)| word.eq_ignore_ascii_case(text))
+                .map(|(word, _)| Value::Choice(word)),
+            Self::Text => one_line().map(|text| Value::Text(text.to_owned())),
+            Self::Path => one_line().map(|text| Value::Path(Path::new(text).to_owned())),
+            Self::Secret => one_line().map(|text| Value::Secret(Secret::new(text))),
+        };
+        value.ok_or_else(|| BadValue::expected(self.permitted()))
+    }
+
+    /// A rejected text for an error message, without anything that may be a password.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        match self {
+            Self::Secret => MASK.to_owned(),
+            Self::Url if text.contains(['@', '?']) => {
+                "an address (not shown, as it may hold a password)".to_owned()
+            }
+            _ if text.is_empty() => "empty".to_owned(),
+            _ => format!("'{}'", text.escape_debug()),
+        }
+    }
+}
+
+/// The words of a choice as a list: 'A (its meaning), B or C'.
+fn in_words(choices: &[(&str, &str)]) -> String {
+    let word = |(word, meaning): &(&str, &str)| match *meaning {
+        "" => (*word).to_owned(),
+        meaning => format!("{word} ({meaning})"),
+    };
+    let words: Vec<String> = choices.iter().map(word).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A checked value of a parameter.
+///
+/// [`fmt::Display`] writes it as in `slob.conf`, but never a password: a secret is masked, and a target has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value {
+    Count(u64),
+    Size(Size),
+    Duration(Duration),
+    Flag(bool),
+    /// The word as the choice spells it.
+    Choice(&'static str),
+    Text(String),
+    Path(PathBuf),
+    Name(RunName),
+    Observe(Observers),
+    Target(Target),
+    Secret(Secret),
+}
+
+impl Value {
+    pub const fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret(_))
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(value) => value.fmt(f),
+            Self::Size(value) => value.fmt(f),
+            Self::Duration(value) => f.write_str(&format_seconds(*value)),
+            Self::Flag(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
+            Self::Choice(value) => f.write_str(value),
+            Self::Text(value) => f.write_str(value),
+            Self::Path(value) => value.display().fmt(f),
+            Self::Name(value) => value.fmt(f),
+            Self::Observe(value) => value.fmt(f),
+            Self::Target(value) => value.fmt(f),
+            Self::Secret(_) => f.write_str(MASK),
+        }
+    }
+}
+
+/// A type of some kind's values: the word of a choice is a `&'static str`.
+pub trait FromValue: Sized {
+    /// `None` if the value is of another kind or does not fit.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+macro_rules! from_value {
+    ($($type:ty: $pattern:pat => $taken:expr;)*) => {$(
+        impl FromValue for $type {
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    $pattern => $taken,
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+from_value! {
+    Percent: Value::Count(value) => u8::try_from(*value).ok().and_then(|percent| Self::new(percent).ok());
+    u64: Value::Count(value) => Some(*value);
+    NonZeroU32: Value::Count(value) => u32::try_from(*value).ok().and_then(Self::new);
+    NonZeroU64: Value::Count(value) => Self::new(*value);
+    WorkUnit: Value::Count(value) => u16::try_from(*value).ok().and_then(|blocks| Self::new(blocks).ok());
+    Size: Value::Size(value) => Some(*value);
+    Duration: Value::Duration(value) => Some(*value);
+    bool: Value::Flag(value) => Some(*value);
+    &'static str: Value::Choice(value) => Some(*value);
+    String: Value::Text(value) => Some(value.clone());
+    PathBuf: Value::Path(value) => Some(value.clone());
+    RunName: Value::Name(value) => Some(value.clone());
+    Observers: Value::Observe(value) => Some(value.clone());
+    Target: Value::Target(value) => Some(value.clone());
+    Secret: Value::Secret(value) => Some(value.clone());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const PERCENT: Kind = Kind::Count { min: 0, max: 100 };
+    const CHOICE: Kind = Kind::Choice(&[("LITE", "two columns"), ("HEAVY", "all columns")]);
+    const SIZE: Kind = Kind::Size { min: 16, max: 1 << 40 };
+    const SPAN: Kind = Kind::Duration { min_s: 1, max_s: 3600 };
+
+    #[rstest]
+    #[case(PERCENT, "100", "100")]
+    #[case(Kind::Count { min: 1, max: 9 }, "09", "9")]
+    #[case(SIZE, "128K", "128K")]
+    #[case(SPAN, "1h", "3600")]
+    #[case(SPAN, "1.5", "1.5")]
+    #[case(Kind::Flag, "oN", "TRUE")]
+    #[case(Kind::Flag, "No", "FALSE")]
+    #[case(CHOICE, "heavy", "HEAVY")]
+    #[case(Kind::Seed, "18446744073709551615", "18446744073709551615")]
+    #[case(Kind::Secret, "tiger", "********")]
+    #[case(Kind::Url, "db://u:tiger@h/d", "db://u@h/d")]
+    fn texts_are_read(#[case] kind: Kind, #[case] text: &str, #[case] shown: &str) {
+        assert_eq!(kind.parse(text, 8192).map(|value| value.to_string()), Ok(shown.to_owned()));
+    }
+
+    #[rstest]
+    #[case(PERCENT, "101")]
+    #[case(PERCENT, "10%")]
+    #[case(PERCENT, "+10")]
+    #[case(Kind::Count { min: 1, max: 9 }, "0")]
+    #[case(Kind::Count { min: 1, max: 9 }, "10")]
+    #[case(SIZE, "15")]
+    #[case(SIZE, "127K")]
+    #[case(SIZE, "1099511627777")]
+    #[case(SPAN, "0.999")]
+    #[case(SPAN, "3600.000001")]
+    #[case(Kind::Flag, "maybe")]
+    #[case(CHOICE, "LITER")]
+    #[case(Kind::Text, "a\nb")]
+    #[case(Kind::Url, "nowhere")]
+    fn bad_texts_are_refused(#[case] kind: Kind, #[case] text: &str) {
+        assert!(kind.parse(text, 8192).is_err());
+    }
+
+    #[test]
+    fn a_size_in_bytes_is_checked_in_blocks() {
+        assert!(
+            SIZE.parse("128K", 16384).unwrap_err().permitted.ends_with("this is 8 blocks of 16384 bytes")
+        );
+    }
+
+    #[test]
+    fn a_choice_is_listed() {
+        assert_eq!(CHOICE.permitted(), "LITE (two columns) or HEAVY (all columns)");
+        assert_eq!(Kind::Choice(&[("1", ""), ("2", ""), ("3", "")]).permitted(), "1, 2 or 3");
+    }
+
+    #[test]
+    fn think_time_keeps_its_fraction() {
+        let kind = Kind::Duration { min_s: 0, max_s: 3600 };
+        assert_eq!(kind.parse(".1", 8192), Ok(Value::Duration(Duration::from_millis(100))));
     }
 }

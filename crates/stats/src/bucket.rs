@@ -1,25 +1,26 @@
-//! The bucketing shared by every histogram: log-linear over nanoseconds.
+//! Buckets of every histogram, log-linear over nanoseconds, and the limits that they set for exact figures.
 //!
 //! Each power of two is cut into 64 buckets of equal width, so a bucket is at most 1/64 of its lowest
 //! value wide and its midpoint is within 1/128 (0.8 %) of every value in it. Values below 128 ns have a
 //! bucket each. The range ends at [`RANGE_NS`]; the last bucket also takes what lies beyond.
 
-/// Buckets per power of two, as a power of two.
+use std::ops::RangeInclusive;
+
+/// Binary logarithm of the buckets per power of two.
 const SUB_BITS: u32 = 6;
 
-/// Buckets per power of two.
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
 
-/// The range as a power of two.
+/// Binary logarithm of the range in nanoseconds.
 const RANGE_BITS: u32 = 42;
 
-/// The first value beyond the range, in nanoseconds: 2^42 ns, about 73 minutes.
+/// First value beyond the range, in nanoseconds: 2^42 ns, about 73 minutes.
 pub const RANGE_NS: u64 = 1 << RANGE_BITS;
 
 /// Number of buckets.
-pub const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as usize;
+pub(crate) const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as usize;
 
-/// Bucket that holds `ns`; everything from [`RANGE_NS`] on belongs to the last one.
+/// Bucket of a value in nanoseconds; the last one takes everything from [`RANGE_NS`] on.
 #[inline]
 #[must_use]
 pub const fn bucket_index(ns: u64) -> usize {
@@ -31,7 +32,7 @@ pub const fn bucket_index(ns: u64) -> usize {
     if index < BUCKETS { index } else { BUCKETS - 1 }
 }
 
-/// Power-of-two width of bucket `index`, as a shift.
+/// Binary logarithm of the width of bucket `index`.
 const fn shift_of(index: usize) -> u32 {
     (index / SUB_BUCKETS).saturating_sub(1) as u32
 }
@@ -46,7 +47,7 @@ pub const fn bucket_low(index: usize) -> u64 {
 }
 
 /// Highest value of bucket `index` in nanoseconds, inclusive. An index beyond the last bucket means the
-/// last, whose bound is the end of the range although values beyond it are counted there too.
+/// last, which ends with the range although it counts values beyond it too.
 #[inline]
 #[must_use]
 pub const fn bucket_high(index: usize) -> u64 {
@@ -54,17 +55,69 @@ pub const fn bucket_high(index: usize) -> u64 {
     bucket_low(index) + ((1 << shift_of(index)) - 1)
 }
 
-/// Middle of bucket `index` in nanoseconds, rounded down: the value that stands for the bucket.
+/// Middle of bucket `index` in nanoseconds, rounded down: the value that represents the bucket.
 #[inline]
 #[must_use]
 pub const fn bucket_midpoint(index: usize) -> u64 {
     bucket_low(index) + (bucket_high(index) - bucket_low(index)) / 2
 }
 
-/// Bucket that starts exactly at `low_ns`, if there is one.
+/// Bucket that starts exactly at `low_ns`, if any.
 pub(crate) const fn bucket_starting_at(low_ns: u64) -> Option<usize> {
     let index = bucket_index(low_ns);
     if bucket_low(index) == low_ns { Some(index) } else { None }
+}
+
+/// Counts of all buckets.
+pub(crate) type Counts = [u64; BUCKETS];
+
+/// Limits that buckets set for the exact figures beside them. A saved histogram is checked against them; figures that were
+/// subtracted, or read during writing, are brought within them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Possible smallest value in nanoseconds.
+    pub(crate) min: RangeInclusive<u64>,
+    /// Possible largest value in nanoseconds.
+    pub(crate) max: RangeInclusive<u64>,
+}
+
+impl Bounds {
+    /// Limits from the first and last non-empty bucket; `None` if all are empty. `beyond` values of the
+    /// last bucket lie beyond the range.
+    pub(crate) fn of(counts: &Counts, beyond: u64) -> Option<Self> {
+        let first = counts.iter().position(|&n| n > 0)?;
+        let last = counts.iter().rposition(|&n| n > 0)?;
+        let within = |index| bucket_low(index)..=bucket_high(index);
+        let only_beyond = first == BUCKETS - 1 && beyond >= counts[first];
+        let min = if only_beyond { RANGE_NS..=u64::MAX } else { within(first) };
+        let max = if beyond > 0 { RANGE_NS..=u64::MAX } else { within(last) };
+        Some(Self { min, max })
+    }
+}
+
+/// Values in all buckets, saturating.
+pub(crate) fn total(counts: &Counts) -> u64 {
+    counts.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
+}
+
+/// Possible sum of all values in nanoseconds, saturating at `u64::MAX`. `beyond` values of the last bucket
+/// lie beyond the range but not above `max`.
+pub(crate) fn sum_bounds(counts: &Counts, beyond: u64, max: u64) -> RangeInclusive<u64> {
+    let last_within = counts[BUCKETS - 1].saturating_sub(beyond);
+    let sum_at = |edge: fn(usize) -> u64, beyond_at: u64| {
+        let inner = counts[..BUCKETS - 1].iter().enumerate();
+        let inner = inner.map(|(i, &n)| u128::from(edge(i)) * u128::from(n));
+        let last = u128::from(edge(BUCKETS - 1)) * u128::from(last_within);
+        let outer = u128::from(beyond_at) * u128::from(beyond);
+        inner.chain([last, outer]).fold(0, u128::saturating_add)
+    };
+    let saturated = |sum| u64::try_from(sum).unwrap_or(u64::MAX);
+    saturated(sum_at(bucket_low, RANGE_NS))..=saturated(sum_at(bucket_high, max))
+}
+
+/// The value of `range` nearest to `value`.
+pub(crate) fn clamp_to(value: u64, range: &RangeInclusive<u64>) -> u64 {
+    value.clamp(*range.start(), *range.end())
 }
 
 #[cfg(test)]
@@ -112,5 +165,34 @@ mod tests {
             let index = bucket_index(ns);
             prop_assert!(bucket_low(index) <= ns && ns <= bucket_high(index));
         }
+    }
+
+    #[test]
+    fn empty_has_no_bounds_and_sums_to_nothing() {
+        let counts = [0; BUCKETS];
+        assert_eq!(Bounds::of(&counts, 0), None);
+        assert_eq!(total(&counts), 0);
+        assert_eq!(sum_bounds(&counts, 0, 0), 0..=0);
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_outer_buckets() {
+        let mut counts = [0; BUCKETS];
+        counts[128] = 2; // 128 and 129 ns
+        counts[130] = 1; // 132 and 133 ns
+        let bounds = Bounds::of(&counts, 0);
+        assert_eq!(bounds, Some(Bounds { min: 128..=129, max: 132..=133 }));
+        assert_eq!(sum_bounds(&counts, 0, 133), 2 * 128 + 132..=2 * 129 + 133);
+    }
+
+    #[test]
+    fn values_beyond_the_range_are_bounded_by_the_largest() {
+        let mut counts = [0; BUCKETS];
+        counts[BUCKETS - 1] = 2;
+        let bounds = Bounds::of(&counts, 2);
+        assert_eq!(bounds, Some(Bounds { min: RANGE_NS..=u64::MAX, max: RANGE_NS..=u64::MAX }));
+        let max = RANGE_NS + 7;
+        assert_eq!(sum_bounds(&counts, 2, max), 2 * RANGE_NS..=2 * max);
+        assert_eq!(sum_bounds(&counts, 2, u64::MAX), 2 * RANGE_NS..=u64::MAX);
     }
 }

@@ -5,49 +5,48 @@ use serde::{Deserialize, Serialize};
 use crate::student::two_sided_quantile;
 use crate::summary::{defined, mean, sample_std_dev};
 
-/// How much the second of two groups of measurements differs from the first, in percent of the first.
+/// Difference of the second of two groups of measurements from the first, in percent of the first.
 ///
 /// The ratio is that of the groups' geometric means, with Welch's t interval on the logarithms: Welch, "The
 /// generalization of 'Student's' problem when several different population variances are involved", *Biometrika* 34
 /// (1947), with the degrees of freedom of Satterthwaite, *Biometrics Bulletin* 2 (1946); back from the logarithms as in
 /// Bland and Altman, "The use of transformation when comparing two means", *BMJ* 312 (1996) 1153. Rates and latencies
-/// are positive and differ by factors, so the logarithm is the scale on which their noise is even; and the other way
-/// round the answer is exactly the reciprocal. For runs that vary by a few percent the geometric mean is the mean.
+/// are positive and differ by factors, so their noise is even on a logarithmic scale, and swapped groups give exactly
+/// the reciprocal. For runs that vary by a few percent the geometric mean is the mean.
 ///
-/// The groups may differ in size and in noise. The measurements must be independent of each other: runs, not the
-/// seconds of one run.
+/// The groups may differ in size and in noise. Measurements must be independent: runs, not the seconds of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Measurements in the first group.
     pub first_n: usize,
     /// Measurements in the second group.
     pub second_n: usize,
-    /// The difference in percent: +5 is 5 % more in the second.
+    /// Difference in percent: +5 is 5 % more in the second group.
     pub percent: f64,
-    /// Where the true difference lies with that confidence; `None` with fewer than two measurements in either group,
-    /// from which noise can't be told.
+    /// Confidence interval of the true difference; `None` with fewer than two measurements in either group, which show
+    /// no noise.
     pub interval: Option<PercentInterval>,
 }
 
 /// A confidence interval in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PercentInterval {
-    /// Its lower end.
+    /// Lower end.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
-    /// The confidence, such as 0.95.
+    /// Confidence, such as 0.95.
     pub confidence: f64,
 }
 
 impl PercentInterval {
-    /// Whether it leaves 0 out: the difference is more than noise.
+    /// True if the difference is more than noise.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// The same for measurements that are themselves only known within so many percent of the true value.
+    /// Widens the interval for measurements that are known only within `percent` of the true value.
     #[must_use]
     pub fn widened(self, percent: f64) -> Self {
         let factor = 1.0 + percent / 100.0;
@@ -55,7 +54,7 @@ impl PercentInterval {
         Self { low: end(self.low, 1.0 / factor), high: end(self.high, factor), ..self }
     }
 
-    /// Half its width, in percent: a difference has to be larger than about this to be seen.
+    /// Half the width in percent: smaller differences are lost in noise.
     #[must_use]
     pub fn noise_percent(&self) -> f64 {
         0.5 * (self.high - self.low)
@@ -69,15 +68,13 @@ impl Comparison {
     pub fn of(first: &[f64], second: &[f64], confidence: f64) -> Option<Self> {
         Self::over(&[(first, second)], confidence)
     }
-}
 
-impl Comparison {
-    /// Compares two groups over several conditions, such as numbers of sessions: the mean of the differences of the
-    /// logarithms in each, so that every condition counts the same, however many runs it has. The variance is the sum
-    /// of the conditions' own, its degrees of freedom are Welch and Satterthwaite's for such a sum (Satterthwaite, "An
-    /// approximate distribution of estimates of variance components", *Biometrics Bulletin* 2 (1946) 110).
+    /// Compares two groups over several conditions, such as numbers of sessions, by the mean of the differences of the
+    /// logarithms: every condition counts the same, however many runs it has. The variances of the conditions add up,
+    /// with Satterthwaite's degrees of freedom ("An approximate distribution of estimates of variance components",
+    /// *Biometrics Bulletin* 2 (1946) 110).
     ///
-    /// `None` as of [`Comparison::of`], for any of the pairs, and without any.
+    /// `None` without pairs, or if [`Comparison::of`] gives `None` for one of them.
     #[must_use]
     pub fn over(pairs: &[(&[f64], &[f64])], confidence: f64) -> Option<Self> {
         if pairs.is_empty() || !(confidence > 0.0 && confidence < 1.0) {
@@ -110,8 +107,8 @@ fn interval(difference: f64, half: f64, confidence: f64) -> Option<PercentInterv
     })
 }
 
-/// Half of Welch's interval for a difference that all these groups have a part in, whose sizes are divided by
-/// `conditions`; `None` with fewer than two values in any group.
+/// Half of Welch's interval for the mean difference over a number of conditions; `None` with fewer than two values in
+/// any group.
 fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64> {
     let (mut variance, mut squares) = (0.0, 0.0);
     for group in groups {
@@ -121,7 +118,7 @@ fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64
         squares += of_group.powi(2) / (n - 1.0);
     }
     if variance == 0.0 {
-        // Equal to the last bit in every group: no noise was seen, as in counts that the plan fixes.
+        // Values are equal to the last bit in every group, as counts that the plan fixes.
         return Some(0.0);
     }
     defined(two_sided_quantile(confidence, variance.powi(2) / squares)? * variance.sqrt())
@@ -146,7 +143,7 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
     }
 
-    /// By hand: logarithms 0, 0.1, 0.2 and 0.5, 0.7: means 0.1 and 0.6, variances 0.01 and 0.02, squared standard
+    /// Worked by hand: logarithms 0, 0.1, 0.2 and 0.5, 0.7: means 0.1 and 0.6, variances 0.01 and 0.02, squared standard
     /// errors 1/300 and 1/100, degrees of freedom (4/300)^2 / ((1/300)^2 / 2 + (1/100)^2) = 32/19.
     #[test]
     fn a_known_pair_of_samples() {
@@ -162,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn one_run_on_a_side_says_nothing_of_noise() {
+    fn a_group_of_one_run_gives_no_interval() {
         for (first, second) in [(&[100.0][..], &[110.0][..]), (&[100.0], &[110.0, 111.0, 112.0])] {
             let found = Comparison::of(first, second, 0.95).unwrap();
             assert!(found.percent > 9.0 && found.interval.is_none());
         }
     }
 
-    /// By hand: differences 0.5 and 0.1 of the logarithms, mean 0.3; the first condition is that of the known pair, the
+    /// Worked by hand: differences 0.5 and 0.1 of the logarithms, mean 0.3; the first condition is that of the known pair, the
     /// second has no noise: its squared standard errors are a quarter of 1/300 and 1/100.
     #[test]
     fn several_conditions_count_the_same() {
@@ -195,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_is_not_compared() {
+    fn values_without_logarithm_are_not_compared() {
         for (first, second) in [
             (&[][..], &[1.0][..]),
             (&[1.0], &[]),
@@ -218,10 +215,10 @@ mod tests {
         close(wide.high, 1.5, 1e-9);
     }
 
-    /// Of many pairs of samples from one distribution, about 95 % must have an interval that holds 0. The generator is
-    /// a plain one (Knuth's MMIX constants), seeded, so that the outcome is always the same.
+    /// About 95 % of many pairs of samples from one distribution must have an interval that holds 0. The generator is
+    /// a plain one (Knuth's MMIX constants) with a fixed seed, so that the outcome is always the same.
     #[test]
-    fn the_interval_covers_what_it_says() {
+    fn the_interval_covers_its_confidence() {
         let mut state = 7_u64;
         let mut uniform = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -241,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_other_way_round_is_the_reciprocal(
+        fn swapped_groups_give_the_reciprocal(
             first in prop::collection::vec(0.1_f64..1e6, 2..8), second in prop::collection::vec(0.1_f64..1e6, 2..8),
         ) {
             let (Some(there), Some(back)) =
@@ -251,7 +248,7 @@ mod tests {
             prop_assert!((ln(there.percent) + ln(back.percent)).abs() < 1e-6);
             if let (Some(there), Some(back)) = (there.interval, back.interval) {
                 prop_assert_eq!(there.excludes_zero(), back.excludes_zero());
-                // Nearly -100 % is known to few digits only.
+                // Rounding leaves few digits near -100 %.
                 if there.low > -99.9 && back.low > -99.9 {
                     prop_assert!((ln(there.low) + ln(back.high)).abs() < 1e-6);
                 }

@@ -1,11 +1,17 @@
-//! Latency histogram in fixed memory.
+//! Latency histogram in fixed memory, and its saved form.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-use crate::bounds::{Bounds, Counts, clamp_to, sum_bounds, total};
-use crate::bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use thiserror::Error;
 
-/// Counts of latencies in nanoseconds, in the buckets of [`crate::bucket`] (about 19 KB, allocated with the first value).
+use crate::bucket::{
+    BUCKETS, Bounds, Counts, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint,
+    bucket_starting_at, clamp_to, sum_bounds, total,
+};
+
+/// Counts of latencies in nanoseconds, in log-linear buckets (about 19 KB, allocated with the first value).
 ///
 /// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the value that
 /// nearest rank would pick from the full list. Values from [`RANGE_NS`] on are counted in the last bucket
@@ -16,26 +22,36 @@ pub struct Histogram {
     /// Absent while nothing was ever recorded: a long series holds many that stay empty.
     counts: Option<Box<Counts>>,
     count: u64,
-    /// `u64::MAX` while empty, so that recording needs no special case.
-    min: u64,
-    /// 0 while empty.
-    max: u64,
-    sum: u64,
-    beyond: u64,
+    exact: Exact,
 }
 
-/// The counts of a histogram that has none.
-static NOTHING: Counts = [0; BUCKETS];
+/// Exact figures beside the buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exact {
+    /// `u64::MAX` while empty, so that recording needs no special case.
+    pub(crate) min: u64,
+    /// 0 while empty.
+    pub(crate) max: u64,
+    pub(crate) sum: u64,
+    /// Values from [`RANGE_NS`] on.
+    pub(crate) beyond: u64,
+}
+
+impl Exact {
+    const EMPTY: Self = Self { min: u64::MAX, max: 0, sum: 0, beyond: 0 };
+}
+
+static EMPTY_COUNTS: Counts = [0; BUCKETS];
 
 impl Histogram {
     /// An empty histogram. The first value allocates; recording and merging after it never do.
     #[must_use]
     pub const fn new() -> Self {
-        Self { counts: None, count: 0, min: u64::MAX, max: 0, sum: 0, beyond: 0 }
+        Self { counts: None, count: 0, exact: Exact::EMPTY }
     }
 
     fn counts(&self) -> &Counts {
-        self.counts.as_deref().unwrap_or(&NOTHING)
+        self.counts.as_deref().unwrap_or(&EMPTY_COUNTS)
     }
 
     #[inline]
@@ -62,15 +78,16 @@ impl Histogram {
         let bucket = &mut self.counts_mut()[bucket_index(ns)];
         *bucket = bucket.saturating_add(n);
         self.count = self.count.saturating_add(n);
-        self.sum = self.sum.saturating_add(ns.saturating_mul(n));
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
+        let exact = &mut self.exact;
+        exact.sum = exact.sum.saturating_add(ns.saturating_mul(n));
+        exact.min = exact.min.min(ns);
+        exact.max = exact.max.max(ns);
         if ns >= RANGE_NS {
-            self.beyond = self.beyond.saturating_add(n);
+            exact.beyond = exact.beyond.saturating_add(n);
         }
     }
 
-    /// Adds everything that `other` counted, as if it had been recorded here.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -79,17 +96,18 @@ impl Histogram {
             *mine = mine.saturating_add(*theirs);
         }
         self.count = self.count.saturating_add(other.count);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.beyond = self.beyond.saturating_add(other.beyond);
+        let (ours, theirs) = (&mut self.exact, &other.exact);
+        ours.sum = ours.sum.saturating_add(theirs.sum);
+        ours.min = ours.min.min(theirs.min);
+        ours.max = ours.max.max(theirs.max);
+        ours.beyond = ours.beyond.saturating_add(theirs.beyond);
     }
 
-    /// What was recorded between `earlier` and `self`, two states of one growing histogram.
+    /// Values recorded between `earlier` and `self`, two states of one growing histogram.
     ///
     /// Bucket counts, count and sum are exact (the sum as long as it did not saturate). Smallest and
-    /// largest are the bounds of the outermost non-empty buckets, so up to 1/64 wide of the true value,
-    /// except that they are exact when the interval set a new smallest or largest. If `earlier` is not an
+    /// largest are the bounds of the outermost non-empty buckets, at most 1/64 off, or exact if they are new
+    /// extremes. If `earlier` is not an
     /// earlier state of the same source, a bucket that shrank counts as unchanged.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -97,12 +115,12 @@ impl Histogram {
         for (mine, theirs) in counts.iter_mut().zip(earlier.counts()) {
             *mine = mine.saturating_sub(*theirs);
         }
-        let sum = self.sum.saturating_sub(earlier.sum);
-        let beyond = self.beyond.saturating_sub(earlier.beyond);
-        Self::reconciled(counts, Exact { min: self.min, max: self.max, sum, beyond })
+        let sum = self.exact.sum.saturating_sub(earlier.exact.sum);
+        let beyond = self.exact.beyond.saturating_sub(earlier.exact.beyond);
+        Self::reconciled(counts, Exact { sum, beyond, ..self.exact })
     }
 
-    /// A histogram of these bucket counts, with the other figures brought inside what the counts allow.
+    /// A histogram of these bucket counts, with the exact figures brought within the limits of the counts.
     pub(crate) fn reconciled(counts: Box<Counts>, seen: Exact) -> Self {
         let beyond = seen.beyond.min(counts[BUCKETS - 1]);
         let Some(bounds) = Bounds::of(&counts, beyond) else { return Self::new() };
@@ -112,10 +130,9 @@ impl Histogram {
         Self::from_parts(counts, Exact { min, max, sum, beyond })
     }
 
-    /// A histogram of parts that are known to agree.
-    pub(crate) fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
-        let Exact { min, max, sum, beyond } = exact;
-        Self { count: total(&counts), counts: Some(counts), min, max, sum, beyond }
+    /// A histogram of consistent parts.
+    fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
+        Self { count: total(&counts), counts: Some(counts), exact }
     }
 
     /// Number of values.
@@ -124,7 +141,7 @@ impl Histogram {
         self.count
     }
 
-    /// Whether nothing was recorded.
+    /// True without any value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -133,61 +150,62 @@ impl Histogram {
     /// Smallest value in nanoseconds; `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.min)
+        (!self.is_empty()).then_some(self.exact.min)
     }
 
     /// Largest value in nanoseconds; `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.max)
+        (!self.is_empty()).then_some(self.exact.max)
     }
 
     /// Sum of all values in nanoseconds, saturating.
     #[must_use]
     pub fn sum(&self) -> u64 {
-        self.sum
+        self.exact.sum
     }
 
     /// Arithmetic mean in nanoseconds; `None` if empty. A lower bound once the sum has saturated.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.sum as f64 / self.count as f64)
+        (!self.is_empty()).then(|| self.exact.sum as f64 / self.count as f64)
     }
 
-    /// How many values were not below [`RANGE_NS`].
+    /// Number of values from [`RANGE_NS`] on.
     #[must_use]
     pub fn beyond_range(&self) -> u64 {
-        self.beyond
+        self.exact.beyond
     }
 
     /// Percentile `p` (0 to 100) in nanoseconds by nearest rank: the smallest recorded value that at least
     /// `p` percent of all values do not exceed.
     ///
-    /// Given as the midpoint of its bucket, held within smallest and largest: within 1/128 of the true
-    /// value. Rank 1 is the smallest and the last rank the largest value themselves, and a rank among the
-    /// values beyond the range gives the largest, so that a clipped tail is never understated. `None` if
-    /// empty or `p` is outside 0 to 100.
+    /// It is the midpoint of its bucket, held within smallest and largest: within 1/128 of the true value.
+    /// The first rank is exactly the smallest value, the last rank the largest. Ranks among the values beyond
+    /// the range give the largest too, so that a clipped tail is never understated. `None` if empty or `p` is
+    /// outside 0 to 100.
     #[must_use]
     pub fn percentile(&self, p: f64) -> Option<u64> {
         if self.is_empty() || !(0.0..=100.0).contains(&p) {
             return None;
         }
+        let Exact { min, max, beyond, .. } = self.exact;
         let rank = nearest_rank(p, self.count);
         if rank == 1 {
-            return Some(self.min);
+            return Some(min);
         }
-        if rank > self.count.saturating_sub(self.beyond.max(1)) {
-            return Some(self.max);
+        if rank > self.count.saturating_sub(beyond.max(1)) {
+            return Some(max);
         }
         let mut seen: u64 = 0;
         let index = self.counts().iter().position(|&n| {
             seen = seen.saturating_add(n);
             seen >= rank
         })?;
-        Some(bucket_midpoint(index).clamp(self.min, self.max))
+        Some(bucket_midpoint(index).clamp(min, max))
     }
 
-    /// Values above `lo_ns` and up to `hi_ns` inclusive, for a report with fixed edges.
+    /// Number of values above `lo_ns` and up to `hi_ns` inclusive, for a report with fixed edges.
     ///
     /// A bucket that straddles an edge counts as a whole on the side of its midpoint, so adjacent ranges
     /// add up to [`count`](Self::count). A `lo_ns` of 0 includes the value 0, since nothing lies below it.
@@ -195,14 +213,14 @@ impl Histogram {
     #[must_use]
     pub fn count_in(&self, lo_ns: u64, hi_ns: u64) -> u64 {
         let inside = |ns: u64| (ns > lo_ns || lo_ns == 0) && ns <= hi_ns;
-        let beyond = if inside(self.max) { self.beyond } else { 0 };
+        let beyond = if inside(self.exact.max) { self.exact.beyond } else { 0 };
         let within = self.counts().iter().enumerate().filter(|&(i, &n)| n > 0 && inside(bucket_midpoint(i)));
         within.fold(beyond, |sum, (i, &n)| sum.saturating_add(self.within_range(i, n)))
     }
 
-    /// Of the `n` values of bucket `index`, those that are not beyond the range.
+    /// Leaves the values beyond the range out of the `n` values of bucket `index`.
     fn within_range(&self, index: usize, n: u64) -> u64 {
-        if index == BUCKETS - 1 { n.saturating_sub(self.beyond) } else { n }
+        if index == BUCKETS - 1 { n.saturating_sub(self.exact.beyond) } else { n }
     }
 
     /// Non-empty buckets in ascending order: lowest value, highest value (inclusive), count. The last
@@ -212,18 +230,17 @@ impl Histogram {
         filled.map(|(index, &n)| (bucket_low(index), bucket_high(index), n))
     }
 
-    /// Forgets everything; the memory is kept.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         self.counts.iter_mut().for_each(|counts| counts.fill(0));
-        (self.count, self.min, self.max, self.sum, self.beyond) = (0, u64::MAX, 0, 0, 0);
+        (self.count, self.exact) = (0, Exact::EMPTY);
     }
 }
 
 impl PartialEq for Histogram {
-    /// What was forgotten leaves memory behind, and no difference.
+    /// A cleared histogram equals a new one, although it keeps memory.
     fn eq(&self, other: &Self) -> bool {
-        let figures = |of: &Self| (of.count, of.min, of.max, of.sum, of.beyond);
-        figures(self) == figures(other) && self.counts() == other.counts()
+        self.count == other.count && self.exact == other.exact && self.counts() == other.counts()
     }
 }
 
@@ -236,26 +253,17 @@ impl Default for Histogram {
 }
 
 impl fmt::Debug for Histogram {
-    /// The figures and the non-empty buckets only: the full array is unreadable.
+    /// Shows only non-empty buckets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Histogram")
             .field("count", &self.count)
             .field("min", &self.min())
             .field("max", &self.max())
-            .field("sum", &self.sum)
-            .field("beyond_range", &self.beyond)
+            .field("sum", &self.exact.sum)
+            .field("beyond_range", &self.exact.beyond)
             .field("buckets", &self.buckets().collect::<Vec<_>>())
             .finish()
     }
-}
-
-/// The figures that are kept beside the buckets; see the fields of [`Histogram`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Exact {
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-    pub(crate) sum: u64,
-    pub(crate) beyond: u64,
 }
 
 /// Nearest rank of percentile `p` (0 to 100) among `count` values, 1 to `count`: the ceiling of `p / 100 * count`.
@@ -267,6 +275,127 @@ pub fn nearest_rank(p: f64, count: u64) -> u64 {
     let noise = 4.0 * f64::EPSILON * exact;
     let rank = if (exact - nearest).abs() <= noise { nearest } else { exact.ceil() };
     (rank as u64).clamp(1, count)
+}
+
+const UNIT: &str = "ns";
+
+/// Fault of a saved histogram.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+enum Fault {
+    #[error("unit is \"{0}\", expected \"ns\"")]
+    Unit(String),
+    #[error("no bucket starts at {0} ns")]
+    NotABucket(u64),
+    #[error("the bucket at {0} ns is repeated or out of order")]
+    Order(u64),
+    #[error("the bucket at {0} ns has a count of 0")]
+    EmptyBucket(u64),
+    #[error("count is {stated}, but the buckets hold {held}")]
+    Count { stated: u64, held: u64 },
+    #[error("min and max must be given exactly when there are values")]
+    Extremes,
+    #[error("beyond_range is {stated}, but the last bucket holds {held}")]
+    BeyondRange { stated: u64, held: u64 },
+    #[error("{field} is {value} ns, but the buckets allow {low} to {high} ns")]
+    Contradiction { field: &'static str, value: u64, low: u64, high: u64 },
+}
+
+/// Saved form: only non-empty buckets, as `[low_ns, count]`, ascending. `min` and `max` are null when empty.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    unit: String,
+    count: u64,
+    min: Option<u64>,
+    max: Option<u64>,
+    sum: u64,
+    beyond_range: u64,
+    buckets: Vec<(u64, u64)>,
+}
+
+impl From<&Histogram> for Saved {
+    fn from(histogram: &Histogram) -> Self {
+        Self {
+            unit: UNIT.to_owned(),
+            count: histogram.count(),
+            min: histogram.min(),
+            max: histogram.max(),
+            sum: histogram.sum(),
+            beyond_range: histogram.beyond_range(),
+            buckets: histogram.buckets().map(|(low, _, n)| (low, n)).collect(),
+        }
+    }
+}
+
+impl TryFrom<Saved> for Histogram {
+    type Error = Fault;
+
+    fn try_from(saved: Saved) -> Result<Self, Self::Error> {
+        if saved.unit != UNIT {
+            return Err(Fault::Unit(saved.unit));
+        }
+        let counts = read_buckets(&saved.buckets)?;
+        let held = total(&counts);
+        if held != saved.count {
+            return Err(Fault::Count { stated: saved.count, held });
+        }
+        let (stated, held) = (saved.beyond_range, counts[BUCKETS - 1]);
+        if stated > held {
+            return Err(Fault::BeyondRange { stated, held });
+        }
+        let Some(bounds) = Bounds::of(&counts, stated) else {
+            if saved.min.is_some() || saved.max.is_some() {
+                return Err(Fault::Extremes);
+            }
+            check("sum", saved.sum, &(0..=0))?;
+            return Ok(Self::new());
+        };
+        let (Some(min), Some(max)) = (saved.min, saved.max) else {
+            return Err(Fault::Extremes);
+        };
+        check("min", min, &bounds.min)?;
+        check("max", max, &bounds.max)?;
+        check("max", max, &(min..=u64::MAX))?;
+        check("sum", saved.sum, &sum_bounds(&counts, stated, max))?;
+        Ok(Self::from_parts(counts, Exact { min, max, sum: saved.sum, beyond: stated }))
+    }
+}
+
+fn read_buckets(buckets: &[(u64, u64)]) -> Result<Box<Counts>, Fault> {
+    let mut counts = Box::new([0; BUCKETS]);
+    let mut previous = None;
+    for &(low, n) in buckets {
+        let index = bucket_starting_at(low).ok_or(Fault::NotABucket(low))?;
+        if previous >= Some(index) {
+            return Err(Fault::Order(low));
+        }
+        if n == 0 {
+            return Err(Fault::EmptyBucket(low));
+        }
+        counts[index] = n;
+        previous = Some(index);
+    }
+    Ok(counts)
+}
+
+fn check(field: &'static str, value: u64, range: &RangeInclusive<u64>) -> Result<(), Fault> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Fault::Contradiction { field, value, low: *range.start(), high: *range.end() })
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Saved::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let advice = "the record was damaged or edited, restore it from a copy";
+        Self::try_from(Saved::deserialize(deserializer)?)
+            .map_err(|error| D::Error::custom(format_args!("histogram refused: {error}; {advice}")))
+    }
 }
 
 #[cfg(test)]
@@ -400,7 +529,7 @@ mod tests {
         let index = bucket_index(1_000_000);
         let mut counts = Box::new([0; BUCKETS]);
         counts[index] = 2;
-        // As seen when the writer has counted two values but not yet stored the rest.
+        // The writer has counted two values but not yet stored the exact figures.
         let unset = Exact { min: u64::MAX, max: 0, sum: 0, beyond: 1 };
         let histogram = Histogram::reconciled(counts, unset);
         let high = bucket_high(index);
@@ -419,5 +548,73 @@ mod tests {
     fn debug_shows_filled_buckets_only() {
         let text = format!("{:?}", of(&[7]));
         assert!(text.contains("buckets: [(7, 7, 1)]"), "{text}");
+    }
+
+    fn saved() -> Saved {
+        let mut histogram = Histogram::new();
+        [100, 200, 200, 5_000_000].into_iter().for_each(|ns| histogram.record(ns));
+        Saved::from(&histogram)
+    }
+
+    #[test]
+    fn the_saved_form_is_sparse_and_names_its_unit() {
+        let mut histogram = Histogram::new();
+        histogram.record_n(100, 2);
+        let saved = serde_json::to_string(&histogram).unwrap();
+        let expected = r#"{"unit":"ns","count":2,"min":100,"max":100,"sum":200,"beyond_range":0,"#;
+        assert_eq!(saved, format!("{expected}\"buckets\":[[100,2]]}}"));
+        let empty = serde_json::to_string(&Histogram::new()).unwrap();
+        assert!(empty.contains(r#""min":null,"max":null"#), "{empty}");
+        assert_eq!(serde_json::from_str::<Histogram>(&empty).unwrap(), Histogram::new());
+    }
+
+    #[rstest]
+    #[case::unit(|w: &mut Saved| w.unit = "us".into(), Fault::Unit("us".into()))]
+    #[case::start(|w: &mut Saved| w.buckets[1].0 = 201, Fault::NotABucket(201))]
+    #[case::order(|w: &mut Saved| w.buckets.swap(0, 1), Fault::Order(100))]
+    #[case::zero(|w: &mut Saved| w.buckets[0].1 = 0, Fault::EmptyBucket(100))]
+    #[case::count(|w: &mut Saved| w.count = 5, Fault::Count { stated: 5, held: 4 })]
+    #[case::no_min(|w: &mut Saved| w.min = None, Fault::Extremes)]
+    #[case::beyond(|w: &mut Saved| w.beyond_range = 1, Fault::BeyondRange { stated: 1, held: 0 })]
+    #[case::min(|w: &mut Saved| w.min = Some(99),
+        Fault::Contradiction { field: "min", value: 99, low: 100, high: 100 })]
+    fn a_contradiction_is_named(#[case] damage: fn(&mut Saved), #[case] expected: Fault) {
+        let mut saved = saved();
+        damage(&mut saved);
+        assert_eq!(Histogram::try_from(saved), Err(expected));
+    }
+
+    #[test]
+    fn max_and_sum_must_fit_the_buckets() {
+        for field in ["max", "sum"] {
+            let mut saved = saved();
+            *(if field == "max" { saved.max.as_mut().unwrap() } else { &mut saved.sum }) = 6_000_000;
+            let error = Histogram::try_from(saved).unwrap_err();
+            assert!(matches!(error, Fault::Contradiction { field: f, .. } if f == field), "{error}");
+        }
+    }
+
+    #[test]
+    fn max_is_not_below_min_within_one_bucket() {
+        let mut histogram = Histogram::new();
+        histogram.record(1_000_000);
+        let saved = Saved { max: Some(999_999), ..Saved::from(&histogram) };
+        let refused = Fault::Contradiction { field: "max", value: 999_999, low: 1_000_000, high: u64::MAX };
+        assert_eq!(Histogram::try_from(saved), Err(refused));
+    }
+
+    #[test]
+    fn an_empty_histogram_claims_no_values() {
+        let empty = || Saved::from(&Histogram::new());
+        let refused = Histogram::try_from(Saved { min: Some(0), ..empty() });
+        assert_eq!(refused, Err(Fault::Extremes));
+        assert!(Histogram::try_from(Saved { sum: 1, ..empty() }).is_err());
+    }
+
+    #[test]
+    fn the_message_says_what_to_do() {
+        let text = serde_json::to_string(&Histogram::new()).unwrap().replace("\"ns\"", "\"ms\"");
+        let message = serde_json::from_str::<Histogram>(&text).unwrap_err().to_string();
+        assert!(message.contains("unit is \"ms\"") && message.contains("restore"), "{message}");
     }
 }

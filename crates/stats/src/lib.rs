@@ -1,5 +1,4 @@
-//! Statistics of OpenSLOB: the latency histogram, the time series of a run, summaries, trends and a
-//! goodness-of-fit test.
+//! Statistics of OpenSLOB: the latency histogram, the time series of a run, summaries, trends and comparisons.
 //!
 //! Everything here is pure: no clock, no files, no threads of its own. Times are nanoseconds unless a
 //! name says otherwise. A figure that is undefined for its input is `None`, never 0.
@@ -8,39 +7,28 @@
 //! - [`SharedHistogram`]: the same buckets, written by one thread while others read.
 //! - [`Series`]: values per interval of a run, bounded in length by coarsening.
 //! - [`summary`]: mean, deviation and quantiles of a slice.
-//! - [`Trend`] and [`RobustTrend`]: does a series rise or fall, and is that more than noise?
+//! - [`RobustTrend`]: does a series rise or fall, and is that more than noise?
 //! - [`Steadiness`] and [`SteadyWatch`]: is a rate steady, and since when?
 //! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
-//! - [`ChiSquare`]: do observed counts follow an expected distribution?
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod bounds;
-pub mod bucket;
-mod chi_square;
+mod bucket;
 mod comparison;
 mod histogram;
 mod series;
-mod series_wire;
 mod shared;
-mod special;
 mod steadiness;
 mod student;
 pub mod summary;
 mod trend;
-mod wire;
 
-pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
-pub use chi_square::{ChiSquare, ChiSquareError};
+pub use bucket::{RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use comparison::{Comparison, PercentInterval};
 pub use histogram::{Histogram, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
-pub use series_wire::SeriesFormatError;
 pub use shared::SharedHistogram;
 pub use steadiness::{
-    LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
-    WILD_VARIATION,
+    LastWindows, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT, WILD_VARIATION,
 };
-pub use summary::Summary;
-pub use trend::{RobustTrend, Trend};
-pub use wire::HistogramError;
+pub use trend::RobustTrend;

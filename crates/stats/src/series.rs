@@ -1,34 +1,31 @@
-//! A bounded series of values over the seconds of a run.
-
-use std::num::NonZeroU64;
+//! A bounded series of values over the seconds of a run, and its saved form.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::histogram::Histogram;
-use crate::series_wire::SeriesWire;
 
-/// A value of an interval that can absorb that of the interval after it.
+/// Values of neighbouring intervals can be merged.
 pub trait Merge {
-    /// Makes `self` the value of both intervals together.
+    /// Makes `self` the value of both intervals.
     fn merge(&mut self, later: &Self);
 }
 
-/// A count: the sum of both, saturating.
+/// A count: sums, saturating.
 impl Merge for u64 {
     fn merge(&mut self, later: &Self) {
         *self = self.saturating_add(*later);
     }
 }
 
-/// An amount, such as seconds: the sum of both.
+/// An amount, such as seconds: sums.
 impl Merge for f64 {
     fn merge(&mut self, later: &Self) {
         *self += later;
     }
 }
 
-/// What is known on both sides together, or what is known on one.
+/// Merges known values; an unknown one changes nothing.
 impl<T: Merge + Clone> Merge for Option<T> {
     fn merge(&mut self, later: &Self) {
         match (self.as_mut(), later) {
@@ -45,11 +42,10 @@ impl Merge for Histogram {
     }
 }
 
-/// Why a value could not be added to a series.
+/// Reason for refusing a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum SeriesError {
-    /// The second lies before the start of the series.
+    /// The second lies before the series.
     #[error("second {second} lies before the series, which starts at second {start_s}; drop the value")]
     BeforeStart {
         /// Run-relative second of the refused value.
@@ -57,7 +53,7 @@ pub enum SeriesError {
         /// First second of the series.
         start_s: u64,
     },
-    /// A value of a later step was added before.
+    /// The series already holds a value of a later step.
     #[error("second {second} comes after second {last_s} was added; add values in order of time")]
     OutOfOrder {
         /// Run-relative second of the refused value.
@@ -69,31 +65,30 @@ pub enum SeriesError {
 
 /// Values of consecutive intervals of equal width, at most `max_points` of them.
 ///
-/// Values arrive once per *step* (by default a second), in order of time. While they fit, an interval is one
+/// Values arrive once per *step* of a second, in order of time. While they fit, an interval is one
 /// step. When one more would exceed the bound, neighbouring pairs are merged and the width doubles, so any
-/// run length fits and totals are kept. An interval that got no value is `None`.
+/// run length fits and totals are kept. An interval without a value is `None`.
 ///
-/// How much of an interval was really covered is kept with it ([`Point::covered_s`]): the last interval of a
-/// coarsened series is often half filled, and a rate over its full width would show a drop that never was.
+/// Each interval keeps the seconds it covers ([`Point::covered_s`]): the last interval of a coarsened series
+/// is often half filled, and a rate over its full width would show a drop that never was.
 ///
-/// With [`Histogram`] a point takes 19 KB of memory: 600 points are 11 MB.
+/// A point with a [`Histogram`] takes 19 KB of memory: 600 points are 11 MB.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "SeriesWire<T>", bound(deserialize = "T: Deserialize<'de>"))]
+#[serde(try_from = "Saved<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Series<T> {
-    pub(crate) start_s: u64,
-    pub(crate) step_s: u64,
-    pub(crate) width_s: u64,
-    pub(crate) max_points: usize,
-    /// First second of the last step that got a value.
-    pub(crate) last_s: Option<u64>,
-    pub(crate) points: Vec<Option<Covered<T>>>,
+    start_s: u64,
+    step_s: u64,
+    width_s: u64,
+    max_points: usize,
+    /// First second of the last step with a value.
+    last_s: Option<u64>,
+    points: Vec<Option<Covered<T>>>,
 }
 
-/// A value and the seconds it stands for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Covered<T> {
-    pub(crate) covered_s: u64,
-    pub(crate) value: T,
+struct Covered<T> {
+    covered_s: u64,
+    value: T,
 }
 
 /// One interval of a [`Series`].
@@ -101,33 +96,24 @@ pub(crate) struct Covered<T> {
 pub struct Point<'a, T> {
     /// First second of the interval, relative to the run.
     pub start_s: u64,
-    /// Seconds of the interval that got a value; 0 if none did.
+    /// Seconds that have a value, 0 if none.
     pub covered_s: u64,
-    /// The merged value; `None` if nothing was added.
+    /// Merged value of these seconds.
     pub value: Option<&'a T>,
 }
 
-impl Point<'_, u64> {
-    /// The count per covered second; `None` for an interval without a value.
-    #[must_use]
-    pub fn per_second(&self) -> Option<f64> {
-        self.value.map(|&n| n as f64 / self.covered_s as f64)
-    }
-}
-
 impl<T> Series<T> {
-    /// A series of one-second steps from `start_s` on. `max_points` is at least 2: less is taken as 2.
+    /// A series of one-second steps from `start_s` on. A `max_points` below 2 means 2.
     #[must_use]
     pub fn new(start_s: u64, max_points: usize) -> Self {
-        Self::with_step(start_s, NonZeroU64::MIN, max_points)
-    }
-
-    /// A series for values that each stand for `step_s` seconds, as from a sampler with that period.
-    #[must_use]
-    pub fn with_step(start_s: u64, step_s: NonZeroU64, max_points: usize) -> Self {
-        let step_s = step_s.get();
-        let max_points = max_points.max(2);
-        Self { start_s, step_s, width_s: step_s, max_points, last_s: None, points: Vec::new() }
+        Self {
+            start_s,
+            step_s: 1,
+            width_s: 1,
+            max_points: max_points.max(2),
+            last_s: None,
+            points: Vec::new(),
+        }
     }
 
     /// First second of the series, relative to the run.
@@ -142,19 +128,13 @@ impl<T> Series<T> {
         self.width_s
     }
 
-    /// The bound on [`len`](Self::len).
-    #[must_use]
-    pub fn max_points(&self) -> usize {
-        self.max_points
-    }
-
     /// Number of intervals up to the last one with a value, gaps included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Whether no value was added.
+    /// True without any value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
@@ -171,12 +151,12 @@ impl<T> Series<T> {
 }
 
 impl<T: Merge> Series<T> {
-    /// Adds the value of the step that contains run-relative `second`. Several values of one step are
-    /// merged; steps may be left out.
+    /// Adds the value of the step that contains run-relative `second`. Merges several values of one step;
+    /// steps may be left out.
     ///
     /// # Errors
-    /// [`SeriesError`] if the second lies before the series or before the last step added. The series is
-    /// unchanged then.
+    /// [`SeriesError`] if the second lies before the series or before the last step. The series is then
+    /// unchanged.
     pub fn push(&mut self, second: u64, value: T) -> Result<(), SeriesError> {
         let start_s = self.start_s;
         let offset = second.checked_sub(start_s).ok_or(SeriesError::BeforeStart { second, start_s })?;
@@ -211,8 +191,8 @@ impl<T: Merge> Series<T> {
         index
     }
 
-    /// Merges neighbouring pairs and doubles the width. The width cannot overflow: this is only needed
-    /// while at least 2 (the least bound) whole intervals fit into an offset.
+    /// Merges neighbouring pairs and doubles the width. The width can't overflow: at least 2 intervals (the
+    /// lowest limit) still fit into an offset.
     fn coarsen(&mut self) {
         let mut points = std::mem::take(&mut self.points).into_iter();
         while let Some(first) = points.next() {
@@ -222,7 +202,6 @@ impl<T: Merge> Series<T> {
     }
 }
 
-/// The value of two neighbouring intervals.
 fn join<T: Merge>(first: Option<Covered<T>>, second: Option<Covered<T>>) -> Option<Covered<T>> {
     match (first, second) {
         (Some(mut first), Some(second)) => {
@@ -234,10 +213,85 @@ fn join<T: Merge>(first: Option<Covered<T>>, second: Option<Covered<T>>) -> Opti
     }
 }
 
+/// Fault of a saved series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+enum Fault {
+    #[error("series refused: a width of {width_s} s cannot come from steps of {step_s} s")]
+    Width { width_s: u64, step_s: u64 },
+    #[error("series refused: {points} points with max_points {max_points}, which must be 2 or more")]
+    Length { points: usize, max_points: usize },
+    #[error("series refused: point {index} covers {covered_s} s, expected whole steps within the interval")]
+    Coverage { index: usize, covered_s: u64 },
+    #[error("series refused: last_s does not belong to the last of {points} points")]
+    LastSecond { points: usize },
+}
+
+/// Fields of a saved [`Series`], not yet checked: a damaged record must give an error instead of wrong times.
+#[derive(Debug, Deserialize)]
+struct Saved<T> {
+    start_s: u64,
+    step_s: u64,
+    width_s: u64,
+    max_points: usize,
+    last_s: Option<u64>,
+    points: Vec<Option<Covered<T>>>,
+}
+
+impl<T> Saved<T> {
+    fn check(&self) -> Result<(), Fault> {
+        let Self { step_s, width_s, max_points, .. } = *self;
+        let points = self.points.len();
+        let doublings = width_s.checked_div(step_s).unwrap_or(0);
+        if !doublings.is_power_of_two() || doublings * step_s != width_s {
+            return Err(Fault::Width { width_s, step_s });
+        }
+        if max_points < 2 || points > max_points {
+            return Err(Fault::Length { points, max_points });
+        }
+        for (index, point) in self.points.iter().enumerate() {
+            let Some(Covered { covered_s, .. }) = *point else { continue };
+            if covered_s == 0 || covered_s > width_s || covered_s % step_s != 0 {
+                return Err(Fault::Coverage { index, covered_s });
+            }
+        }
+        if self.last_is_consistent() { Ok(()) } else { Err(Fault::LastSecond { points }) }
+    }
+
+    /// True if the last second is a step of the last point. Then no interval starts beyond the largest second.
+    fn last_is_consistent(&self) -> bool {
+        let (Some(last_s), Some(last_point)) = (self.last_s, self.points.last()) else {
+            return self.last_s.is_none() && self.points.is_empty();
+        };
+        let Some(offset) = last_s.checked_sub(self.start_s) else { return false };
+        let index = usize::try_from(offset / self.width_s).ok();
+        last_point.is_some() && offset % self.step_s == 0 && index == Some(self.points.len() - 1)
+    }
+}
+
+impl<T> TryFrom<Saved<T>> for Series<T> {
+    type Error = Fault;
+
+    fn try_from(saved: Saved<T>) -> Result<Self, Self::Error> {
+        saved.check()?;
+        let Saved { start_s, step_s, width_s, max_points, last_s, points } = saved;
+        Ok(Self { start_s, step_s, width_s, max_points, last_s, points })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rstest::rstest;
+
+    /// Saved series can have longer steps.
+    fn with_step(start_s: u64, step_s: u64, max_points: usize) -> Series<u64> {
+        Series { step_s, width_s: step_s, ..Series::new(start_s, max_points) }
+    }
+
+    fn per_second(point: &Point<'_, u64>) -> Option<f64> {
+        point.value.map(|&n| n as f64 / point.covered_s as f64)
+    }
 
     fn values(series: &Series<u64>) -> Vec<Option<u64>> {
         series.points().map(|p| p.value.copied()).collect()
@@ -252,9 +306,9 @@ mod tests {
         }
         assert_eq!(values(&series), [Some(5), Some(5), None, None, Some(5)]);
         let last = series.points().last().unwrap();
-        assert_eq!((last.start_s, last.covered_s, last.per_second()), (14, 1, Some(5.0)));
+        assert_eq!((last.start_s, last.covered_s, per_second(&last)), (14, 1, Some(5.0)));
         let gap = series.points().nth(2).unwrap();
-        assert_eq!((gap.start_s, gap.covered_s, gap.per_second()), (12, 0, None));
+        assert_eq!((gap.start_s, gap.covered_s, per_second(&gap)), (12, 0, None));
     }
 
     #[test]
@@ -276,14 +330,14 @@ mod tests {
             series.push(second, 100).unwrap();
         }
         assert_eq!(series.width_s(), 4);
-        let rates: Vec<_> = series.points().map(|p| p.per_second()).collect();
+        let rates: Vec<_> = series.points().map(|p| per_second(&p)).collect();
         assert_eq!(rates, [Some(100.0); 3]);
         assert_eq!(series.points().map(|p| p.covered_s).collect::<Vec<_>>(), [4, 4, 1]);
     }
 
     #[test]
     fn values_of_one_step_merge_and_cover_it_once() {
-        let mut series = Series::with_step(0, NonZeroU64::new(5).unwrap(), 10);
+        let mut series = with_step(0, 5, 10);
         for second in [0, 4, 5, 12] {
             series.push(second, 50).unwrap();
         }
@@ -332,7 +386,7 @@ mod tests {
             max_points in 2_usize..40,
             gaps in prop::collection::vec((0_u64..9, 0_u64..1000), 1..300),
         ) {
-            let mut series = Series::with_step(start, NonZeroU64::new(step).unwrap(), max_points);
+            let mut series = with_step(start, step, max_points);
             let (mut second, mut total) = (start, 0);
             let mut steps = std::collections::BTreeSet::new();
             for (gap, value) in gaps {
@@ -349,5 +403,45 @@ mod tests {
             let saved = serde_json::to_string(&series).unwrap();
             prop_assert_eq!(serde_json::from_str::<Series<u64>>(&saved).unwrap(), series);
         }
+    }
+
+    const SAVED: &str = r#"{"start_s":3,"step_s":5,"width_s":10,"max_points":4,"last_s":23,
+        "points":[{"covered_s":10,"value":9},null,{"covered_s":5,"value":4}]}"#;
+
+    #[test]
+    fn a_saved_series_is_read_and_goes_on() {
+        let mut series: Series<u64> = serde_json::from_str(SAVED).unwrap();
+        series.push(28, 1).unwrap();
+        let last = series.points().last().unwrap();
+        assert_eq!((last.start_s, last.covered_s, last.value), (23, 10, Some(&5)));
+        assert!(series.push(27, 1).is_err());
+    }
+
+    #[test]
+    fn an_empty_series_survives_saving() {
+        let series = Series::<u64>::new(5, 10);
+        let saved = serde_json::to_string(&series).unwrap();
+        assert_eq!(serde_json::from_str::<Series<u64>>(&saved).unwrap(), series);
+    }
+
+    #[rstest]
+    #[case(r#""step_s":5"#, r#""step_s":0"#, "width of 10 s")]
+    #[case(r#""width_s":10"#, r#""width_s":15"#, "width of 15 s")]
+    #[case(r#""width_s":10"#, r#""width_s":11"#, "width of 11 s")]
+    #[case(r#""width_s":10"#, r#""width_s":0"#, "width of 0 s")]
+    #[case(r#""max_points":4"#, r#""max_points":2"#, "3 points with max_points 2")]
+    #[case(r#""covered_s":10"#, r#""covered_s":15"#, "point 0 covers 15 s")]
+    #[case(r#""covered_s":10"#, r#""covered_s":9"#, "point 0 covers 9 s")]
+    #[case(r#""covered_s":5"#, r#""covered_s":0"#, "point 2 covers 0 s")]
+    #[case(r#""last_s":23"#, r#""last_s":24"#, "last_s does not belong")]
+    #[case(r#""last_s":23"#, r#""last_s":33"#, "last_s does not belong")]
+    #[case(r#""last_s":23"#, r#""last_s":null"#, "last_s does not belong")]
+    #[case(r#""start_s":3"#, r#""start_s":28"#, "last_s does not belong")]
+    #[case(r#"{"covered_s":5,"value":4}"#, "null", "last_s does not belong")]
+    fn damage_is_named(#[case] good: &str, #[case] bad: &str, #[case] expected: &str) {
+        let damaged = SAVED.replacen(good, bad, 1);
+        assert_ne!(damaged, SAVED);
+        let message = serde_json::from_str::<Series<u64>>(&damaged).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }

@@ -10,10 +10,10 @@ use crate::histogram::{Exact, Histogram};
 ///
 /// # One writer
 /// [`record`](Self::record) is a plain load and store of each counter, not a locked read-modify-write
-/// instruction, so it costs about as much as in [`Histogram`]. The price: only ONE thread may record. A second
-/// one is memory-safe but loses counts. Give each session its own and merge the snapshots.
+/// instruction, so it costs about as much as in [`Histogram`]. Only ONE thread may record: a second one is
+/// memory-safe but loses counts. Give each session its own and merge the snapshots.
 ///
-/// # What a reader sees
+/// # Many readers
 /// A [`snapshot`](Self::snapshot) taken while the writer goes on is not one instant: it may miss or contain
 /// values recorded while it was taken. No bucket ever goes back between two snapshots of one reader, so
 /// [`Histogram::since`] loses and repeats nothing. After the writer's thread was joined, or another
@@ -52,7 +52,7 @@ impl SharedHistogram {
         Self::default()
     }
 
-    /// Counts one value in nanoseconds. To be called from one thread only: see the type.
+    /// Counts one value in nanoseconds. Call it from one thread only: see the type.
     #[inline]
     pub fn record(&self, ns: u64) {
         let cells = &*self.cells;
@@ -69,10 +69,10 @@ impl SharedHistogram {
         }
     }
 
-    /// What was recorded so far, from any thread; always consistent in itself.
+    /// Values recorded so far, for any thread; always consistent in itself.
     ///
-    /// The count is that of the buckets. Smallest, largest and sum are read separately and brought inside
-    /// what the buckets allow, so they can differ by the few values recorded during the snapshot.
+    /// The buckets give the count. Smallest, largest and sum are read separately and brought within the limits
+    /// of the buckets, so they can differ by the few values recorded during the snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Histogram {
         let cells = &*self.cells;

@@ -1,39 +1,39 @@
-//! Is a rate steady? The one place that says what counts as a drift, a stall or too much variation: the verdict on a
-//! whole run and the decision to end one ([`SteadyWatch`]) rest on it.
+//! Is a rate steady? Limits of drift, stalls and variation, for the verdict on a whole run and the decision to end one
+//! ([`SteadyWatch`]).
 
 use std::collections::VecDeque;
 
 use crate::summary;
 use crate::trend::RobustTrend;
 
-/// Most variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
+/// Largest variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
 /// 3 %, and single seconds vary about three times as much.
 pub const STEADY_VARIATION: f64 = 0.10;
-/// From this variation on a mean says little.
+/// Smallest variation of a wild series, whose mean says little.
 pub const WILD_VARIATION: f64 = 0.30;
-/// Change over the series from which on a trend matters: well above the 3 % by which good runs differ.
+/// Smallest change over the series that matters: well above the 3 % by which good runs differ.
 pub const TREND_PERCENT: f64 = 5.0;
-/// An interval is a stall if it did less than this share of the median.
-pub const STALL_SHARE: f64 = 0.5;
-/// A trend is believed below this probability of chance. Neighbouring seconds resemble each other, which makes the
-/// test too sure, hence the strict limit.
+/// An interval below this share of the median is a stall.
+const STALL_SHARE: f64 = 0.5;
+/// Significance level of a trend. Neighbouring seconds resemble each other, which makes the test too sure, hence the
+/// strict level.
 const TREND_P_VALUE: f64 = 0.001;
 
-/// What a series of rates looks like.
+/// Shape of a series of rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steadiness {
-    /// The middle rate.
+    /// Median rate.
     pub median: f64,
-    /// Standard deviation by mean; `None` where the mean is 0.
+    /// Standard deviation by mean; `None` if the mean is 0.
     pub variation: Option<f64>,
-    /// The trend; `None` with fewer than two points.
+    /// Trend; `None` with fewer than two points.
     pub trend: Option<RobustTrend>,
-    /// Places of the points that are stalls, in order.
+    /// Indices of the points that are stalls, in order.
     pub stalls: Vec<usize>,
 }
 
 impl Steadiness {
-    /// Of points of time and rate; `None` without any.
+    /// Analyses points of time and rate; `None` without any.
     #[must_use]
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let rates: Vec<f64> = points.iter().map(|point| point.1).collect();
@@ -47,8 +47,7 @@ impl Steadiness {
         })
     }
 
-    /// The change from the first to the last point in percent, if it is `least_percent` or more, up or down, and more than
-    /// chance.
+    /// Change from the first to the last point in percent, if it is significant and at least `least_percent`, up or down.
     #[must_use]
     pub fn drift(&self, least_percent: f64) -> Option<f64> {
         let trend = self.trend?;
@@ -57,18 +56,18 @@ impl Steadiness {
     }
 }
 
-/// What it takes for a run to have become steady.
+/// Condition under which a run is steady.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyRule {
-    /// How many windows are compared, at least 2.
+    /// Number of windows to compare, at least 2.
     pub windows: usize,
-    /// Seconds of one of the windows that are compared, at least 1.
+    /// Seconds of a window, at least 1.
     pub window_s: u64,
-    /// Most that the last windows may differ by, as a share of their mean: 0.03 is 3 %.
+    /// Largest difference of the last windows, as a share of their mean: 0.03 is 3 %.
     pub tolerance: f64,
 }
 
-/// Looks at a rate second by second and says when its last windows agree. It remembers those windows only.
+/// Watches a rate second by second until its last windows agree. It keeps only those windows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyWatch {
     rule: SteadyRule,
@@ -79,16 +78,16 @@ pub struct SteadyWatch {
 /// The last windows of a [`SteadyWatch`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastWindows {
-    /// The second in which the first of them begins.
+    /// First second of the first window.
     pub since_s: u64,
-    /// The rate of each.
+    /// Mean rate of each window.
     pub rates: Vec<f64>,
-    /// Largest less smallest rate, by their mean; `None` if that is 0.
+    /// Largest minus smallest rate, by their mean; `None` if the mean is 0.
     pub spread: Option<f64>,
 }
 
 impl SteadyWatch {
-    /// Points that the trend is taken of at most: its test looks at all pairs.
+    /// Limit on the points of the trend, because its test looks at all pairs.
     const TREND_POINTS: usize = 120;
 
     /// A watch whose first second is `first_s`.
@@ -98,19 +97,13 @@ impl SteadyWatch {
         Self { rule, seconds: VecDeque::new(), next_s: first_s }
     }
 
-    /// The second that [`Self::push`] expects.
+    /// Next second to [`push`](Self::push).
     #[must_use]
     pub fn next_s(&self) -> u64 {
         self.next_s
     }
 
-    /// What it goes by.
-    #[must_use]
-    pub fn rule(&self) -> SteadyRule {
-        self.rule
-    }
-
-    /// Takes in the rate of the next second.
+    /// Adds the rate of the next second.
     pub fn push(&mut self, rate: f64) {
         self.seconds.push_back(rate);
         self.next_s += 1;
@@ -134,7 +127,7 @@ impl SteadyWatch {
         Some(LastWindows { since_s: self.next_s - self.needed() as u64, rates, spread })
     }
 
-    /// Whether the last windows agree within the tolerance, and do not drift by more than that.
+    /// True if the last windows agree within the tolerance and drift by less.
     #[must_use]
     pub fn is_steady(&self) -> bool {
         let tolerance = self.rule.tolerance;
@@ -154,7 +147,7 @@ impl SteadyWatch {
     }
 }
 
-/// The means of so many values each; a rest is left out.
+/// Means of chunks of `each` values, without an incomplete last chunk.
 fn means(values: &[f64], each: usize) -> Vec<f64> {
     values.chunks_exact(each.max(1)).filter_map(summary::mean).collect()
 }
@@ -187,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_rises_for_ever_is_not() {
+    fn a_rate_that_always_rises_is_not_steady() {
         // 6 % from window to window.
         assert_eq!(steady_after(RULE, (0..600).map(|second| 1.006_f64.powi(second))), None);
         // The windows of this one agree within 3 %, as 1.4 % lie between two of them, but it drifts by 4.1 %.
@@ -195,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_not_steady_and_memory_is_bounded() {
+    fn an_idle_run_is_not_steady_and_memory_is_bounded() {
         assert_eq!(steady_after(RULE, [0.0; 100]), None);
         let mut watch = SteadyWatch::new(RULE, 7);
         (0..1000).for_each(|second| watch.push(f64::from(second % 9)));
@@ -204,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_and_variation_are_told() {
+    fn stalls_are_found() {
         let points: Vec<(f64, f64)> =
             (0..20).map(|at| (f64::from(at), if at == 7 { 4.0 } else { 10.0 })).collect();
         let steadiness = Steadiness::of(&points).unwrap();

@@ -1,46 +1,8 @@
-//! Summaries of a slice of measurements.
+//! Summaries of a slice of measurements, in the unit of the values unless noted.
 //!
-//! A figure is `None` where it is undefined: too few values, a value that is not finite, or a result that
-//! is not. The unit is that of the values unless said otherwise.
-
-use serde::{Deserialize, Serialize};
+//! A figure is `None` if it is undefined: too few values, or a value or result that is not finite.
 
 use crate::student::two_sided_quantile;
-
-/// The usual figures of one sample.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// Number of values.
-    pub n: usize,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Sample standard deviation; `None` for a single value.
-    pub std_dev: Option<f64>,
-    /// Standard deviation relative to the mean, as a ratio; `None` for a single value or a mean of 0.
-    pub coefficient_of_variation: Option<f64>,
-    /// Smallest value.
-    pub minimum: f64,
-    /// Median.
-    pub median: f64,
-    /// Largest value.
-    pub maximum: f64,
-}
-
-impl Summary {
-    /// Summarises `values`; `None` if there are none or one is not finite.
-    #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
-        Some(Self {
-            n: values.len(),
-            mean: mean(values)?,
-            std_dev: sample_std_dev(values),
-            coefficient_of_variation: coefficient_of_variation(values),
-            minimum: minimum(values)?,
-            median: median(values)?,
-            maximum: maximum(values)?,
-        })
-    }
-}
 
 /// Arithmetic mean; needs 1 value.
 #[must_use]
@@ -52,9 +14,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     defined(first + values.iter().map(|v| v - first).sum::<f64>() / n)
 }
 
-/// Mean of what is left when every value equal to the smallest or to the largest is dropped; `None` if nothing is left, as
-/// of two values. It is the mean of Brian Pardy's SLOB.R (2013), in whose tables results of SLOB are published: of ten
-/// runs, drop the best and the worst.
+/// Mean without the values equal to the smallest or the largest; `None` if no value remains, as of two. Brian Pardy's
+/// SLOB.R (2013), whose tables publish results of SLOB, uses it: of ten runs, drop the best and the worst.
 ///
 /// ```
 /// use slob_stats::summary::mean_without_extremes;
@@ -68,9 +29,8 @@ pub fn mean_without_extremes(values: &[f64]) -> Option<f64> {
     mean(&inner)
 }
 
-/// The interval that the mean lies in with that confidence, such as 0.95, from Student's t distribution ("The probable
-/// error of a mean", *Biometrika* 6 (1908)); needs 2 values. For measurements that are independent of each other and
-/// about normally distributed, as runs are; with two of them it is wide, and rightly so.
+/// Confidence interval of the mean, such as at 0.95, from Student's t distribution ("The probable error of a mean",
+/// *Biometrika* 6 (1908)); needs 2 values. Values must be independent and about normally distributed, as runs are.
 #[must_use]
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let mean = mean(values)?;
@@ -80,8 +40,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
 }
 
 /// Sample standard deviation with `n - 1` in the denominator; needs 2 values.
-#[must_use]
-pub fn sample_std_dev(values: &[f64]) -> Option<f64> {
+pub(crate) fn sample_std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
@@ -138,12 +97,12 @@ pub fn maximum(values: &[f64]) -> Option<f64> {
     finite(values)?.iter().copied().reduce(f64::max)
 }
 
-/// The slice if it has values and all are finite.
+/// The slice if it is not empty and all values are finite.
 fn finite(values: &[f64]) -> Option<&[f64]> {
     (!values.is_empty() && values.iter().all(|v| v.is_finite())).then_some(values)
 }
 
-/// The result unless it overflowed or is not a number.
+/// The result if it is finite.
 pub(crate) fn defined(result: f64) -> Option<f64> {
     result.is_finite().then_some(result)
 }
@@ -175,15 +134,14 @@ mod tests {
 
     #[test]
     fn figures_of_a_known_sample() {
-        let summary = Summary::of(&SAMPLE).unwrap();
-        assert_eq!((summary.n, summary.mean, summary.median), (8, 5.0, 4.5));
-        assert_eq!((summary.minimum, summary.maximum), (2.0, 9.0));
+        assert_eq!((mean(&SAMPLE), median(&SAMPLE)), (Some(5.0), Some(4.5)));
+        assert_eq!((minimum(&SAMPLE), maximum(&SAMPLE)), (Some(2.0), Some(9.0)));
         let deviation = (32.0_f64 / 7.0).sqrt();
-        assert_eq!(summary.std_dev, Some(deviation));
-        assert_eq!(summary.coefficient_of_variation, Some(deviation / 5.0));
+        assert_eq!(sample_std_dev(&SAMPLE), Some(deviation));
+        assert_eq!(coefficient_of_variation(&SAMPLE), Some(deviation / 5.0));
     }
 
-    /// By hand: with 8 values the position is 7 q, so 0.1 lies 0.7 of the way from the first to the second.
+    /// The position among 8 values is 7 q, so 0.1 lies 0.7 of the way from the first to the second.
     #[rstest]
     #[case(0.0, 2.0)]
     #[case(0.1, 3.4)]
@@ -196,15 +154,15 @@ mod tests {
 
     #[test]
     fn one_value_has_no_deviation() {
-        let summary = Summary::of(&[3.0]).unwrap();
-        assert_eq!((summary.mean, summary.median, summary.std_dev), (3.0, 3.0, None));
-        assert_eq!(summary.coefficient_of_variation, None);
+        let one = [3.0];
+        assert_eq!((mean(&one), median(&one), sample_std_dev(&one)), (Some(3.0), Some(3.0), None));
+        assert_eq!(coefficient_of_variation(&one), None);
     }
 
     #[test]
     fn undefined_input_gives_none() {
         for values in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY, 1.0]] {
-            assert_eq!(Summary::of(values), None);
+            assert_eq!(mean(values), None);
             assert_eq!(sample_std_dev(values), None);
             assert_eq!((minimum(values), maximum(values), median(values)), (None, None, None));
         }

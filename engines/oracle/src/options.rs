@@ -64,20 +64,18 @@ pub(crate) const PARAMS: &[Param] = &[
             (KIT, "USER1, USER2, ... of the original kit, with their tables, used as they are"),
         ]),
         GROUP,
-        "whose accounts hold the schemas",
     )
-    .shipped(CREATE)
-    .flag("oracle-accounts"),
-    Param::new("ORACLE_PREFIX", Kind::Text, GROUP, "what the accounts' names begin with")
-        .shipped("slob")
-        .flag("oracle-prefix"),
+    .meaning("whose accounts hold the schemas")
+    .shipped(CREATE),
+    Param::new("ORACLE_PREFIX", Kind::Text, GROUP)
+        .meaning("what the accounts' names begin with")
+        .shipped("slob"),
     Param::new(
         "ORACLE_PASSWORD_FILE",
         Kind::Path,
         GROUP,
-        "file with the accounts' passwords, readable by its owner only; unset: .slob-oracle in the home folder",
     )
-    .flag("oracle-password-file"),
+    .meaning("file with the accounts' passwords, readable by its owner only; unset: .slob-oracle in the home folder"),
     Param::new(
         "ORACLE_COMMIT",
         Kind::Choice(&[
@@ -85,18 +83,16 @@ pub(crate) const PARAMS: &[Param] = &[
             (KIT, "a plain COMMIT in PL/SQL, which waits for none: to compare with results of the original kit"),
         ]),
         GROUP,
-        "what the COMMIT of an UPDATE waits for",
     )
-    .shipped(WAIT)
-    .flag("oracle-commit"),
+    .meaning("what the COMMIT of an UPDATE waits for")
+    .shipped(WAIT),
     Param::new(
         "ORACLE_ROOT_SERVICE",
         Kind::Text,
         GROUP,
-        "service of the container database's root, where counters are read that a pluggable database does not show: \
-         writes, checkpoints, the log writer's work",
     )
-    .flag("oracle-root-service"),
+    .meaning("service of the container database's root, where counters are read that a pluggable database does not show: \
+         writes, checkpoints, the log writer's work"),
     Param::new(
         "ORACLE_RELEASE",
         Kind::Choice(&[
@@ -106,10 +102,9 @@ pub(crate) const PARAMS: &[Param] = &[
             ("23", "23ai"),
         ]),
         GROUP,
-        "the release that --print-sql and `slob oracle init` write for, which connect to no server that would say it",
     )
-    .shipped("19")
-    .flag("oracle-release"),
+    .meaning("the release that --print-sql and `slob oracle init` write for, which connect to no server that would say it")
+    .shipped("19"),
 ];
 
 /// The parameters of accounts, statements and scripts.
@@ -128,23 +123,25 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
         let options = &spec.options;
-        let accounts = match options.choice("ORACLE_ACCOUNTS") {
+        let accounts = match options.get("ORACLE_ACCOUNTS") {
             Some(EXISTING) => Accounts::Existing,
             Some(KIT) => Accounts::Kit,
             _ => Accounts::Create,
         };
         let prefix = match accounts {
-            Accounts::Kit => "user",
-            Accounts::Create | Accounts::Existing => options.text("ORACLE_PREFIX").unwrap_or("slob"),
+            Accounts::Kit => "user".to_owned(),
+            Accounts::Create | Accounts::Existing => {
+                options.get("ORACLE_PREFIX").unwrap_or("slob".to_owned())
+            }
         };
-        let is_of_kit = options.choice("ORACLE_COMMIT") == Some(KIT);
+        let is_of_kit = options.get("ORACLE_COMMIT") == Some(KIT);
         Ok(Self {
             accounts,
-            prefix: Prefix::new(prefix)?,
-            password_file: options.path("ORACLE_PASSWORD_FILE").map(PathBuf::from),
+            prefix: Prefix::new(&prefix)?,
+            password_file: options.get("ORACLE_PASSWORD_FILE"),
             tablespace: spec.tablespace.clone(),
             commit: if is_of_kit { COMMIT_OF_KIT } else { COMMIT_WAITS },
-            release: Version::parse(options.choice("ORACLE_RELEASE").unwrap_or("19")),
+            release: Version::parse(options.get("ORACLE_RELEASE").unwrap_or("19")),
         })
     }
 }
@@ -163,12 +160,12 @@ pub(crate) struct Access {
 
 impl Access {
     pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
-        let text = |key| spec.options.text(key).map(str::to_owned).filter(|text| !text.is_empty());
+        let text = |key| spec.options.get(key).filter(|text: &String| !text.is_empty());
         let sysdba = asks_for_sysdba(&spec.target)?;
         let of_target = services_of(&spec.target)?;
         let admin_service =
             text("ADMIN_SQLNET_SERVICE").or_else(|| of_target.first().cloned()).unwrap_or_default();
-        let services = match (text("SQLNET_SERVICE_BASE"), spec.options.count("SQLNET_SERVICE_MAX")) {
+        let services = match (text("SQLNET_SERVICE_BASE"), spec.options.get::<u64>("SQLNET_SERVICE_MAX")) {
             (Some(base), None | Some(0)) => vec![base],
             (Some(base), Some(max)) => (1..=max).map(|number| format!("{base}{number}")).collect(),
             // The administrator's service is the last resort.
@@ -237,10 +234,11 @@ fn admin_login(spec: &OpenSpec, sysdba: bool) -> Result<Login, EngineError> {
     if is_operating_system(target) {
         return Ok(Login { user: None, sysdba: sysdba || target.query_value("role").is_none() });
     }
-    let user = target.user().or_else(|| options.text("DBA_PRIV_USER").filter(|user| !user.is_empty()));
-    let password = target.password().or_else(|| options.secret("SYSDBA_PASSWD"));
+    let of_options = || options.get("DBA_PRIV_USER").filter(|user: &String| !user.is_empty());
+    let user = target.user().map(str::to_owned).or_else(of_options);
+    let password = target.password().cloned().or_else(|| options.get("SYSDBA_PASSWD"));
     match (user, password) {
-        (Some(user), Some(password)) => Ok(Login { user: Some((user.to_owned(), password.clone())), sysdba }),
+        (Some(user), Some(password)) => Ok(Login { user: Some((user, password)), sysdba }),
         _ => Err(EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "there is no user or no password")
             .with_advice("put the user into the target or DBA_PRIV_USER, and the password into the target or SYSDBA_PASSWD")),
     }

@@ -58,7 +58,7 @@ pub(crate) fn read(client: &mut Client, version: u32) -> Result<Counters, Engine
 /// The counters of a row whose columns are named as counters.
 fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
     let counter = |(name, value): (&String, &Option<String>)| {
-        let counter = Counter::ALL.into_iter().find(|counter| counter.name() == name)?;
+        let counter: Counter = name.parse().ok()?;
         Some((counter, value.as_ref()?.parse().ok()?))
     };
     columns.iter().zip(row).filter_map(counter).collect()
@@ -150,7 +150,7 @@ mod tests {
                 .filter(|name| !["block", "bytes"].contains(name))
                 .collect();
             for name in &names {
-                assert!(Counter::ALL.iter().any(|counter| counter.name() == *name), "{name} in {major}");
+                assert!(name.parse::<Counter>().is_ok(), "{name} in {major}");
                 assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name} in {major}");
             }
             assert!(names.len() >= 11, "{major}: {names:?}");

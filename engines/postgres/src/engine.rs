@@ -29,10 +29,9 @@ const PREWARM: Param = Param::new(
         (PREWARM_CACHE, "read every block of the main tables through the buffer cache"),
     ]),
     Group::Engine(SCHEME),
-    "what to read into the server's buffer cache before a run",
 )
-.shipped(PREWARM_NONE)
-.flag("prewarm");
+.meaning("what to read into the server's buffer cache before a run")
+.shipped(PREWARM_NONE);
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -66,7 +65,7 @@ impl Database {
             servers,
             loop_place: LoopPlace::from_options(&spec.options),
             tablespace: spec.tablespace.clone().filter(|name| !name.is_empty()),
-            prewarm: spec.options.choice(PREWARM.key) == Some(PREWARM_CACHE),
+            prewarm: spec.options.get(PREWARM.key) == Some(PREWARM_CACHE),
             loaded: LoadedSchemas::default(),
         })
     }

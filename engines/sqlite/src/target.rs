@@ -17,22 +17,12 @@ pub(crate) const SCHEME: &str = "sqlite";
 pub(crate) const FORM: &str = "sqlite:FOLDER";
 
 const GROUP: Group = Group::Engine(SCHEME);
-const CACHE_MB: Param = Param::new(
-    "CACHE_MB",
-    Kind::Count { min: 1, max: 1 << 20 },
-    GROUP,
-    "buffer cache of each session, in MiB; sessions of SQLite do not share one",
-)
-.shipped("8")
-.flag("cache-mb");
-const BUFFERED: Param = Param::new(
-    "BUFFERED",
-    Kind::Flag,
-    GROUP,
-    "read and write blocks through the page cache of the operating system instead of direct I/O",
-)
-.shipped("FALSE")
-.flag("buffered");
+const CACHE_MB: Param = Param::new("CACHE_MB", Kind::Count { min: 1, max: 1 << 20 }, GROUP)
+    .meaning("buffer cache of each session, in MiB; sessions of SQLite do not share one")
+    .shipped("8");
+const BUFFERED: Param = Param::new("BUFFERED", Kind::Flag, GROUP)
+    .meaning("read and write blocks through the page cache of the operating system instead of direct I/O")
+    .shipped("FALSE");
 
 const CACHE_MB_DEFAULT: u64 = 8;
 const BLOCKS_PER_MB: u64 = (1 << 20) / BLOCK_BYTES as u64;
@@ -52,8 +42,8 @@ pub(crate) struct Place {
 impl Place {
     /// Fails with [`ErrorKind::Usage`] if the target is not a folder that suits its purpose.
     pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self, EngineError> {
-        let cache_mb = spec.options.count(CACHE_MB.key).unwrap_or(CACHE_MB_DEFAULT);
-        let buffered = spec.options.flag(BUFFERED.key).unwrap_or(false);
+        let cache_mb = spec.options.get(CACHE_MB.key).unwrap_or(CACHE_MB_DEFAULT);
+        let buffered = spec.options.get(BUFFERED.key).unwrap_or(false);
         let cache_blocks = u32::try_from(cache_mb * BLOCKS_PER_MB).unwrap_or(u32::MAX);
         Ok(Self { folder: folder(&spec.target, spec.purpose)?, buffered, cache_blocks })
     }

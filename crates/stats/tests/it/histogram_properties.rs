@@ -115,7 +115,7 @@ proptest! {
             let at = at.index(text.len());
             text[at] = byte;
         }
-        // What is still accepted must be sound: it can be used and saved again.
+        // An accepted histogram is sound: it can be used and saved again.
         if let Ok(histogram) = read(&String::from_utf8(text).unwrap()) {
             prop_assert_eq!(histogram.percentile(50.0).is_some(), !histogram.is_empty());
             prop_assert!(histogram.min() <= histogram.max());

@@ -1,28 +1,19 @@
 //! The table of parameters: the one source of keys, defaults, ranges, help and documents.
 
-mod access;
-mod compatibility;
-mod data;
-mod pattern;
-mod run;
-mod target;
-mod workload;
-
 use std::collections::HashSet;
 
-use crate::kind::Kind;
 use crate::param::{Group, Param};
+use crate::parameters::PARAMETERS;
 
-/// The size of a block unless `BLOCK_SZ` says otherwise, in bytes.
+/// Bytes of a block unless `BLOCK_SZ` is set.
 pub(crate) const DEFAULT_BLOCK_BYTES: u32 = 8192;
-/// The most schemas, threads per schema, and sessions in all: as many as there are numbers for schemas. Machines and servers
-/// have lower limits of their own, which are looked at before a run.
+/// Most schemas, threads per schema, and sessions in all: as many as there are numbers of schemas.
 pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 
-/// How alike two keys must be, 0 to 1, for one to be suggested in place of the other.
+/// Similarity, 0 to 1, from which a key is suggested for an unknown one.
 const SUGGESTION_LIKENESS: f64 = 0.65;
 
-/// All parameters there are: this crate's and the engines' own.
+/// All parameters: this crate's and the engines' own.
 #[derive(Clone, Debug)]
 pub struct Table {
     params: Vec<Param>,
@@ -30,48 +21,34 @@ pub struct Table {
 
 impl Table {
     /// Makes the table. `default_target` is the shipped value of `TARGET`, and `engine_options` has one
-    /// slice for each engine, usually of [`crate::Group::Engine`].
-    ///
-    /// A table that contradicts itself is a fault of the program, not of its user: a test should check that
-    /// [`Table::faults`] is empty for the engines that are built in.
-    #[must_use]
+    /// slice for each engine. A test should check that [`Table::faults`] is empty.
     pub fn new(default_target: &'static str, engine_options: &[&'static [Param]]) -> Self {
-        let core = [
-            data::PARAMS,
-            workload::PARAMS,
-            pattern::PARAMS,
-            run::PARAMS,
-            access::PARAMS,
-            compatibility::PARAMS,
-        ];
-        let mut params = target::params(default_target).to_vec();
-        params.extend(core.iter().chain(engine_options).flat_map(|group| group.iter().copied()));
-        // What engines share stands among the options of each of them, and here once.
-        let mut shared = Vec::new();
-        params.retain(|param| {
-            let again = param.group == Group::Servers && shared.contains(param);
-            shared.push(*param);
-            !again
-        });
-        // Stable: within a group the order of writing stands.
+        let mut params = PARAMETERS.to_vec();
+        if let Some(target) = params.iter_mut().find(|param| param.key == "TARGET") {
+            target.shipped = Some(default_target);
+        }
+        for param in engine_options.iter().copied().flatten() {
+            // Several engines list the options that they share.
+            if param.group != Group::Servers || !params.contains(param) {
+                params.push(*param);
+            }
+        }
+        // The stable sort keeps the order within a group.
         params.sort_by_key(|param| param.group);
         Self { params }
     }
 
     /// All parameters, group by group.
-    #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.params
     }
 
     /// The parameter of a key or alias; keys are case-sensitive, as in a shell.
-    #[must_use]
     pub fn find(&self, key: &str) -> Option<&Param> {
         self.params.iter().find(|param| param.keys().any(|name| name == key))
     }
 
-    /// The known key that is most like an unknown one, if any is like it at all.
-    #[must_use]
+    /// The known key that is most like an unknown one, if one is similar.
     pub fn nearest(&self, key: &str) -> Option<&'static str> {
         let key = key.to_uppercase();
         let names = self.params.iter().flat_map(Param::keys);
@@ -82,9 +59,7 @@ impl Table {
             .map(|(_, name)| name)
     }
 
-    /// What is wrong with the table: keys or flags given twice or misspelt, and defaults that their own kind
-    /// refuses. Empty for a good table.
-    #[must_use]
+    /// Mistakes in the table: keys or flags that occur twice or are misspelt, and defaults that their kind refuses.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let (mut keys, mut flags) = (HashSet::new(), HashSet::new());
@@ -98,48 +73,30 @@ impl Table {
                     faults.push(format!("the key {key} occurs twice"));
                 }
             }
-            if let Some(flag) = param.flag.filter(|flag| !flags.insert(*flag)) {
+            if let Some(flag) = param.flag().filter(|flag| !flags.insert(flag.clone())) {
                 faults.push(format!("the flag --{flag} occurs twice"));
             }
-            faults.extend(param_faults(param));
+            for default in [param.shipped, param.if_deleted].into_iter().flatten() {
+                if let Err(bad) = param.kind.parse(default, DEFAULT_BLOCK_BYTES) {
+                    faults
+                        .push(format!("{}: the default is refused: it must be {}", param.key, bad.permitted));
+                }
+            }
+            if param.note.is_some() && param.shipped.is_some() {
+                faults.push(format!("{}: a parameter without effect has a default", param.key));
+            }
+            if param.meaning.is_empty() || param.meaning.contains('\n') {
+                faults.push(format!("{}: its meaning is not one line", param.key));
+            }
         }
         faults
     }
 }
 
-fn param_faults(param: &Param) -> Vec<String> {
-    let mut faults = Vec::new();
-    let key = param.key;
-    if let Some(flag) = param.flag {
-        let spelt = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if !flag.starts_with(|first: char| first.is_ascii_lowercase()) || !flag.bytes().all(spelt) {
-            faults.push(format!("{key}: the flag {flag} is not in small letters"));
-        }
-        if param.kind == Kind::Secret {
-            faults.push(format!("{key}: a secret must not have a flag"));
-        }
-    }
-    for default in [param.shipped, param.if_deleted].into_iter().flatten() {
-        if let Err(bad) = param.kind.parse(default, DEFAULT_BLOCK_BYTES) {
-            faults.push(format!("{key}: the default is refused: it must be {}", bad.permitted));
-        }
-    }
-    if param.is_optional() && param.if_deleted.is_some() {
-        faults.push(format!("{key}: an optional parameter can't have a default for deletion"));
-    }
-    if param.note.is_some() && (param.shipped.is_some() || param.flag.is_some()) {
-        faults.push(format!("{key}: a parameter without effect has a default or a flag"));
-    }
-    if param.meaning.is_empty() || param.meaning.contains('\n') {
-        faults.push(format!("{key}: its meaning is not one line"));
-    }
-    faults
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::param::Group;
+    use crate::param::Kind;
     use rstest::rstest;
 
     fn table() -> Table {
@@ -147,30 +104,31 @@ mod tests {
     }
 
     #[test]
-    fn the_core_is_without_fault() {
+    fn the_table_has_no_fault() {
         assert_eq!(table().faults(), Vec::<String>::new());
     }
 
     #[test]
-    fn finds_what_is_wrong() {
+    fn mistakes_are_found() {
         static BAD: &[Param] = &[
-            Param::new("WORK_UNIT", Kind::Text, Group::Engine("x"), "a key of the core"),
-            Param::new("lower", Kind::Percent, Group::Engine("x"), "a bad key and default").shipped("101"),
-            Param::new("PIN", Kind::Secret, Group::Engine("x"), "a secret on the command line").flag("pin"),
-            Param::new("PORT", Kind::Text, Group::Engine("x"), "a flag of the core").flag("target"),
+            Param::new("WORK_UNIT", Kind::Text, Group::Engine("x")).meaning("a key of the core"),
+            Param::new("lower", Kind::Flag, Group::Engine("x")).meaning("a bad default").shipped("101"),
+            Param::new("PORT", Kind::Text, Group::Engine("x")).meaning("a flag").named_flag("target"),
+            Param::new("VOID", Kind::Text, Group::Engine("x")),
         ];
         let faults = Table::new("no target", &[BAD]).faults();
         for part in [
             "WORK_UNIT occurs",
+            "--work-unit occurs",
             "lower is not",
             "lower: the def",
-            "PIN: a secret",
             "--target occurs",
+            "VOID: its meaning",
             "TARGET: ",
         ] {
             assert!(faults.iter().any(|fault| fault.contains(part)), "{part} not in {faults:?}");
         }
-        assert_eq!(faults.len(), 6, "{faults:?}");
+        assert_eq!(faults.len(), 7, "{faults:?}");
     }
 
     /// Both defaults of the original's own keys.
@@ -197,7 +155,7 @@ mod tests {
     #[case("DBA_PRIV_USER", "system", "system")]
     #[case("SYSDBA_PASSWD", "manager", "manager")]
     #[case("OBFUSCATE_COLUMNS", "FALSE", "FALSE")]
-    fn both_defaults(#[case] key: &str, #[case] shipped: &str, #[case] if_deleted: &str) {
+    fn both_defaults_of_the_original(#[case] key: &str, #[case] shipped: &str, #[case] if_deleted: &str) {
         let table = table();
         let param = table.find(key).unwrap();
         assert_eq!((param.shipped, param.default_if_deleted()), (Some(shipped), Some(if_deleted)));
@@ -215,8 +173,16 @@ mod tests {
     #[case("UPDATE_WORK_UNIT")]
     #[case("TABLESPACE")]
     #[case("BLOCK_SZ")]
-    fn optional_ones(#[case] key: &str) {
+    fn optional_parameters(#[case] key: &str) {
         assert!(table().find(key).unwrap().is_optional());
+    }
+
+    #[test]
+    fn a_secret_has_no_flag() {
+        let pin = Param::new("PIN", Kind::Secret, Group::Engine("x")).named_flag("pin");
+        assert_eq!(pin.flag(), None);
+        assert_eq!(table().find("SYSDBA_PASSWD").unwrap().flag(), None);
+        assert_eq!(table().find("SCAN_TABLE_SZ").unwrap().flag().as_deref(), Some("scan-table-sz"));
     }
 
     #[test]

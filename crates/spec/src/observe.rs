@@ -1,67 +1,59 @@
-//! How the host of the database is seen.
+//! Observation of the database's hosts.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use crate::target::{read_port, split_port};
+use crate::types::{BadValue, whole};
 
-use super::BadValue;
-
-/// How one host is seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+/// Way to observe one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observe {
-    /// It is this one, if the server is found here.
+    /// Looks for the server on this host.
     Auto,
-    /// It is this one, and this is the server's first process.
+    /// The server runs on this host, and this is its first process.
     Pid(u32),
-    /// By an observer that is started there through ssh.
+    /// Starts an observer there through ssh.
     Ssh(SshHost),
-    /// Not at all.
     None,
 }
 
-/// Where ssh goes to. No part of it can be taken for an option, and none means anything to a shell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Destination of ssh. No part of it can be taken for an option or for shell syntax.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshHost {
     user: Option<String>,
     host: String,
     port: Option<u16>,
 }
 
-/// Stands for the host of the endpoint.
+/// Placeholder for the host of the endpoint.
 const ENDPOINT: &str = "%h";
 
 impl SshHost {
-    /// The account, if it is not the one that ssh takes by itself.
-    #[must_use]
+    /// The account, if it is not ssh's default.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// The host's name or address.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, if it is not the one that ssh takes by itself.
-    #[must_use]
+    /// The port, if it is not ssh's default.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// The same with the host of an endpoint in the place of `%h`.
+    /// Puts the host of an endpoint in the place of `%h`.
     ///
     /// # Errors
-    /// If that is no name that ssh could be given.
+    /// If the result is no name for ssh.
     pub fn at(&self, endpoint: &str) -> Result<Self, BadValue> {
         let host = self.host.replace(ENDPOINT, endpoint);
         if is_host(&host) { Ok(Self { host, ..self.clone() }) } else { Err(BadValue::expected(HOST)) }
     }
 
-    /// What a person types to get there.
-    #[must_use]
+    /// The same destination as a command to type.
     pub fn command(&self) -> String {
         let port = self.port.map(|port| format!("-p {port} ")).unwrap_or_default();
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
@@ -74,9 +66,10 @@ impl fmt::Display for SshHost {
         if let Some(user) = &self.user {
             write!(f, "{user}@")?;
         }
-        match (self.host.contains(':'), self.port) {
-            (true, _) => write!(f, "[{}]", self.host)?,
-            (false, _) => f.write_str(&self.host)?,
+        if self.host.contains(':') {
+            write!(f, "[{}]", self.host)?;
+        } else {
+            f.write_str(&self.host)?;
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
@@ -88,13 +81,8 @@ impl FromStr for SshHost {
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let bad = || BadValue::expected(Observe::PERMITTED);
         let (user, place) = text.rsplit_once('@').map_or((None, text), |(user, place)| (Some(user), place));
-        let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, "")) => (host, None),
-            Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or_else(bad)?)),
-            None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
-        };
-        let port =
-            port.map(|port| port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(bad)).transpose()?;
+        let (host, port) = split_port(place).ok_or_else(bad)?;
+        let port = port.map(|port| read_port(port).ok_or_else(bad)).transpose()?;
         let is_sound = user.is_none_or(is_name) && is_host(&host.replace(ENDPOINT, "h"));
         if !is_sound {
             return Err(bad());
@@ -115,7 +103,7 @@ fn is_host(text: &str) -> bool {
 }
 
 impl Observe {
-    const PERMITTED: &str =
+    pub(crate) const PERMITTED: &str =
         "auto, pid:N, ssh:[USER@]HOST[:PORT] or none, or one of these for each endpoint, with commas between";
 }
 
@@ -139,8 +127,8 @@ impl FromStr for Observe {
             None if text.eq_ignore_ascii_case("auto") => Ok(Self::Auto),
             None if text.eq_ignore_ascii_case("none") => Ok(Self::None),
             Some(("pid", number)) => {
-                let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-                number.parse().ok().filter(|pid| digits && *pid > 0).map(Self::Pid).ok_or_else(bad)
+                let pid = whole(number).and_then(|pid| u32::try_from(pid).ok());
+                pid.filter(|pid| *pid > 0).map(Self::Pid).ok_or_else(bad)
             }
             Some(("ssh", host)) => host.parse().map(Self::Ssh),
             _ => Err(bad()),
@@ -148,28 +136,22 @@ impl FromStr for Observe {
     }
 }
 
-/// How the hosts of all endpoints are seen: one way for all, or one for each in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+/// Ways to observe the hosts of all endpoints: one for all, or one for each in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observers(Vec<Observe>);
 
 impl Observers {
-    pub(crate) const PERMITTED: &str = Observe::PERMITTED;
-
-    /// That of an endpoint, counted from 0.
-    #[must_use]
+    /// The way for an endpoint, counted from 0.
     pub fn of_endpoint(&self, endpoint: usize) -> &Observe {
-        // There is at least one.
+        // The list is not empty.
         self.0.get(endpoint).or(self.0.first()).unwrap_or(&Observe::Auto)
     }
 
-    /// How many there are; one is for all endpoints.
-    #[must_use]
+    /// Number of ways; one is for all endpoints.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Every one.
     pub fn iter(&self) -> impl Iterator<Item = &Observe> {
         self.0.iter()
     }
@@ -183,13 +165,8 @@ impl Default for Observers {
 
 impl fmt::Display for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, observe) in self.0.iter().enumerate() {
-            if number > 0 {
-                f.write_str(",")?;
-            }
-            observe.fmt(f)?;
-        }
-        Ok(())
+        let ways: Vec<String> = self.0.iter().map(Observe::to_string).collect();
+        f.write_str(&ways.join(","))
     }
 }
 
@@ -216,7 +193,7 @@ mod tests {
     #[case("ssh:[::1]")]
     #[case("ssh:joe@%h")]
     #[case("auto,ssh:db1,none")]
-    fn reads_and_shows(#[case] text: &str) {
+    fn ways_are_read_and_shown(#[case] text: &str) {
         assert_eq!(text.parse::<Observers>().unwrap().to_string(), text);
     }
 
@@ -235,14 +212,15 @@ mod tests {
     #[case("ssh:$(reboot)")]
     #[case("ssh:db1:0")]
     #[case("ssh:db1:port")]
+    #[case("ssh:db1:+22")]
     #[case("ssh:db1/x")]
     #[case("auto,")]
-    fn refuses(#[case] text: &str) {
+    fn bad_ways_are_refused(#[case] text: &str) {
         assert!(text.parse::<Observers>().is_err(), "{text}");
     }
 
     #[test]
-    fn the_host_of_an_endpoint_takes_its_place_and_must_be_one() {
+    fn the_host_of_an_endpoint_replaces_its_placeholder() {
         let Observe::Ssh(host) = "ssh:joe@%h:22".parse().unwrap() else { panic!() };
         assert_eq!(host.at("db2").unwrap().to_string(), "joe@db2:22");
         assert_eq!(host.at("db2").unwrap().command(), "ssh -p 22 joe@db2");
@@ -253,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_for_all_endpoints() {
+    fn one_way_is_for_all_endpoints() {
         let all: Observers = "none".parse().unwrap();
         assert_eq!(all.of_endpoint(5), &Observe::None);
         let each: Observers = "auto,none".parse().unwrap();

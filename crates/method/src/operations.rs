@@ -1,0 +1,210 @@
+//! Operations of a plan, and the batches in which engines get them.
+
+use std::fmt;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use crate::content::Stamp;
+
+/// Number of a schema, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchemaNo(NonZeroU16);
+
+impl SchemaNo {
+    /// The first schema, which is the hot one.
+    pub const FIRST: Self = Self(NonZeroU16::MIN);
+
+    /// `None` for 0.
+    #[must_use]
+    pub fn new(number: u16) -> Option<Self> {
+        NonZeroU16::new(number).map(Self)
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u16 {
+        self.0.get()
+    }
+
+    /// Numbers `1..=count`.
+    pub fn up_to(count: u16) -> impl Iterator<Item = Self> + Clone {
+        (1..=count).filter_map(Self::new)
+    }
+}
+
+impl fmt::Display for SchemaNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Consecutive keys: `first..first + blocks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The lowest key.
+    pub first: u64,
+    /// Number of keys, hence of blocks.
+    pub blocks: u16,
+}
+
+impl KeyRange {
+    /// The key after the last one.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.first + u64::from(self.blocks)
+    }
+}
+
+/// Work of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Counts c2 over a range of keys of the main table.
+    Select(KeyRange),
+    /// Changes a range of keys and commits.
+    Update(KeyRange, Stamp),
+    /// Counts c2 over the whole scan table.
+    Scan,
+}
+
+/// One operation of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// The work.
+    pub action: Action,
+    /// The schema.
+    pub schema: SchemaNo,
+    /// Pause afterwards in microseconds; 0 is none.
+    pub pause_us: u32,
+}
+
+impl Op {
+    /// Rows that the operation must read or change; `None` for a scan, whose rows depend on the load.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        match self.action {
+            Action::Select(range) | Action::Update(range, _) => Some(u64::from(range.blocks)),
+            Action::Scan => None,
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    /// For errors, such as 'UPDATE of keys 24889 to 24952 in schema 1'.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.action {
+            Action::Select(range) => write!(f, "SELECT of {range}"),
+            Action::Update(range, _) => write!(f, "UPDATE of {range}"),
+            Action::Scan => f.write_str("full scan"),
+        }?;
+        write!(f, " in schema {}", self.schema)
+    }
+}
+
+impl fmt::Display for KeyRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.blocks {
+            1 => write!(f, "key {}", self.first),
+            _ => write!(f, "keys {} to {}", self.first, self.end() - 1),
+        }
+    }
+}
+
+/// Operations for one call of an engine, in order; in an open loop each has a due time. Its memory is reused.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    ops: Vec<Op>,
+    /// Due times in nanoseconds after the start of the run: one for each operation, or none.
+    dues_ns: Vec<u64>,
+    done: usize,
+    handed_over_ns: u64,
+}
+
+impl Batch {
+    /// An empty batch with memory for `capacity` operations.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { ops: Vec::with_capacity(capacity), ..Self::default() }
+    }
+
+    /// Operations with due times in nanoseconds after the start of the run.
+    #[must_use]
+    pub fn due(ops: impl IntoIterator<Item = (Op, u64)>) -> Self {
+        let (ops, dues_ns) = ops.into_iter().unzip();
+        Self { ops, dues_ns, ..Self::default() }
+    }
+
+    /// Operations still to execute, in order.
+    #[must_use]
+    pub fn ops(&self) -> &[Op] {
+        &self.ops[self.done..]
+    }
+
+    /// Due times of [`Batch::ops`] in nanoseconds after the start of the run; `None` in a closed loop, where each
+    /// operation follows the one before.
+    #[must_use]
+    pub fn dues_ns(&self) -> Option<&[u64]> {
+        (!self.dues_ns.is_empty()).then(|| &self.dues_ns[self.done..])
+    }
+
+    /// Sets the time at which the engine gets the batch, in nanoseconds after the start of the run, for
+    /// [`Batch::not_before`].
+    pub fn hand_over(&mut self, ns: u64) {
+        self.handed_over_ns = ns;
+    }
+
+    /// Wait from [`Batch::hand_over`] until the operation at `index` of [`Batch::ops`] is due; zero if it is late, `None`
+    /// in a closed loop.
+    #[must_use]
+    pub fn not_before(&self, index: usize) -> Option<Duration> {
+        let due_ns = self.dues_ns()?.get(index)?;
+        Some(Duration::from_nanos(due_ns.saturating_sub(self.handed_over_ns)))
+    }
+
+    /// Removes the first `count` operations as done. An interrupted batch continues with the rest, so that no operation
+    /// is lost or repeated.
+    pub fn advance(&mut self, count: usize) {
+        self.done = self.ops.len().min(self.done + count);
+    }
+
+    /// Total think time of the operations still to execute.
+    #[must_use]
+    pub fn pauses(&self) -> Duration {
+        Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ops.clear();
+        self.dues_ns.clear();
+        self.done = 0;
+    }
+
+    pub(crate) fn push(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    pub(crate) fn push_due(&mut self, op: Op, due_ns: u64) {
+        self.ops.push(op);
+        self.dues_ns.push(due_ns);
+    }
+}
+
+impl From<Vec<Op>> for Batch {
+    fn from(ops: Vec<Op>) -> Self {
+        Self { ops, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_words() {
+        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0 };
+        let range = |blocks| KeyRange { first: 24_889, blocks };
+        let update = Action::Update(range(64), Stamp::new(1, 1, 1));
+        assert_eq!(op(update).to_string(), "UPDATE of keys 24889 to 24952 in schema 1");
+        assert_eq!(op(Action::Select(range(1))).to_string(), "SELECT of key 24889 in schema 1");
+        assert_eq!(op(Action::Scan).to_string(), "full scan in schema 1");
+    }
+}

@@ -1,0 +1,416 @@
+//! Loads and runs as asked for, checked as far as that needs no server.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::observe::Observers;
+use crate::param::{FromValue, Group, Value};
+use crate::settings::{Settings, SpecErrors};
+use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
+use crate::target::Target;
+use crate::types::{
+    HotSpot, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, ThinkTime,
+    UntilSteady, WorkUnit, format_seconds,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A specification that passed its checks, with warnings about probable mistakes.
+#[derive(Clone, Debug)]
+pub struct Checked<T> {
+    pub spec: T,
+    pub warnings: Vec<String>,
+}
+
+/// The data to load, made by [`LoadSpec::from_settings`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LoadSpec {
+    pub target: Target,
+    /// 1 to 65,535.
+    pub schemas: NonZeroU32,
+    /// Size of each schema's main table.
+    pub scale: Size,
+    /// Size of each schema's table for short scans, at least one block; `None` makes none.
+    pub scan_table: Option<Size>,
+    /// Parallel streams.
+    pub streams: NonZeroU32,
+    /// False lets the engine use as many streams as its server gains from.
+    pub streams_are_set: bool,
+    /// `None`: the loader draws one.
+    pub seed: Option<u64>,
+    /// Fills rows with incompressible data.
+    pub obfuscate: bool,
+    pub tablespace: Option<String>,
+    /// Bytes of the server's blocks, if set.
+    pub block_sz: Option<u32>,
+    pub options: EngineOptions,
+}
+
+impl LoadSpec {
+    /// # Errors
+    /// Contradictions between parameters.
+    pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
+        let mut errors = Vec::new();
+        let degree = settings.entry("LOAD_PARALLEL_DEGREE");
+        let spec = Self {
+            target: target(settings, &mut errors)?,
+            schemas: settings.required("SCHEMAS")?,
+            scale: settings.required("SCALE")?,
+            scan_table: scan_table(settings)?,
+            streams: settings.required("LOAD_PARALLEL_DEGREE")?,
+            streams_are_set: degree.is_some_and(|entry| entry.origin().is_set()),
+            seed: settings.optional("SEED").map(NonZeroU64::get),
+            obfuscate: settings.required("OBFUSCATE_COLUMNS")?,
+            tablespace: settings.optional("TABLESPACE"),
+            block_sz: settings.block_sz(),
+            options: EngineOptions::from_settings(settings),
+        };
+        check_services(settings, &mut errors);
+        SpecErrors::check(errors)?;
+        Ok(Checked { spec, warnings: Vec::new() })
+    }
+
+    /// Bytes of a block, to convert sizes before a server is asked.
+    pub fn block_bytes(&self) -> u32 {
+        self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+
+    /// Blocks of each schema's main table.
+    pub fn scale_blocks(&self) -> u64 {
+        self.scale.blocks(self.block_bytes())
+    }
+}
+
+/// The run to make, made by [`RunSpec::from_settings`] without contradictions. The runner checks it against the server
+/// and the loaded data.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunSpec {
+    pub target: Target,
+    /// 1 to 65,535.
+    pub schemas: NonZeroU32,
+    pub threads_per_schema: NonZeroU32,
+    /// Share of the operations that are UPDATEs.
+    pub update_pct: Percent,
+    /// Share of the SELECTs that are short scans.
+    pub scan_pct: Percent,
+    /// Blocks of a SELECT.
+    pub work_unit: WorkUnit,
+    /// Blocks of an UPDATE.
+    pub update_work_unit: WorkUnit,
+    /// Active data set of each schema.
+    pub scale: Size,
+    pub scan_table: Option<Size>,
+    pub redo: RedoStress,
+    pub length: Length,
+    /// Time at full load before the measured window; may be zero.
+    pub warmup: Duration,
+    /// Ends the window early, when the run is steady.
+    pub until_steady: Option<UntilSteady>,
+    pub session_loss: SessionLoss,
+    pub hot_spot: Option<HotSpot>,
+    /// N: every Nth operation goes to schema 1; only with several schemas.
+    pub hot_schema_every: Option<NonZeroU32>,
+    pub think: Option<ThinkTime>,
+    /// `None` is a closed loop: each operation follows the one before.
+    pub rate: Option<Rate>,
+    /// Program to call around the run.
+    pub external_script: Option<PathBuf>,
+    /// `None`: the runner draws one.
+    pub seed: Option<u64>,
+    pub run_name: RunName,
+    /// Folder for the run's own folder.
+    pub results_dir: PathBuf,
+    /// Lists every operation in a file beside the record.
+    pub keep_operations: bool,
+    /// Samples the host's counters.
+    pub host_counters: bool,
+    pub observe: Observers,
+    /// Remote observers are copies of this program.
+    pub observe_copy: bool,
+    /// Bytes of the server's blocks, if set.
+    pub block_sz: Option<u32>,
+    /// The server's own report to take, only if the user asks for one, whatever the default: it costs the server work,
+    /// and may need a licence.
+    pub statistics_type: Option<StatisticsType>,
+    pub options: EngineOptions,
+}
+
+impl RunSpec {
+    /// # Errors
+    /// All contradictions between parameters.
+    pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+        let work_unit = settings.required("WORK_UNIT")?;
+        let schemas = settings.required("SCHEMAS")?;
+        let operations: u64 = settings.required("WORK_LOOP")?;
+        let process = settings.required("ARRIVALS")?;
+        let skip_host: bool = settings.required("NO_OS_PERF_DATA")?;
+        let spec = Self {
+            target: target(settings, &mut errors)?,
+            schemas,
+            threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
+            update_pct: settings.required("UPDATE_PCT")?,
+            scan_pct: settings.required("SCAN_PCT")?,
+            work_unit,
+            update_work_unit: settings.optional("UPDATE_WORK_UNIT").unwrap_or(work_unit),
+            scale: settings.required("SCALE")?,
+            scan_table: scan_table(settings)?,
+            redo: settings.required("REDO_STRESS")?,
+            length: match operations {
+                0 => Length::Time(settings.required("RUN_TIME")?),
+                operations => Length::Operations(operations),
+            },
+            warmup: settings.required("WARMUP")?,
+            until_steady: until_steady(settings)?,
+            session_loss: settings.required("TOLERATE_SESSION_LOSS")?,
+            hot_spot: hot_spot(settings, &mut errors, &mut warnings)?,
+            hot_schema_every: hot_schema(settings, schemas, &mut warnings),
+            think: think(settings, &mut errors)?,
+            rate: settings.optional("RATE").map(|per_second| Rate { per_second, process }),
+            external_script: settings.optional("EXTERNAL_SCRIPT"),
+            seed: settings.optional("SEED").map(NonZeroU64::get),
+            run_name: settings.required("RUN_NAME")?,
+            results_dir: settings.required("RESULTS_DIR")?,
+            keep_operations: settings.required("KEEP_OPERATIONS")?,
+            host_counters: !skip_host,
+            observe: settings.required("OBSERVE")?,
+            observe_copy: settings.required("OBSERVE_COPY")?,
+            block_sz: settings.block_sz(),
+            statistics_type: statistics_type(settings),
+            options: EngineOptions::from_settings(settings),
+        };
+        check_services(settings, &mut errors);
+        spec.check_sessions(&mut errors);
+        spec.check_blocks(&mut errors);
+        spec.check_pace(&mut errors);
+        spec.check_scans(settings, &mut errors, &mut warnings);
+        SpecErrors::check(errors)?;
+        Ok(Checked { spec, warnings })
+    }
+
+    /// All sessions: schemas times threads, at most 65,535.
+    pub fn sessions(&self) -> u32 {
+        self.schemas.get().saturating_mul(self.threads_per_schema.get())
+    }
+
+    /// Bytes of a block, to convert sizes before a server is asked.
+    pub fn block_bytes(&self) -> u32 {
+        self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
+    }
+
+    /// Active data set of each schema in blocks.
+    pub fn scale_blocks(&self) -> u64 {
+        self.scale.blocks(self.block_bytes())
+    }
+
+    fn check_sessions(&self, errors: &mut Vec<String>) {
+        let (schemas, threads) = (self.schemas.get(), self.threads_per_schema.get());
+        let sessions = u64::from(schemas) * u64::from(threads);
+        if sessions > MAX_SESSIONS {
+            errors.push(format!(
+                "SCHEMAS={schemas} with THREADS_PER_SCHEMA={threads} makes {sessions} sessions, but at most {MAX_SESSIONS} \
+                 are possible. Lower one of them."
+            ));
+        }
+    }
+
+    /// Checks that operations fit into the hot spot, and both into the active data set.
+    fn check_blocks(&self, errors: &mut Vec<String>) {
+        let Self { scale, hot_spot, .. } = self;
+        let (block_bytes, scale_blocks) = (self.block_bytes(), self.scale_blocks());
+        let mut units = vec![("WORK_UNIT", self.work_unit)];
+        if self.update_pct.get() > 0 && self.update_work_unit != self.work_unit {
+            units.push(("UPDATE_WORK_UNIT", self.update_work_unit));
+        }
+        for (key, unit) in units {
+            let blocks = u64::from(unit.get());
+            if blocks > scale_blocks {
+                errors.push(format!(
+                    "{key}={unit} is more blocks than SCALE={scale} has, which is {scale_blocks} blocks of {block_bytes} \
+                     bytes. Lower {key} or raise SCALE."
+                ));
+            }
+            let Some(hot) = hot_spot else { continue };
+            let (size_mb, hot_blocks) = (hot.size_mb, hot.blocks(block_bytes));
+            if blocks > hot_blocks {
+                errors.push(format!(
+                    "{key}={unit} is more blocks than HOTSPOT_MB={size_mb} has, which is {hot_blocks} blocks of \
+                     {block_bytes} bytes. Lower {key} or raise HOTSPOT_MB."
+                ));
+            }
+        }
+        let Some(hot) = hot_spot else { return };
+        let (HotSpot { size_mb, offset_mb, .. }, end) = (hot, hot.last_key(block_bytes));
+        if end > scale_blocks {
+            errors.push(format!(
+                "the hot spot ends at block {end} (HOTSPOT_OFFSET_MB={offset_mb}, HOTSPOT_MB={size_mb}), but SCALE={scale} \
+                 has {scale_blocks} blocks of {block_bytes} bytes. Lower HOTSPOT_OFFSET_MB or HOTSPOT_MB, or raise SCALE."
+            ));
+        }
+    }
+
+    fn check_pace(&self, errors: &mut Vec<String>) {
+        if let (Some(rate), Some(_)) = (self.rate, self.think) {
+            let rate = rate.per_second;
+            errors.push(format!(
+                "RATE={rate} and think time are both set, but one starts operations on schedule and the other pauses after \
+                 them. Set RATE=0 or THINK_TM_FREQUENCY=0."
+            ));
+        }
+        let Some(UntilSteady { window_s, .. }) = self.until_steady else { return };
+        let least_s = UntilSteady::WINDOWS * window_s;
+        match self.length {
+            Length::Operations(operations) => errors.push(format!(
+                "UNTIL_STEADY=TRUE ends a run by its rate, but WORK_LOOP={operations} by its operations. Set WORK_LOOP=0, or \
+                 leave out UNTIL_STEADY."
+            )),
+            Length::Time(most) if most.as_secs() < least_s => {
+                let run_time_s = format_seconds(most);
+                errors.push(format!(
+                    "UNTIL_STEADY=TRUE compares three windows of STEADY_WINDOW={window_s} s, which takes {least_s} s, but \
+                     RUN_TIME={run_time_s} is the longest that the run may take. Raise RUN_TIME or lower STEADY_WINDOW."
+                ));
+            }
+            Length::Time(_) => {}
+        }
+    }
+
+    fn check_scans(&self, settings: &Settings, errors: &mut Vec<String>, warnings: &mut Vec<String>) {
+        let scan_pct = self.scan_pct.get();
+        if scan_pct > 0 && self.scan_table.is_none() {
+            let scan_table = settings.value("SCAN_TABLE_SZ").map(ToString::to_string).unwrap_or_default();
+            errors.push(format!(
+                "SCAN_PCT={scan_pct} asks for short scans, but SCAN_TABLE_SZ={scan_table} makes no table of at least one \
+                 block. Set SCAN_TABLE_SZ (and load again) or SCAN_PCT=0."
+            ));
+        } else if scan_pct > 0 && self.update_pct.get() == 100 {
+            warnings.push(format!(
+                "SCAN_PCT={scan_pct} has no effect, because UPDATE_PCT=100 leaves no SELECTs of which some could be scans"
+            ));
+        }
+    }
+}
+
+/// Reads the target; ENDPOINTS, if set, replaces its hosts.
+fn target(settings: &Settings, errors: &mut Vec<String>) -> Result<Target, SpecErrors> {
+    let target: Target = settings.required("TARGET")?;
+    let Some(list) = settings.optional::<String>("ENDPOINTS") else { return Ok(target) };
+    Ok(target.with_endpoints(&list).unwrap_or_else(|fault| {
+        // Text before an '@' may hold a password.
+        let list = list.rsplit_once('@').map_or(list.clone(), |(_, hosts)| format!("{MASK}@{hosts}"));
+        errors.push(format!("ENDPOINTS={list} can't replace the hosts of TARGET={target}: {fault}"));
+        target
+    }))
+}
+
+fn check_services(settings: &Settings, errors: &mut Vec<String>) {
+    // 0 is one service without a number.
+    let max = settings.optional::<NonZeroU32>("SQLNET_SERVICE_MAX");
+    if let (Some(max), None) = (max, settings.optional::<String>("SQLNET_SERVICE_BASE")) {
+        errors.push(format!(
+            "SQLNET_SERVICE_MAX={max} numbers services, but SQLNET_SERVICE_BASE is not set. Set it, or leave out \
+             SQLNET_SERVICE_MAX."
+        ));
+    }
+}
+
+/// A size of less than one block makes no table.
+fn scan_table(settings: &Settings) -> Result<Option<Size>, SpecErrors> {
+    let size: Size = settings.required("SCAN_TABLE_SZ")?;
+    Ok(Some(size).filter(|size| size.blocks(settings.block_bytes()) > 0))
+}
+
+fn statistics_type(settings: &Settings) -> Option<StatisticsType> {
+    let key = "DATABASE_STATISTICS_TYPE";
+    settings.entry(key).filter(|entry| entry.origin().is_set()).and_then(|_| settings.optional(key))
+}
+
+fn until_steady(settings: &Settings) -> Result<Option<UntilSteady>, SpecErrors> {
+    let wanted: bool = settings.required("UNTIL_STEADY")?;
+    let window: Duration = settings.required("STEADY_WINDOW")?;
+    let tolerance: u64 = settings.required("STEADY_TOLERANCE")?;
+    // Its parameter ends at 50.
+    let tolerance_percent = u8::try_from(tolerance).unwrap_or(u8::MAX);
+    Ok(wanted.then_some(UntilSteady { window_s: window.as_secs(), tolerance_percent }))
+}
+
+fn hot_spot(
+    settings: &Settings,
+    errors: &mut Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<HotSpot>, SpecErrors> {
+    if !settings.required::<bool>("DO_HOTSPOT")? {
+        return Ok(None);
+    }
+    let Some(every) = settings.optional("HOTSPOT_FREQUENCY") else {
+        warnings.push(
+            "DO_HOTSPOT=TRUE has no effect, because HOTSPOT_FREQUENCY=0 means never; set HOTSPOT_FREQUENCY to 1 or more"
+                .to_owned(),
+        );
+        return Ok(None);
+    };
+    let Some(size_mb) = settings.optional("HOTSPOT_MB") else {
+        errors.push(
+            "DO_HOTSPOT=TRUE asks for a hot spot, but HOTSPOT_MB=0 leaves it no room. Raise HOTSPOT_MB or set \
+             DO_HOTSPOT=FALSE."
+                .to_owned(),
+        );
+        return Ok(None);
+    };
+    Ok(Some(HotSpot { size_mb, offset_mb: settings.required("HOTSPOT_OFFSET_MB")?, every }))
+}
+
+fn hot_schema(settings: &Settings, schemas: NonZeroU32, warnings: &mut Vec<String>) -> Option<NonZeroU32> {
+    let every: NonZeroU32 = settings.optional("HOT_SCHEMA_FREQUENCY")?;
+    if schemas.get() > 1 {
+        return Some(every);
+    }
+    warnings.push(format!(
+        "HOT_SCHEMA_FREQUENCY={every} has no effect with one schema; raise SCHEMAS or use DO_HOTSPOT"
+    ));
+    None
+}
+
+fn think(settings: &Settings, errors: &mut Vec<String>) -> Result<Option<ThinkTime>, SpecErrors> {
+    let Some(every) = settings.optional("THINK_TM_FREQUENCY") else { return Ok(None) };
+    let think =
+        ThinkTime { every, min: settings.required("THINK_TM_MIN")?, max: settings.required("THINK_TM_MAX")? };
+    if think.min <= think.max {
+        return Ok(Some(think));
+    }
+    let (min_s, max_s) = (format_seconds(think.min), format_seconds(think.max));
+    errors.push(format!(
+        "THINK_TM_MIN={min_s} is more than THINK_TM_MAX={max_s} (seconds). Lower THINK_TM_MIN or raise THINK_TM_MAX."
+    ));
+    Ok(None)
+}
+
+/// The engines' own options with a value, and the services and accounts that some engines need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineOptions(BTreeMap<&'static str, (Group, Value)>);
+
+impl EngineOptions {
+    fn from_settings(settings: &Settings) -> Self {
+        let is_option = |group| matches!(group, Group::Engine(_) | Group::Servers | Group::Access);
+        let values = settings.entries().filter_map(|entry| Some((entry.param(), entry.value()?)));
+        let options = values.filter(|(param, _)| is_option(param.group));
+        Self(options.map(|(param, value)| (param.key, (param.group, value.clone()))).collect())
+    }
+
+    /// Leaves out the options of other engines.
+    pub fn of(&self, engine: &str) -> Self {
+        let is_of = |group: &Group| !matches!(group, Group::Engine(name) if *name != engine);
+        let own = self.0.iter().filter(|(_, (group, _))| is_of(group));
+        Self(own.map(|(key, value)| (*key, value.clone())).collect())
+    }
+
+    /// `None` if the option is unset, unknown or of another kind.
+    pub fn get<T: FromValue>(&self, key: &str) -> Option<T> {
+        self.0.get(key).and_then(|(_, value)| T::from_value(value))
+    }
+}

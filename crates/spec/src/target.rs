@@ -1,0 +1,407 @@
+//! The target: the address of a database.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::types::{Secret, whole};
+
+/// One host of a target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Endpoint {
+    /// Name or address, decoded; an IPv6 address without its brackets.
+    pub host: String,
+    /// `None`: the engine's default.
+    pub port: Option<u16>,
+}
+
+/// The address of a database, split into its parts.
+///
+/// It has two forms: `scheme://user:password@host:port/path?name=value`, with commas between several hosts, and
+/// `scheme:path?name=value` for files. The scheme names the engine.
+///
+/// [`fmt::Display`] and [`fmt::Debug`] write the address without its password. The parts are decoded: `%40` is `@`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The address without its password, as written.
+    text: String,
+    scheme: String,
+    user: Option<String>,
+    password: Option<Secret>,
+    endpoints: Vec<Endpoint>,
+    path: String,
+    query: Vec<(String, String)>,
+}
+
+impl Target {
+    /// The scheme in lower case.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// The password, before the `@` or in the query.
+    pub fn password(&self) -> Option<&Secret> {
+        self.password.as_ref()
+    }
+
+    /// All hosts in the order written; none in the form without `//`.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    #[must_use]
+    pub fn with_password(self, password: Secret) -> Self {
+        Self { password: Some(password), ..self }
+    }
+
+    /// Replaces the hosts by a list such as `host:port,host:port`.
+    ///
+    /// # Errors
+    /// If the list is misspelt, or this target has no hosts.
+    pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
+        // Other parts of an address must not appear among the hosts.
+        if list.contains(['/', '?', '@']) || list.chars().any(char::is_control) {
+            return Err(BadTarget::Host);
+        }
+        let (scheme, rest) = self.text.split_once(':').ok_or(BadTarget::Host)?;
+        let rest = rest.strip_prefix("//").ok_or(BadTarget::Host)?;
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let user = authority.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
+        let text = format!("{scheme}://{user}{}{path}", list.trim());
+        Ok(Self { text, endpoints: read_endpoints(list)?, ..self.clone() })
+    }
+
+    pub fn host(&self) -> Option<&str> {
+        self.endpoints.first().map(|endpoint| endpoint.host.as_str())
+    }
+
+    pub fn port(&self) -> Option<u16> {
+        self.endpoints.first().and_then(|endpoint| endpoint.port)
+    }
+
+    /// The path: `./d` of `x:./d`, `/db` of `x://host/db`; may be empty.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The path without its leading slash, as a server's database or service name; `None` if empty.
+    pub fn database(&self) -> Option<&str> {
+        Some(self.path.strip_prefix('/').unwrap_or(&self.path)).filter(|name| !name.is_empty())
+    }
+
+    /// The pairs after `?`, in the order written and without the password.
+    pub fn query(&self) -> &[(String, String)] {
+        &self.query
+    }
+
+    /// The last value of a name in the query.
+    pub fn query_value(&self, name: &str) -> Option<&str> {
+        self.query.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl FromStr for Target {
+    type Err = BadTarget;
+
+    fn from_str(text: &str) -> Result<Self, BadTarget> {
+        if text.chars().any(char::is_control) {
+            return Err(BadTarget::Control);
+        }
+        let (scheme, rest) = split_scheme(text)?;
+        let (before_query, query) =
+            rest.split_once('?').map_or((rest, None), |(before, query)| (before, Some(query)));
+        let mut target = Self {
+            text: format!("{scheme}:"),
+            scheme,
+            user: None,
+            password: None,
+            endpoints: Vec::new(),
+            path: String::new(),
+            query: Vec::new(),
+        };
+        match before_query.strip_prefix("//") {
+            Some(address) => read_address(&mut target, address)?,
+            None => read_bare_path(&mut target, before_query)?,
+        }
+        if let Some(query) = query {
+            read_query(&mut target, query)?;
+        }
+        Ok(target)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.text)
+    }
+}
+
+/// Fault of a target. No message repeats the text, which may hold a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadTarget {
+    #[error("it does not begin with a scheme and a colon; write scheme:path or scheme://user@host:port/name")]
+    Scheme,
+    #[error(
+        "a port is not a number from 1 to 65535; write '@ / ? : %' within a password as %40 %2F %3F %3A %25"
+    )]
+    Port,
+    #[error(
+        "a host is missing or misspelt; write hosts as host:port with commas between, IPv6 in [brackets]"
+    )]
+    Host,
+    #[error(
+        "there is an '@' in the path; write user:password@ directly after '//', and %40 for an '@' elsewhere"
+    )]
+    StrayAt,
+    #[error("a '%' does not begin an escape such as %40; write a percent sign as %25")]
+    Escape,
+    #[error("it has a control character in it, such as a line break or a zero byte")]
+    Control,
+    #[error("its query holds a secret, which would be shown in reports; only 'password' may stand there")]
+    SecretInQuery,
+    #[error("its query is misspelt; write ?name=value&name=value, and %3F for a '?' within a value")]
+    Query,
+    #[error("it holds two passwords; keep the one before the '@' or the one in the query")]
+    TwoPasswords,
+}
+
+/// Parts of names of secrets in a query.
+const SECRET_WORDS: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "secret", "token"];
+
+fn split_scheme(text: &str) -> Result<(String, &str), BadTarget> {
+    let (scheme, rest) = text.split_once(':').ok_or(BadTarget::Scheme)?;
+    let name = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let good = scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(name);
+    if good { Ok((scheme.to_ascii_lowercase(), rest)) } else { Err(BadTarget::Scheme) }
+}
+
+/// Reads `user:password@hosts/path`, the text after `//`.
+fn read_address(target: &mut Target, address: &str) -> Result<(), BadTarget> {
+    let (authority, path) = address.split_at(address.find('/').unwrap_or(address.len()));
+    // A '/' in a password ends the authority early and leaves the '@' in the path, which would be shown.
+    if path.contains('@') {
+        return Err(BadTarget::StrayAt);
+    }
+    target.text.push_str("//");
+    let hosts = match authority.rsplit_once('@') {
+        Some((login, hosts)) => {
+            read_login(target, login)?;
+            hosts
+        }
+        None => authority,
+    };
+    if !hosts.is_empty() {
+        target.endpoints = read_endpoints(hosts)?;
+    }
+    target.text.push_str(hosts);
+    target.text.push_str(path);
+    target.path = decode(path)?;
+    Ok(())
+}
+
+fn read_endpoints(hosts: &str) -> Result<Vec<Endpoint>, BadTarget> {
+    hosts.split(',').map(|host| read_endpoint(host.trim())).collect()
+}
+
+fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    if !user.is_empty() {
+        target.user = Some(decode(user)?);
+        target.text.push_str(user);
+        target.text.push('@');
+    }
+    if !password.is_empty() {
+        target.password = Some(Secret::new(decode(password)?));
+    }
+    Ok(())
+}
+
+fn read_endpoint(text: &str) -> Result<Endpoint, BadTarget> {
+    let (host, port) = split_port(text).ok_or(BadTarget::Host)?;
+    let port = port.map(|port| read_port(port).ok_or(BadTarget::Port)).transpose()?;
+    let host = decode(host)?;
+    if host.is_empty() { Err(BadTarget::Host) } else { Ok(Endpoint { host, port }) }
+}
+
+/// Splits `host:port` or `[IPv6]:port`; `None` if a bracket is not closed, or text without a colon follows it.
+pub(crate) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+    let Some(inner) = text.strip_prefix('[') else {
+        return Some(text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))));
+    };
+    match inner.split_once(']')? {
+        (host, "") => Some((host, None)),
+        (host, after) => Some((host, Some(after.strip_prefix(':')?))),
+    }
+}
+
+pub(crate) fn read_port(text: &str) -> Option<u16> {
+    whole(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0)
+}
+
+fn read_bare_path(target: &mut Target, path: &str) -> Result<(), BadTarget> {
+    // This may be 'user/password@service'; a path of the file system begins with '.' or '/'.
+    if path.contains('@') && !path.starts_with(['.', '/']) {
+        return Err(BadTarget::StrayAt);
+    }
+    target.text.push_str(path);
+    target.path = decode(path)?;
+    Ok(())
+}
+
+fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
+    let mut separator = '?';
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name.is_empty() || value.contains('?') {
+            return Err(BadTarget::Query);
+        }
+        let (name, value) = (decode(name)?, decode(value)?);
+        let lower = name.to_ascii_lowercase();
+        if lower == "password" {
+            if target.password.replace(Secret::new(value)).is_some() {
+                return Err(BadTarget::TwoPasswords);
+            }
+            continue;
+        }
+        // This '@' may end a password that holds a '?'.
+        if pair.contains('@') {
+            return Err(BadTarget::StrayAt);
+        }
+        if lower == "pass" || SECRET_WORDS.iter().any(|word| lower.contains(word)) {
+            return Err(BadTarget::SecretInQuery);
+        }
+        target.query.push((name, value));
+        target.text.push(separator);
+        target.text.push_str(pair);
+        separator = '&';
+    }
+    Ok(())
+}
+
+/// Decodes percent escapes (RFC 3986, section 2.1).
+fn decode(text: &str) -> Result<String, BadTarget> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let (high, low) = (digit(rest.next()), digit(rest.next()));
+            let code = high.zip(low).map(|(high, low)| high * 16 + low).ok_or(BadTarget::Escape)?;
+            bytes.push(u8::try_from(code).map_err(|_| BadTarget::Escape)?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    let decoded = String::from_utf8(bytes).map_err(|_| BadTarget::Escape)?;
+    if decoded.chars().any(char::is_control) { Err(BadTarget::Control) } else { Ok(decoded) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    fn parse(text: &str) -> Target {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_server_address_is_split() {
+        let target = parse("Db2x://app:p%40ss@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x");
+        assert_eq!(target.scheme(), "db2x");
+        assert_eq!(target.user(), Some("app"));
+        assert_eq!(target.password().map(Secret::expose), Some("p@ss"));
+        let hosts: Vec<_> = target.endpoints().iter().map(|end| (end.host.as_str(), end.port)).collect();
+        assert_eq!(hosts, [("db1", Some(5432)), ("::1", Some(5433)), ("db3", None)]);
+        assert_eq!((target.host(), target.port()), (Some("db1"), Some(5432)));
+        assert_eq!((target.path(), target.database()), ("/or ders", Some("or ders")));
+        assert_eq!(target.query_value("tls"), Some("off"));
+        assert_eq!(target.query_value("x"), Some(""));
+        assert_eq!(target.to_string(), "db2x://app@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x");
+    }
+
+    #[test]
+    fn a_path_is_split() {
+        let target = parse("file:./slob-data?mode=direct");
+        assert_eq!((target.path(), target.host(), target.port()), ("./slob-data", None, None));
+        assert_eq!(target.query(), [("mode".to_owned(), "direct".to_owned())]);
+        assert_eq!(parse("file:/a%25b").path(), "/a%b");
+        assert_eq!(parse("null:").to_string(), "null:");
+        assert_eq!(parse("null:").database(), None);
+    }
+
+    #[rstest]
+    #[case("db://u:top%20secret@h/d")]
+    #[case("db://u:top secret@h/d")]
+    #[case("db://u@h/d?password=top%20secret")]
+    #[case("db://h?a=b&PassWord=top%20secret&c=d")]
+    fn a_password_is_never_shown(#[case] text: &str) {
+        let target = parse(text);
+        assert_eq!(target.password().map(Secret::expose), Some("top secret"));
+        assert!(!format!("{target} {target:?}").contains("secret"));
+        assert!(target.query().iter().all(|(_, value)| !value.contains("secret")));
+    }
+
+    #[rstest]
+    #[case("./slob-data", BadTarget::Scheme)]
+    #[case("", BadTarget::Scheme)]
+    #[case("1db:x", BadTarget::Scheme)]
+    #[case("db://h:port/d", BadTarget::Port)]
+    #[case("db://h:70000/d", BadTarget::Port)]
+    #[case("db://u:12/3@h/d", BadTarget::StrayAt)]
+    #[case("db:scott/tiger@h", BadTarget::StrayAt)]
+    #[case("db://u:p%4@h", BadTarget::Escape)]
+    #[case("db://h/%zz", BadTarget::Escape)]
+    #[case("db://h/%ff", BadTarget::Escape)]
+    #[case("db://h1,,h2/d", BadTarget::Host)]
+    #[case("db://[::1/d", BadTarget::Host)]
+    #[case("db://h/d%00", BadTarget::Control)]
+    #[case("db://h/d?sslpassword=x", BadTarget::SecretInQuery)]
+    #[case("db://h/d?api%5Ftoken=x", BadTarget::SecretInQuery)]
+    #[case("db://h/d?pass=x", BadTarget::SecretInQuery)]
+    #[case("db://h/d?=x", BadTarget::Query)]
+    #[case("db://h/d?a=b?password=x", BadTarget::Query)]
+    #[case("db://u:12?@h/d", BadTarget::StrayAt)]
+    #[case("db://a:x@h?password=y", BadTarget::TwoPasswords)]
+    fn bad_targets_are_refused(#[case] text: &str, #[case] expected: BadTarget) {
+        assert_eq!(text.parse::<Target>().err(), Some(expected));
+    }
+
+    #[test]
+    fn other_parts_of_an_address_are_no_endpoints() {
+        let target = parse("db://u@h/d");
+        assert_eq!(target.with_endpoints("a:1,[::1]").unwrap().to_string(), "db://u@a:1,[::1]/d");
+        for list in ["a?b", "a/b", "u:p@a", "a\n"] {
+            assert_eq!(target.with_endpoints(list).err(), Some(BadTarget::Host), "{list}");
+        }
+        assert_eq!(parse("file:.//d").with_endpoints("a").err(), Some(BadTarget::Host));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = text.parse::<Target>();
+        }
+
+        #[test]
+        fn a_shown_target_reads_back_without_its_password(
+            text in "db:(//)?([a-z%40]{0,4}(:S3CRET[@:a-z]{0,3})?@)?[a-z:0-9,]{0,6}[/a-z%40]{0,6}(\\?([a-z=&%40]{0,8}&)?(password=S3CRET)?)?"
+        ) {
+            let Ok(target) = text.parse::<Target>() else { return Ok(()) };
+            let shown = target.to_string();
+            prop_assert!(!shown.contains("S3CRET"), "{}", shown);
+            let again: Target = shown.parse().unwrap();
+            prop_assert_eq!(again, Target { password: None, ..target });
+        }
+    }
+}

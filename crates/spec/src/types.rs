@@ -1,0 +1,477 @@
+//! Types of checked values: each keeps to its range.
+
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::param::{FromValue, Value};
+
+/// A text or number outside the permitted range.
+///
+/// It holds no copy of the rejected text, which may be a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {permitted}")]
+pub struct BadValue {
+    /// Permitted values in words, to follow 'expected'.
+    pub permitted: String,
+}
+
+impl BadValue {
+    pub(crate) fn expected(permitted: impl Into<String>) -> Self {
+        Self { permitted: permitted.into() }
+    }
+}
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Within<T, const MIN: u16, const MAX: u16>(T);
+
+/// A whole percentage.
+pub type Percent = Within<u8, 0, 100>;
+
+/// Blocks of one operation.
+pub type WorkUnit = Within<u16, 1, 1024>;
+
+impl<T: Copy + Into<u16>, const MIN: u16, const MAX: u16> Within<T, MIN, MAX> {
+    pub(crate) const MIN: u16 = MIN;
+    pub(crate) const MAX: u16 = MAX;
+
+    pub fn new(number: T) -> Result<Self, BadValue> {
+        let is_within = (MIN..=MAX).contains(&number.into());
+        let bad = || BadValue::expected(format!("a whole number from {MIN} to {MAX}"));
+        if is_within { Ok(Self(number)) } else { Err(bad()) }
+    }
+
+    pub fn get(self) -> T {
+        self.0
+    }
+}
+
+impl<T: fmt::Display, const MIN: u16, const MAX: u16> fmt::Display for Within<T, MIN, MAX> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Most blocks of a schema: 2^40.
+pub const MAX_SCALE_BLOCKS: u64 = 1 << 40;
+
+/// Powers of 1024, from the largest to the smallest.
+const SIZE_UNITS: [(char, u64); 5] =
+    [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10), ('B', 1)];
+
+/// An amount of data: a plain number counts blocks, a number with a unit bytes.
+///
+/// `10000` is 10,000 blocks whatever their size; `80M` is 80 MiB. The units K, M, G and T are powers of
+/// 1024; B stands for single bytes. [`fmt::Display`] writes text for [`FromStr`], in the largest unit that
+/// leaves a whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    Blocks(u64),
+    Bytes(u64),
+}
+
+impl Size {
+    /// Whole blocks of `block_bytes` bytes, rounded down; 0 for a block size of 0.
+    pub fn blocks(self, block_bytes: u32) -> u64 {
+        match self {
+            Self::Blocks(blocks) => blocks,
+            Self::Bytes(bytes) => bytes.checked_div(u64::from(block_bytes)).unwrap_or(0),
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let bad = || BadValue::expected("a number of blocks, or a size such as 80M (units K, M, G, T)");
+        let (digits, factor) = split_unit(text, &SIZE_UNITS);
+        let number = whole(digits).ok_or_else(bad)?;
+        match factor {
+            None => Ok(Self::Blocks(number)),
+            Some(factor) => number.checked_mul(factor).map(Self::Bytes).ok_or_else(bad),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Blocks(blocks) => write!(f, "{blocks}"),
+            Self::Bytes(0) => f.write_str("0B"),
+            Self::Bytes(bytes) => {
+                let unit = SIZE_UNITS.iter().find(|(_, factor)| bytes % factor == 0);
+                let (name, factor) = unit.unwrap_or(&('B', 1));
+                write!(f, "{}{name}", bytes / factor)
+            }
+        }
+    }
+}
+
+/// Splits a unit, in any case, off the end of a text.
+fn split_unit<'a>(text: &'a str, units: &[(char, u64)]) -> (&'a str, Option<u64>) {
+    let last = text.chars().last().map(|last| last.to_ascii_uppercase());
+    match units.iter().find(|(name, _)| Some(*name) == last) {
+        Some((_, factor)) => (&text[..text.len() - 1], Some(*factor)),
+        None => (text, None),
+    }
+}
+
+/// Reads plain digits: no sign, no grouping.
+pub(crate) fn whole(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+const MICROS_PER_S: u64 = 1_000_000;
+/// Digits after the point, for microseconds.
+const MAX_DECIMALS: usize = 6;
+
+/// Reads `300`, `.5`, `90s`, `15m`, `8h`, `1d` exactly, without floating point. `None` if it is not such a number,
+/// has more than six decimals or does not fit.
+pub(crate) fn parse_seconds(text: &str) -> Option<Duration> {
+    let (number, unit_s) = split_unit(text, &[('S', 1), ('M', 60), ('H', 3600), ('D', 86_400)]);
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let digits = whole.bytes().chain(decimals.bytes()).all(|byte| byte.is_ascii_digit());
+    if !digits || whole.len() + decimals.len() == 0 || decimals.len() > MAX_DECIMALS {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let fraction_us: u64 = format!("{decimals:0<MAX_DECIMALS$}").parse().ok()?;
+    let micros =
+        whole.checked_mul(MICROS_PER_S)?.checked_add(fraction_us)?.checked_mul(unit_s.unwrap_or(1))?;
+    Some(Duration::from_micros(micros))
+}
+
+/// Writes decimal seconds to the microsecond, without needless zeros: `300`, `0.5`.
+pub(crate) fn format_seconds(span: Duration) -> String {
+    let text = format!("{}.{:06}", span.as_secs(), span.subsec_micros());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A password. It is neither printable nor serialisable; a search for [`Secret::expose`] finds every use of its text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+/// Replaces a secret in every output.
+pub(crate) const MASK: &str = "********";
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, only for calls of database clients.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl Drop for Secret {
+    /// Overwrites the text, so that a core dump of a long run has one copy less.
+    fn drop(&mut self) {
+        let mut bytes = std::mem::take(&mut self.0).into_bytes();
+        bytes.fill(0);
+        // Without this the compiler may drop the store, because nothing reads the zeros.
+        std::hint::black_box(&bytes);
+    }
+}
+
+/// A run's name, which becomes part of a directory's name: 1 to 64 of the letters a-z and A-Z, digits, `.`, `_` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RunName(String);
+
+impl RunName {
+    pub(crate) const PERMITTED: &str = "1 to 64 letters a-z, digits, '.', '_' or '-'";
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for RunName {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadValue::expected(Self::PERMITTED))
+        }
+    }
+}
+
+impl fmt::Display for RunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Declares a parameter with a few named values: for each its word in `slob.conf` and its meaning in the help.
+macro_rules! choice {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $meaning:literal;)+ }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            pub(crate) const CHOICES: &[(&str, &str)] = &[$(($word, $meaning)),+];
+
+            /// The word in `slob.conf` and in records.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl FromValue for $name {
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    $(Value::Choice($word) => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Columns that an UPDATE changes, hence the redo it makes.
+    RedoStress {
+        /// c2 and c20, of 128 characters each.
+        Lite = "LITE", "2 columns";
+        /// c2 to c20.
+        Heavy = "HEAVY", "all 19 columns";
+    }
+}
+
+choice! {
+    /// Reaction to a session that loses its database.
+    SessionLoss {
+        Fail = "fail", "the run ends as failed";
+        Reconnect = "reconnect", "the session reconnects, to an endpoint that answers";
+        Drop = "drop", "the session ends, the others continue";
+    }
+}
+
+choice! {
+    /// Gaps between the intended starts of operations, in an open loop.
+    ArrivalProcess {
+        Steady = "steady", "all equal";
+        Poisson = "poisson", "exponential, as from many independent users";
+    }
+}
+
+choice! {
+    /// The server's own statistics report to take with a run, on servers that have one.
+    StatisticsType {
+        Statspack = "statspack", "needs no licence: snapshots at both ends of the window";
+        /// Never taken unless asked for.
+        Awr = "awr", "needs a licensed pack: snapshots, and the reports as text and HTML in the run's folder";
+    }
+}
+
+/// The rate of an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Operations per second of all sessions together.
+    pub per_second: NonZeroU32,
+    pub process: ArrivalProcess,
+}
+
+/// End of the measured window of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Duration, counted from the end of the warm-up.
+    Time(Duration),
+    /// Operations of each session, at least one; there is no warm-up.
+    Operations(u64),
+}
+
+/// Ends a run when its last windows agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UntilSteady {
+    /// Seconds of each window, at least 1.
+    pub window_s: u64,
+    /// Largest difference of their rates, in percent of their mean: 1 to 50.
+    pub tolerance_percent: u8,
+}
+
+impl UntilSteady {
+    /// Number of windows to compare. Two may agree while the rate turns around.
+    pub const WINDOWS: u64 = 3;
+}
+
+/// A pause of `min` to `max` after every `every`th operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThinkTime {
+    pub every: NonZeroU32,
+    pub min: Duration,
+    pub max: Duration,
+}
+
+/// A part of each schema that every `every`th SELECT or UPDATE stays within.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HotSpot {
+    pub size_mb: NonZeroU64,
+    /// Distance in MiB from the start of the active data set.
+    pub offset_mb: u64,
+    pub every: NonZeroU32,
+}
+
+impl HotSpot {
+    pub fn blocks(&self, block_bytes: u32) -> u64 {
+        mib_to_blocks(self.size_mb.get(), block_bytes)
+    }
+
+    /// First key, counted from 1.
+    pub fn first_key(&self, block_bytes: u32) -> u64 {
+        mib_to_blocks(self.offset_mb, block_bytes).saturating_add(1)
+    }
+
+    pub(crate) fn last_key(&self, block_bytes: u32) -> u64 {
+        mib_to_blocks(self.offset_mb, block_bytes).saturating_add(self.blocks(block_bytes))
+    }
+}
+
+fn mib_to_blocks(mib: u64, block_bytes: u32) -> u64 {
+    Size::Bytes(mib.saturating_mul(1 << 20)).blocks(block_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[test]
+    fn numbers_are_within_both_ends() {
+        assert_eq!(Percent::new(100).map(Percent::get), Ok(100));
+        assert!(Percent::new(101).is_err());
+        assert!(WorkUnit::new(0).is_err());
+        assert_eq!(WorkUnit::new(1).map(WorkUnit::get), Ok(1));
+        assert_eq!(WorkUnit::new(1024).map(WorkUnit::get), Ok(1024));
+        assert!(WorkUnit::new(1025).is_err());
+    }
+
+    #[rstest]
+    #[case("10000", 10_000)]
+    #[case("80M", 10_240)]
+    #[case("80m", 10_240)]
+    #[case("1T", 1 << 27)]
+    #[case("8K", 1)]
+    #[case("7K", 0)]
+    #[case("16385B", 2)]
+    fn counts_whole_blocks_of_8_kib(#[case] text: &str, #[case] blocks: u64) {
+        assert_eq!(text.parse::<Size>().map(|size| size.blocks(8192)), Ok(blocks));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("M")]
+    #[case("80MB")]
+    #[case("80 M")]
+    #[case("+80M")]
+    #[case("-1")]
+    #[case("1.5G")]
+    #[case("80Ḿ")]
+    #[case("18446744073709551616")]
+    #[case("16777216T")]
+    fn bad_sizes_are_refused(#[case] text: &str) {
+        assert!(text.parse::<Size>().is_err());
+    }
+
+    #[test]
+    fn a_size_is_written_as_it_was_read() {
+        for text in ["10000", "80M", "1T", "3G", "5K", "16385B"] {
+            assert_eq!(text.parse::<Size>().map(|size| size.to_string()), Ok(text.to_owned()));
+        }
+    }
+
+    #[rstest]
+    #[case("300", 300_000_000)]
+    #[case(".1", 100_000)]
+    #[case("0.000001", 1)]
+    #[case("5.", 5_000_000)]
+    #[case("90S", 90_000_000)]
+    #[case("15m", 900_000_000)]
+    #[case("8h", 28_800_000_000)]
+    #[case("1d", 86_400_000_000)]
+    #[case("1.5h", 5_400_000_000)]
+    fn durations_are_read(#[case] text: &str, #[case] micros: u64) {
+        assert_eq!(parse_seconds(text), Some(Duration::from_micros(micros)));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case(".")]
+    #[case("h")]
+    #[case("-1")]
+    #[case("1e3")]
+    #[case("1,5")]
+    #[case("5 m")]
+    #[case("0.0000001")]
+    #[case("18446744073709551615")]
+    #[case("5é")]
+    fn bad_durations_are_refused(#[case] text: &str) {
+        assert_eq!(parse_seconds(text), None);
+    }
+
+    #[test]
+    fn debug_hides_the_text() {
+        let secret = Secret::new("tiger");
+        assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "******** Some(********)");
+        assert_eq!(secret.expose(), "tiger");
+    }
+
+    #[test]
+    fn a_run_name_suits_any_file_system() {
+        assert!("raw-8k_v2.1".parse::<RunName>().is_ok());
+        assert!("x".repeat(64).parse::<RunName>().is_ok());
+        for bad in ["", "a b", "a/b", "é", &"x".repeat(65)] {
+            assert!(bad.parse::<RunName>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_hot_spot_begins_at_its_offset() {
+        let size_mb = NonZeroU64::new(8).unwrap();
+        let hot = HotSpot { size_mb, offset_mb: 16, every: NonZeroU32::MIN };
+        assert_eq!((hot.first_key(8192), hot.last_key(8192), hot.blocks(8192)), (2049, 3072, 1024));
+        assert_eq!((hot.first_key(16384), hot.last_key(16384)), (1025, 1536));
+    }
+
+    proptest! {
+        #[test]
+        fn written_sizes_read_back(number: u64, bytes: bool) {
+            let size = if bytes { Size::Bytes(number) } else { Size::Blocks(number) };
+            prop_assert_eq!(size.to_string().parse::<Size>(), Ok(size));
+        }
+
+        #[test]
+        fn written_durations_read_back(micros in 0..=u64::MAX / 3600) {
+            let span = Duration::from_micros(micros);
+            prop_assert_eq!(parse_seconds(&format_seconds(span)), Some(span));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = parse_seconds(&text);
+            let _ = text.parse::<Size>();
+        }
+    }
+}
