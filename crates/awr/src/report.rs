@@ -1,9 +1,6 @@
-//! A report with types: what it says, in units that the names carry.
+//! A report as types. Names of fields carry their units.
 //!
-//! What a report does not have is absent: an empty list or `None`, never 0.
-
-mod io;
-mod work;
+//! A figure that a report lacks is absent, an empty list or `None`, never 0.
 
 use jiff::civil::DateTime;
 use serde::Serialize;
@@ -12,87 +9,62 @@ use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
 
-pub use io::{FileIo, IoLine, IoProfileLine};
-pub use work::{AshEvent, BufferPoolAdvice, PgaAdvice, Segment, SqlStatement};
-
 /// One period of one instance, PDB or cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// What it is.
     pub kind: Kind,
-    /// How it is written.
     pub format: Format,
-    /// Which of the two periods of a comparison it is.
+    /// The period of a comparison.
     pub period: Option<Period>,
-    /// The database and the instance.
     pub database: Database,
-    /// The host.
     pub host: Host,
-    /// The snapshots and the time between them.
     pub interval: Interval,
-    /// A cluster's instances, in a global report.
+    /// Instances of the cluster, in a global report.
     pub instances: Vec<Instance>,
-    /// The load profile.
     pub load_profile: Vec<LoadLine>,
-    /// Instance efficiency.
     pub efficiency: Vec<Percentage>,
-    /// The top timed events, with DB CPU among them.
+    /// Top timed events; DB CPU is among them.
     pub top_events: Vec<WaitEvent>,
-    /// The time model.
     pub time_model: Vec<TimeModelLine>,
-    /// Operating system statistics.
     pub os_statistics: Vec<OsStatistic>,
-    /// Load and CPU of the host.
     pub host_cpu: Option<HostCpu>,
     /// Wait classes of foreground sessions.
     pub wait_classes: Vec<WaitEvent>,
     /// Wait classes of foreground and background together.
     pub all_wait_classes: Vec<WaitEvent>,
-    /// Wait events of foreground sessions.
     pub foreground_events: Vec<WaitEvent>,
-    /// Wait events of background processes.
     pub background_events: Vec<WaitEvent>,
-    /// Wait events of both together, where the report has no others or has them too.
+    /// Wait events of foreground and background together, in reports that have such a section.
     pub all_events: Vec<WaitEvent>,
-    /// How long waits took, foreground and background together.
+    /// Wait-event histograms of foreground and background together.
     pub histograms: Vec<EventHistogram>,
-    /// Instance activity statistics.
     pub activity: Vec<Activity>,
     /// Instance activity statistics that are states, not counters.
     pub absolute_values: Vec<AbsoluteValue>,
-    /// Log switches and the like, with their rate per hour.
+    /// Log switches and the like.
     pub thread_activity: Vec<ThreadActivity>,
-    /// I/O by function of the database, all I/O.
+    /// All I/O by function of the database.
     pub io_by_function: Vec<IoLine>,
-    /// I/O by type of file, all I/O.
+    /// All I/O by type of file.
     pub io_by_file_type: Vec<IoLine>,
-    /// I/O profile.
     pub io_profile: Vec<IoProfileLine>,
-    /// I/O by tablespace.
     pub tablespaces: Vec<FileIo>,
-    /// I/O by file.
     pub files: Vec<FileIo>,
-    /// Sizes of caches.
     pub cache_sizes: Vec<CacheSize>,
-    /// Parameters that were set.
     pub parameters: Vec<Parameter>,
-    /// SQL statements that any section names, each once.
+    /// The statements of all sections, each once.
     pub top_sql: Vec<SqlStatement>,
-    /// Segments by what was done to them.
     pub segments: Vec<Segment>,
-    /// Reads that the buffer cache would need at other sizes.
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
-    /// What other targets of the PGA would do.
     pub pga_advice: Vec<PgaAdvice>,
-    /// Top events by the samples of ASH.
+    /// Top events by samples of ASH.
     pub ash_events: Vec<AshEvent>,
-    /// Whether text cut the M or G of IOStat's data per second, and it was found again by Data / elapsed.
+    /// True if text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Every cell of a global report, as printed: much of it is said by instance.
+    /// Every table of a global report as printed: it has figures by instance.
     pub tables: Vec<Sheet>,
-    /// Every section by its title.
     pub sections: Vec<Section>,
-    /// What a reader must know: faults of the report itself, and what could not be read.
+    /// Faults of the report itself, and parts that could not be read.
     pub notes: Vec<String>,
 }
 
@@ -101,25 +73,20 @@ pub struct Report {
 pub struct Sheet {
     /// The section's title.
     pub title: String,
-    /// The columns' headings, each with the one that it shares with its neighbours; lower case without blanks.
+    /// Headings after the heading that columns share; lower case without blanks.
     pub heads: Vec<String>,
-    /// The cells of each row.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Period {
-    /// The first.
     First,
-    /// The second.
     Second,
 }
 
 /// The database and the instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Database {
     pub name: Option<String>,
     pub id: Option<String>,
@@ -129,24 +96,22 @@ pub struct Database {
     pub release: Option<String>,
     pub is_rac: Option<bool>,
     pub is_cdb: Option<bool>,
-    /// The container that the report is of: a pluggable database, or the root, which is all of them.
+    /// The pluggable database of the report, or the root if it is of all of them.
     pub container: Option<String>,
     /// Containers that the report names.
     pub containers: Vec<String>,
-    /// Instances of the cluster.
+    /// Number of the cluster's instances.
     pub instances: Option<f64>,
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
     pub started: Option<DateTime>,
-    /// Whether the minutes of `started` are known: HTML of 11.1 to 12.2 prints the month in their place.
+    /// False if the minutes of `started` are unknown: HTML of 11.1 to 12.2 prints the month in their place.
     pub started_to_the_minute: bool,
-    /// The standard block size in bytes.
+    /// The standard block size.
     pub block_bytes: Option<f64>,
 }
 
-/// The host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Host {
     pub name: Option<String>,
     pub platform: Option<String>,
@@ -159,32 +124,32 @@ pub struct Host {
 /// The snapshots and the time between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
-    /// The first snapshot.
     pub begin: Option<Snapshot>,
-    /// The last one.
     pub end: Option<Snapshot>,
-    /// Seconds between them: from their times, or as printed in hundredths of a minute.
+    /// From the snapshots' times, or as printed in hundredths of a minute.
     pub elapsed_s: Option<Figure>,
-    /// Time that sessions spent in calls, in seconds.
     pub db_time_s: Option<Figure>,
 }
 
-/// A snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Interval {
+    /// Seconds between the times of the snapshots.
+    pub(crate) fn by_clock(&self) -> Option<Figure> {
+        let (begin, end) = self.begin.as_ref()?.time.zip(self.end.as_ref()?.time)?;
+        Some(Figure { value: end.duration_since(begin).as_secs_f64(), resolution: 1.0 })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// Its number.
     pub id: Option<u64>,
-    /// When it was taken, by the host's clock.
+    /// By the host's clock.
     pub time: Option<DateTime>,
-    /// Sessions at that moment.
     pub sessions: Option<f64>,
-    /// Cursors of a session.
     pub cursors_per_session: Option<f64>,
 }
 
 /// An instance of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Instance {
     pub number: String,
     pub name: Option<String>,
@@ -198,13 +163,10 @@ pub struct Instance {
     pub db_time_s: Option<Figure>,
     pub average_active_sessions: Option<Figure>,
     pub up_hours: Option<Figure>,
-    /// Rates per second.
     pub per_second: Vec<LoadLine>,
 }
 
-/// A line of the load profile.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LoadLine {
     pub name: String,
     pub per_second: Option<Figure>,
@@ -215,71 +177,58 @@ pub struct LoadLine {
 
 /// A line of instance efficiency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Percentage {
     pub name: String,
     pub percent: Option<Figure>,
 }
 
-/// What a percentage is of.
+/// The whole of a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
-    /// DB time.
     DbTime,
-    /// Time of background processes.
     BackgroundTime,
-    /// Call time: Statspack's and 10g's DB time.
+    /// DB time in Statspack and 10g.
     CallTime,
 }
 
 /// A wait event, or a class of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitEvent {
-    /// Its name; text cuts it at 26, 28 or 30 characters.
+    /// Text cuts it at 26, 28 or 30 characters.
     pub name: String,
-    /// Its class; text cuts it too.
+    /// Text cuts it too.
     pub class: Option<String>,
-    /// Waits. `DB CPU` has none.
+    /// `DB CPU` has none.
     pub waits: Option<Figure>,
-    /// Waits per second, where the report prints them: comparisons do.
+    /// As printed: only comparisons do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_per_s: Option<Figure>,
-    /// Percent of waits that ran into a timeout.
     pub timeouts_percent: Option<Figure>,
-    /// Time of all waits, in seconds.
     pub total_s: Option<Figure>,
-    /// Mean wait as printed, in microseconds.
+    /// The mean as printed.
     pub average_us: Option<Figure>,
-    /// Share in percent.
     pub percent: Option<Figure>,
-    /// What it is a share of.
     pub percent_of: Option<ShareOf>,
 }
 
 impl WaitEvent {
-    /// The mean wait in microseconds: as printed, or total by waits, whichever is more precise.
-    #[must_use]
+    /// The mean wait: as printed, or total by waits, whichever is more precise.
     pub fn mean_us(&self) -> Option<Figure> {
         let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
         let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
         Figure::finer(self.average_us, divided)
     }
-}
 
-impl WaitEvent {
-    /// Time of all waits in seconds: as printed, or waits times their mean, whichever is more precise. A total of whole
-    /// seconds that reads 0 is not 0.
-    #[must_use]
+    /// Time of all waits: as printed, or waits times their mean, whichever is more precise. A total of whole seconds that
+    /// reads 0 may be more.
     pub fn time_s(&self) -> Option<Figure> {
         let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
         Figure::finer(self.total_s, product)
     }
 }
 
-/// A line of the time model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeModelLine {
     pub name: String,
     pub seconds: Option<Figure>,
@@ -287,18 +236,16 @@ pub struct TimeModelLine {
 }
 
 /// A statistic of the operating system; times are centiseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OsStatistic {
     pub name: String,
     pub value: Option<Figure>,
-    /// At the end, where it is different.
+    /// The value at the end if it is another.
     pub end: Option<Figure>,
 }
 
-/// Load and CPU of the host, in percent.
+/// Load and CPU of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct HostCpu {
     pub load_begin: Option<Figure>,
     pub load_end: Option<Figure>,
@@ -309,8 +256,7 @@ pub struct HostCpu {
 }
 
 /// An instance activity statistic. Text cuts its name at 32 characters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
     pub name: String,
     pub total: Option<Figure>,
@@ -318,9 +264,7 @@ pub struct Activity {
     pub per_transaction: Option<Figure>,
 }
 
-/// A statistic that is a state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AbsoluteValue {
     pub name: String,
     pub begin: Option<Figure>,
@@ -328,37 +272,143 @@ pub struct AbsoluteValue {
 }
 
 /// A statistic of the redo thread.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadActivity {
     pub name: String,
     pub total: Option<Figure>,
     pub per_hour: Option<Figure>,
 }
 
-/// The size of a cache in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CacheSize {
     pub name: String,
     pub begin_bytes: Option<Figure>,
     pub end_bytes: Option<Figure>,
 }
 
-/// A parameter that was set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Parameter {
     pub name: String,
     pub begin: String,
-    /// At the end, where it is different.
+    /// The value at the end if it is another.
     pub end: Option<String>,
 }
 
-/// A section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
 pub struct Section {
     pub title: String,
     pub line: usize,
+}
+
+/// I/O of a function or a type of file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct IoLine {
+    /// Text cuts it.
+    pub name: String,
+    pub read_bytes: Option<Figure>,
+    pub reads_per_s: Option<Figure>,
+    pub read_bytes_per_s: Option<Figure>,
+    pub written_bytes: Option<Figure>,
+    pub writes_per_s: Option<Figure>,
+    pub written_bytes_per_s: Option<Figure>,
+    pub waits: Option<Figure>,
+    /// The mean wait.
+    pub average_us: Option<Figure>,
+    /// Mean service time of small reads.
+    pub small_read_us: Option<Figure>,
+    /// Mean service time of large reads.
+    pub large_read_us: Option<Figure>,
+}
+
+/// A line of the I/O profile, per second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct IoProfileLine {
+    pub name: String,
+    pub both: Option<Figure>,
+    pub read: Option<Figure>,
+    pub written: Option<Figure>,
+}
+
+/// I/O of a tablespace or a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FileIo {
+    pub tablespace: String,
+    pub file: Option<String>,
+    pub reads: Option<Figure>,
+    pub reads_per_s: Option<Figure>,
+    pub read_us: Option<Figure>,
+    pub blocks_per_read: Option<Figure>,
+    pub writes: Option<Figure>,
+    /// `1-bk Rds/s`; in 11.2.0.4 and 12.1 the writes of tablespaces are printed below it.
+    #[serde(skip)]
+    pub(crate) one_block_rate: Option<Figure>,
+    pub writes_per_s: Option<Figure>,
+    pub buffer_waits: Option<Figure>,
+    pub buffer_wait_us: Option<Figure>,
+}
+
+/// A SQL statement with its totals of the interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SqlStatement {
+    pub id: String,
+    pub module: Option<String>,
+    /// The pluggable database.
+    pub container: Option<String>,
+    pub elapsed_s: Option<Figure>,
+    pub cpu_s: Option<Figure>,
+    pub io_wait_s: Option<Figure>,
+    /// Blocks.
+    pub gets: Option<Figure>,
+    /// Blocks.
+    pub reads: Option<Figure>,
+    pub executions: Option<Figure>,
+    pub rows: Option<Figure>,
+    /// Hashes of the plans that samples of ASH saw.
+    pub plans: Vec<String>,
+    /// The text as far as the report prints it.
+    pub text: String,
+}
+
+/// A statistic of a segment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Segment {
+    pub statistic: String,
+    pub owner: Option<String>,
+    pub tablespace: Option<String>,
+    pub object: String,
+    pub subobject: Option<String>,
+    pub kind: Option<String>,
+    pub value: Option<Figure>,
+    pub percent: Option<Figure>,
+}
+
+/// Estimated reads with a buffer pool of another size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BufferPoolAdvice {
+    pub pool: String,
+    pub size_mb: Option<Figure>,
+    pub size_factor: Option<Figure>,
+    pub read_factor: Option<Figure>,
+    pub thousand_reads: Option<Figure>,
+}
+
+/// Estimated work with another target of the PGA.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PgaAdvice {
+    pub target_mb: Option<Figure>,
+    pub size_factor: Option<Figure>,
+    pub extra_mb: Option<Figure>,
+    pub cache_hit_percent: Option<Figure>,
+    pub overallocations: Option<Figure>,
+}
+
+/// An event by the samples of ASH.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AshEvent {
+    pub event: String,
+    pub class: Option<String>,
+    pub session_type: Option<String>,
+    /// Share of DB time.
+    pub percent: Option<Figure>,
+    pub average_active_sessions: Option<Figure>,
 }

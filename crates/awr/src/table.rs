@@ -1,29 +1,32 @@
-//! What text and HTML have in common: titled tables of cells below headings.
+//! Titled tables of cells below headings, as text and HTML both give them, and the fields that columns fill.
 
-use crate::figure::Figure;
+use jiff::civil::DateTime;
 
-/// A report as tables, before anything is known of what they mean.
+use crate::figure::{Figure, MIB, bytes, duration_us, number, prefix};
+use crate::sections::moment;
+
+/// A report as tables, before their meaning is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     /// The tables of sections that are read.
     pub(crate) tables: Vec<Table>,
-    /// Labels with the values after them, of sections that have no headings.
+    /// Labels with their values, from sections without headings.
     pub(crate) pairs: Vec<Pair>,
-    /// Every section: title and line.
+    /// Title and line of every section.
     pub(crate) sections: Vec<(String, usize)>,
-    /// `DB name/instance` as page heads have it.
+    /// Database and instance from `DB/Inst` in page heads.
     pub(crate) db_inst: Option<(String, String)>,
-    /// Tables that are too large to be read to their end.
+    /// Titles of tables that are too large to be read to their end.
     pub(crate) cut_tables: Vec<String>,
-    /// Elapsed and DB time of each period in seconds, as the titles of comparisons have them with decimals.
+    /// Elapsed and DB time of each period in seconds: titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
-    /// Whether the report's own end was found.
+    /// True if the report's own end was found.
     pub(crate) is_complete: bool,
     /// The last line that is not blank.
     pub(crate) last_line: usize,
 }
 
-/// A label with the values after it: `Buffer Cache: 292M 292M`.
+/// A label with its values: `Buffer Cache: 292M 292M`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) section: String,
@@ -31,9 +34,252 @@ pub(crate) struct Pair {
     pub(crate) values: Vec<String>,
 }
 
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// The section's title.
+    pub(crate) title: String,
+    pub(crate) heads: Vec<Head>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A column's heading: lower case without blanks, because releases break lines differently.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Head {
+    /// The heading that the column shares with its neighbours.
+    pub(crate) group: String,
+    pub(crate) name: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// Line number, from 1.
+    pub(crate) line: usize,
+    pub(crate) cells: Vec<String>,
+}
+
+/// A field of `T`: the headings of its column, as [`Head::fits`] takes them, and the function that takes its cell. The
+/// first column that fits is read.
+pub(crate) type Field<T> = (&'static str, fn(&mut T, Cell<'_>));
+
+/// The heading of a field that is read from the first column, whatever that one's heading. Fields after it are read from other
+/// columns.
+pub(crate) const FIRST: &str = "^";
+
+const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
+
+/// A cell with the heading above it.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell<'a> {
+    /// Absent for a blank cell.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) head: &'a Head,
+}
+
+impl Cell<'_> {
+    pub(crate) fn words(self) -> Option<String> {
+        self.text.map(str::to_owned)
+    }
+
+    /// The name of a row, without the number of a footnote.
+    pub(crate) fn name(self) -> String {
+        self.text.map_or("", without_footnote).to_owned()
+    }
+
+    pub(crate) fn number(self) -> Option<Figure> {
+        self.text.and_then(number)
+    }
+
+    /// True for `YES`, false for other words.
+    pub(crate) fn is_yes(self) -> Option<bool> {
+        self.text.map(|text| text.eq_ignore_ascii_case("yes"))
+    }
+
+    /// The number without its precision.
+    pub(crate) fn value(self) -> Option<f64> {
+        self.number().map(|figure| figure.value)
+    }
+
+    pub(crate) fn id<N: std::str::FromStr>(self) -> Option<N> {
+        self.text.and_then(|text| text.replace(',', "").parse().ok())
+    }
+
+    pub(crate) fn bytes(self) -> Option<Figure> {
+        self.text.and_then(bytes)
+    }
+
+    /// A number of megabytes, in bytes.
+    pub(crate) fn mib(self) -> Option<Figure> {
+        Some(self.number()?.times(MIB))
+    }
+
+    /// A number of minutes, in seconds.
+    pub(crate) fn minutes(self) -> Option<Figure> {
+        Some(self.number()?.times(60.0))
+    }
+
+    /// A duration in microseconds, in its own unit or that of the heading.
+    pub(crate) fn duration(self) -> Option<Figure> {
+        duration_us(self.text?, unit_us(&self.head.all()))
+    }
+
+    /// A duration in microseconds; in milliseconds where neither the cell nor the headings name a unit.
+    pub(crate) fn duration_ms(self) -> Option<Figure> {
+        duration_us(self.text?, unit_us(&self.head.all()).or(Some(1e3)))
+    }
+
+    pub(crate) fn moment(self) -> Option<DateTime> {
+        self.text.and_then(moment)
+    }
+
+    /// `YES` and `NO`.
+    pub(crate) fn yes_or_no(self) -> Option<bool> {
+        match self.text?.to_ascii_uppercase().as_str() {
+            "YES" => Some(true),
+            "NO" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+impl Head {
+    /// A heading from its print.
+    pub(crate) fn of(group: &str, name: &str) -> Self {
+        Self { group: squeeze(group), name: squeeze(name) }
+    }
+
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.group, self.name)
+    }
+
+    /// True if the heading fits one of the patterns between `|`. In a pattern `*` is any text; `group>name` asks for the
+    /// group too, and `+` takes group and name as one text. `&` joins several, of which one after `!` must not fit.
+    pub(crate) fn fits(&self, patterns: &str) -> bool {
+        let fits_one = |pattern: &str| match (pattern.strip_prefix('+'), pattern.split_once('>')) {
+            (Some(pattern), _) => like(&self.all(), pattern),
+            (_, Some((group, name))) => like(&self.group, group) && like(&self.name, name),
+            _ => like(&self.name, pattern),
+        };
+        let fits = |part: &str| part.strip_prefix('!').map_or_else(|| fits_one(part), |not| !fits_one(not));
+        patterns.split('|').any(|pattern| pattern.split('&').all(fits))
+    }
+}
+
+/// Microseconds of the unit in a heading's brackets.
+fn unit_us(heading: &str) -> Option<f64> {
+    let units = [("(ms)", 1e3), ("(us)", 1.0), ("(cs)", 1e4), ("(s)", 1e6)];
+    units.into_iter().find(|(unit, _)| heading.contains(unit)).map(|(_, us)| us)
+}
+
+/// True for a text that a pattern with `*` for any text describes.
+pub(crate) fn like(text: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let (middle, end) = rest.rsplit_once('*').map_or((None, rest), |(middle, end)| (Some(middle), end));
+    for part in middle.into_iter().flat_map(|middle| middle.split('*')) {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(end)
+}
+
+/// Lower case, without blanks.
+fn squeeze(text: &str) -> String {
+    text.chars()
+        .filter(|symbol| !symbol.is_whitespace() && *symbol != '\u{a0}')
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+impl Table {
+    /// The first column whose heading fits.
+    pub(crate) fn column(&self, patterns: &str) -> Option<usize> {
+        self.heads.iter().position(|head| head.fits(patterns))
+    }
+
+    pub(crate) fn has(&self, patterns: &str) -> bool {
+        self.column(patterns).is_some()
+    }
+
+    /// Each row as a value.
+    pub(crate) fn lines<T: Default>(&self, fields: &[Field<T>]) -> impl Iterator<Item = T> {
+        Columns::of(&self.heads, fields).lines(&self.rows)
+    }
+
+    /// Sets the fields of a value from a row.
+    pub(crate) fn fill<T>(&self, row: &Row, value: &mut T, fields: &[Field<T>]) {
+        Columns::of(&self.heads, fields).fill(row, value);
+    }
+}
+
+/// Fields with their columns in a table; fields without a column are left out.
+pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, fn(&mut T, Cell<'_>))>);
+
+impl<'t, T> Columns<'t, T> {
+    pub(crate) fn of<'f>(heads: &'t [Head], fields: impl IntoIterator<Item = &'f Field<T>>) -> Self
+    where
+        T: 'f,
+    {
+        let mut after_name = 0;
+        let column = |(patterns, set): &Field<T>| {
+            if *patterns == FIRST {
+                after_name = 1;
+                return Some((0, heads.first().unwrap_or(NO_HEAD), *set));
+            }
+            let mut columns = heads.iter().enumerate().skip(after_name);
+            let (at, head) = columns.find(|(_, head)| head.fits(patterns))?;
+            Some((at, head, *set))
+        };
+        Self(fields.into_iter().filter_map(column).collect())
+    }
+
+    pub(crate) fn fill(&self, row: &Row, value: &mut T) {
+        for (column, head, set) in &self.0 {
+            set(value, Cell { text: row.text(Some(*column)), head });
+        }
+    }
+
+    pub(crate) fn lines<'r>(self, rows: impl IntoIterator<Item = &'r Row>) -> impl Iterator<Item = T>
+    where
+        T: Default,
+    {
+        rows.into_iter().map(move |row| {
+            let mut line = T::default();
+            self.fill(row, &mut line);
+            line
+        })
+    }
+}
+
+impl Row {
+    /// The text of a cell; `None` for a blank one.
+    pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
+        let text = self.cells.get(column?)?.trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    pub(crate) fn number(&self, column: Option<usize>) -> Option<Figure> {
+        self.text(column).and_then(number)
+    }
+
+    /// The first cell, without the number of a footnote.
+    pub(crate) fn name(&self) -> &str {
+        self.cells.first().map_or("", |cell| without_footnote(cell.trim()))
+    }
+}
+
+/// `log file sync [1]` without its number.
+fn without_footnote(name: &str) -> &str {
+    match name.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        Some((name, note)) if !note.is_empty() && note.bytes().all(|byte| byte.is_ascii_digit()) => {
+            name.trim_end()
+        }
+        _ => name,
+    }
+}
+
 impl Document {
-    /// Where a database prints `1.234,5`, its reports do too: every number becomes `1,234.5`. The elapsed minutes tell, which
-    /// always have two decimals.
+    /// Turns `1.234,5` of databases with decimal commas into `1,234.5`. The elapsed minutes, which always have two decimals,
+    /// show which it is.
     pub(crate) fn with_decimal_points(mut self) -> Self {
         let elapsed = self.pairs.iter().find(|pair| pair.label.eq_ignore_ascii_case("elapsed"));
         let minutes = elapsed.and_then(|pair| pair.values.first()?.split_whitespace().next());
@@ -52,21 +298,20 @@ impl Document {
 
     /// Takes the times of both periods from a title: `(Elapsed time: 901.55 sec  DB time: 6404.55 sec)`.
     pub(crate) fn take_periods(&mut self, title: &str) {
-        let seconds = |text: &str, label: &str| {
-            let (figure, rest) = crate::figure::prefix(text.split_once(label)?.1)?;
+        let seconds = |text: &str| {
+            let (figure, rest) = prefix(text)?;
             rest.trim_start().starts_with("sec").then_some(figure)
         };
         if self.periods.is_empty() {
-            let times = title.split("Elapsed time:").skip(1).map(|text| {
-                Some([seconds(&format!("Elapsed time:{text}"), "Elapsed time:")?, seconds(text, "DB time:")?])
-            });
+            let periods = title.split("Elapsed time:").skip(1);
+            let times = periods.map(|text| Some([seconds(text)?, seconds(text.split_once("DB time:")?.1)?]));
             self.periods =
                 times.collect::<Option<Vec<_>>>().filter(|times| times.len() == 2).unwrap_or_default();
         }
     }
 }
 
-/// Exchanges points and commas of a number; what is none stays.
+/// Exchanges points and commas of a number; other texts stay.
 fn exchange_points(text: &mut String) {
     let number = text.trim_start_matches('-');
     let end = number
@@ -88,81 +333,7 @@ fn exchange_points(text: &mut String) {
     }
 }
 
-/// A table.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    /// The section's title.
-    pub(crate) title: String,
-    /// The columns' headings.
-    pub(crate) heads: Vec<Head>,
-    pub(crate) rows: Vec<Row>,
-}
-
-/// A column's heading.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Head {
-    /// The heading that it shares with its neighbours, lower case without blanks.
-    pub(crate) group: String,
-    /// Its own, lower case without blanks: releases break lines differently.
-    pub(crate) name: String,
-}
-
-/// A row.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
-    /// Its line, from 1.
-    pub(crate) line: usize,
-    pub(crate) cells: Vec<String>,
-}
-
-impl Head {
-    /// From headings as printed.
-    pub(crate) fn of(group: &str, name: &str) -> Self {
-        Self { group: squeeze(group), name: squeeze(name) }
-    }
-}
-
-/// Lower case, without blanks.
-pub(crate) fn squeeze(text: &str) -> String {
-    text.chars()
-        .filter(|symbol| !symbol.is_whitespace() && *symbol != '\u{a0}')
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
-impl Table {
-    /// The first column whose heading fits.
-    pub(crate) fn column(&self, fits: impl Fn(&str) -> bool) -> Option<usize> {
-        self.heads.iter().position(|head| fits(&head.name))
-    }
-
-    /// Whether there is a column of this heading.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.column(|head| head == name).is_some()
-    }
-}
-
-impl Row {
-    /// The text of a cell; blank and absent are the same.
-    pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
-        let text = self.cells.get(column?)?.trim();
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// The first cell, without the number of a footnote (`[1]`).
-    pub(crate) fn name(&self) -> &str {
-        let name = self.cells.first().map_or("", |cell| cell.trim());
-        let noted = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-        match noted {
-            Some((name, note)) if !note.is_empty() && note.bytes().all(|byte| byte.is_ascii_digit()) => {
-                name.trim_end()
-            }
-            _ => name,
-        }
-    }
-}
-
-/// Labels with their values from the pieces of a line: a label ends with a colon.
+/// Labels with their values, from the pieces of a line. A label ends with a colon.
 pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut label = String::new();

@@ -1,9 +1,9 @@
 //! Figures that were wrong or missing, each with the report that showed it.
 
 use crate::common::{bytes, event, report, value};
-use slob_awr::doubts::{Doubts, Verdict};
+use slob_awr::checks::{Checks, Verdict};
 use slob_awr::info::{Head, Named, Row, Value, columns};
-use slob_awr::series::Point;
+use slob_awr::histogram::Point;
 use slob_awr::{ReadError, Report, Reports, Side, diff, read};
 
 fn text(fixture: &str) -> String {
@@ -31,7 +31,7 @@ fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
     assert_eq!(value(total.read_bytes_per_s), 7.990_12 * 1_048_576.0);
     assert_eq!(value(total.written_bytes_per_s), 0.388_901 * 1_048_576.0);
     assert!(own.units_were_restored && !report("awr_12201.txt").units_were_restored);
-    let doubts = Doubts::of(&Named::new("x", own.clone()));
+    let doubts = Checks::of(&Named::new("x", own.clone()));
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     // `diff` uses the same values.
     let tables = diff(&report("awr_12201.txt"), &own);
@@ -67,7 +67,7 @@ fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
     let section = "init.ora Parameters                            DB/Inst";
     let own = changed("awr_12201.txt", &[(section, &format!("{spaces}\n{files}\n{section}"))]);
     assert_eq!(value(own.tablespaces[0].writes), 348.0);
-    let doubts = Doubts::of(&Named::new("x", own));
+    let doubts = Checks::of(&Named::new("x", own));
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     assert!(doubts.warnings.iter().any(|warning| warning.text.contains("shifted")), "{doubts:?}");
 }
@@ -76,7 +76,7 @@ fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
 fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     let verdict = |idle: &str| {
         let own = changed("awr_12201.txt", &[("IDLE_TIME  ", idle)]);
-        let doubts = Doubts::of(&Named::new("x", own));
+        let doubts = Checks::of(&Named::new("x", own));
         doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).map(|pair| pair.verdict)
     };
     let own = text("awr_12201.txt");
@@ -84,7 +84,7 @@ fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     let number = line.split_whitespace().nth(1).unwrap();
     let with = |to: &str| {
         let own = read(own.replace(line, &line.replace(number, to)).as_bytes()).unwrap().remove(0);
-        let doubts = Doubts::of(&Named::new("x", own));
+        let doubts = Checks::of(&Named::new("x", own));
         doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).unwrap().verdict
     };
     assert_eq!(verdict("IDLE_TIME  "), Some(Verdict::Agree));

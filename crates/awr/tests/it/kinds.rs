@@ -1,9 +1,9 @@
 //! Every kind of report: what is read of it.
 
 use crate::common::{bytes, event, named, report, value};
-use slob_awr::doubts::Doubts;
+use slob_awr::checks::Checks;
 use slob_awr::info::{Head, Row, Value, columns};
-use slob_awr::series::Point;
+use slob_awr::histogram::Point;
 use slob_awr::{Period, diff, read};
 
 #[test]
@@ -80,7 +80,7 @@ fn the_columns_of_awr_parser_and_what_it_lacks() {
 
 #[test]
 fn checks_of_a_sound_report() {
-    let check = Doubts::of(&named("awr_12201.txt"));
+    let check = Checks::of(&named("awr_12201.txt"));
     insta::assert_snapshot!(serde_json::to_string_pretty(&check).unwrap());
 }
 
@@ -89,7 +89,7 @@ fn a_restart_within_the_interval_is_found() {
     let text =
         String::from_utf8(bytes("awr_12201.txt")).unwrap().replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
     let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
-    let check = Doubts::of(&named);
+    let check = Checks::of(&named);
     assert!(
         check.is_contradictory() && check.warnings.iter().any(|warning| warning.text.contains("was started")),
         "{check:?}"
@@ -100,7 +100,7 @@ fn a_restart_within_the_interval_is_found() {
 fn idle_sessions_are_told_by_the_name() {
     let mut named = named("awr_12201.txt");
     named.file = "awr.txt.4".into();
-    let check = Doubts::of(&named);
+    let check = Checks::of(&named);
     let idle = check.warnings.iter().find(|warning| warning.text.contains("idle")).unwrap();
     assert!(idle.text.contains("of 4 sessions") && idle.text.contains("50 %"), "{}", idle.text);
 }
@@ -122,7 +122,7 @@ fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
     let words = |text: &str| {
         let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
         let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
-        let check = Doubts::of(&named);
+        let check = Checks::of(&named);
         let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();
         [point.words().unwrap(), doubt.text.clone()]
     };

@@ -194,7 +194,7 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
         (rate("Read IOPS (application)") - 983.3).abs() < 1e-9 && (rate("Read IOPS") - 1000.0).abs() < 0.01
     );
     assert!((rate("Read Throughput (application, MiB/sec)") - 7.8125).abs() < 1e-3);
-    let check = slob_awr::doubts::Doubts::of(&own);
+    let check = slob_awr::checks::Checks::of(&own);
     let pair = |what: &str| {
         check.pairs.iter().find(|pair| pair.what == what && pair.first_source.starts_with("IOStat")).unwrap()
     };
@@ -204,13 +204,13 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
         .unwrap()
         .replace("4.7G  1005.0  7.990M", "5.6G  1205.0  9.590M");
     let lie = slob_awr::info::Named::new("x", read(lie.as_bytes()).unwrap().remove(0));
-    let check = slob_awr::doubts::Doubts::of(&lie);
+    let check = slob_awr::checks::Checks::of(&lie);
     assert!(
         check.is_contradictory()
             && check
                 .pairs
                 .iter()
-                .filter(|pair| pair.verdict == slob_awr::doubts::Verdict::Contradict)
+                .filter(|pair| pair.verdict == slob_awr::checks::Verdict::Contradict)
                 .count()
                 >= 2
     );

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::common::{FIXTURES, bytes, real_files};
-use slob_awr::doubts::Doubts;
+use slob_awr::checks::Checks;
 use slob_awr::info::{Named, Row, columns};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{ReadError, Reports, Scope, diff, read};
@@ -36,7 +36,7 @@ fn use_all(bytes: &[u8]) {
         let named = Named::new("a.b.7", report.clone());
         assert_eq!(Row::of(&named).cells().count(), 18);
         all.iter().for_each(|column| drop(column.value(&named)));
-        drop(Doubts::of(&named));
+        drop(Checks::of(&named));
         drop(diff(report, &reports[0]));
         for histogram in &report.histograms {
             let _ = (histogram.over(1000.0), histogram.two_peaks());

@@ -1,27 +1,73 @@
-//! The database, its host, and the snapshots.
+//! The database, its host, and the snapshots. Their tables have no titles: headings tell them apart.
 
 use jiff::civil::{DateTime, date};
 
-use crate::figure::{Figure, prefix};
-use crate::kind::Format;
-use crate::report::{Interval, Report, Snapshot};
-use crate::table::{Document, Row, Table};
+use crate::figure::{Figure, number, prefix};
+use crate::kind::{Format, Kind};
+use crate::report::{Database, Interval, Report, Snapshot};
+use crate::table::{Document, Field, Table};
+
+const DATABASE: [Field<Report>; 9] = [
+    ("dbname|database", |own, cell| own.database.name = own.database.name.take().or_else(|| cell.words())),
+    ("dbid", |own, cell| own.database.id = cell.words()),
+    ("uniquename", |own, cell| own.database.unique_name = cell.words()),
+    ("role|dbrole", |own, cell| own.database.role = cell.words()),
+    ("edition", |own, cell| own.database.edition = cell.words()),
+    ("release", |own, cell| own.database.release = cell.words()),
+    ("rac|cluster", |own, cell| own.database.is_rac = cell.yes_or_no()),
+    ("cdb", |own, cell| own.database.is_cdb = cell.yes_or_no()),
+    ("host", |own, cell| own.host.name = own.host.name.take().or_else(|| cell.words())),
+];
+
+const INSTANCE: [Field<Database>; 3] = [
+    ("instance", |own, cell| own.instance = cell.words()),
+    ("instnum", |own, cell| own.instance_number = cell.id()),
+    ("startuptime", |own, cell| own.started = cell.moment()),
+];
+
+const HOST: [Field<Report>; 6] = [
+    ("hostname", |own, cell| own.host.name = cell.words().or_else(|| own.host.name.take())),
+    ("platform", |own, cell| own.host.platform = cell.words()),
+    ("cpus", |own, cell| own.host.cpus = cell.value()),
+    ("cores", |own, cell| own.host.cores = cell.value()),
+    ("sockets", |own, cell| own.host.sockets = cell.value()),
+    ("memory*", |own, cell| own.host.memory_gb = cell.value()),
+];
+
+const SNAPSHOT: [Field<Snapshot>; 4] = [
+    ("snapid", |own, cell| own.id = cell.id()),
+    ("snaptime", |own, cell| own.time = cell.moment()),
+    ("sessions", |own, cell| own.sessions = cell.value()),
+    ("curs*", |own, cell| own.cursors_per_session = cell.value()),
+];
+
+/// The root of a container database, which a report of the whole database names as its container.
+const ROOT: &str = "CDB$ROOT";
 
 pub(super) fn fill(report: &mut Report, document: &Document) {
     for table in &document.tables {
-        if table.has("dbid") {
-            database(report, table);
+        let has = |heads: [&str; 2]| heads.iter().all(|head| table.has(head));
+        if let Some(row) = table.rows.first() {
+            if table.has("dbid") {
+                table.fill(row, report, &DATABASE);
+            }
+            if has(["instance", "startuptime"]) {
+                table.fill(row, &mut report.database, &INSTANCE);
+            }
+            if has(["platform", "cpus"]) {
+                table.fill(row, report, &HOST);
+                // Statspack's heading of the name covers two columns.
+                if !table.has("hostname") {
+                    let before = table.column("platform").and_then(|at| at.checked_sub(1));
+                    let name = row.text(before).map(str::to_owned);
+                    report.host.name = name.or_else(|| report.host.name.take());
+                }
+            }
         }
-        if table.has("instance") && table.has("startuptime") {
-            instance(report, table);
-        }
-        if table.has("platform") && table.has("cpus") {
-            host(report, table);
-        }
-        if table.has("snapid") && table.has("snaptime") {
+        if has(["snapid", "snaptime"]) {
             snapshots(&mut report.interval, table);
         }
-        if let Some(column) = table.column(|head| head == "containername") {
+        if let Some(column) = table.column("containername") {
             let names = table.rows.iter().filter_map(|row| row.text(Some(column)));
             report.database.containers.extend(names.map(str::to_owned));
         }
@@ -32,21 +78,18 @@ pub(super) fn fill(report: &mut Report, document: &Document) {
     }
     container(report);
     let instances = document.pairs.iter().find(|pair| pair.label == "Number of Instances");
-    let instances = instances.and_then(|pair| crate::figure::number(pair.values.first()?));
+    let instances = instances.and_then(|pair| number(pair.values.first()?));
     report.database.instances = instances.map(|count| count.value);
     times(&mut report.interval, document);
     doubt_startup(report);
 }
 
-/// The root of a container database, by which a report of all of it goes.
-const ROOT: &str = "CDB$ROOT";
-
-/// A report of a whole container database may list its containers, none of which it is of.
+/// Finds the container of the report. A report of a whole container database may list its containers and is of none of them.
 fn container(report: &mut Report) {
     let database = &mut report.database;
     let lists_several = database.containers.len() > 1 || database.containers.iter().any(|name| name == ROOT);
-    let is_of_a_pdb = report.kind == crate::kind::Kind::AwrPdb;
-    // The heading of 12.1 does not say that it is one.
+    let is_of_a_pdb = report.kind == Kind::AwrPdb;
+    // The header of 12.1 does not say whether the database is a container.
     database.is_cdb = database.is_cdb.or((!database.containers.is_empty()).then_some(true));
     database.container = match database.containers.first() {
         Some(_) if lists_several && !is_of_a_pdb => Some(ROOT.to_owned()),
@@ -55,109 +98,37 @@ fn container(report: &mut Report) {
     };
 }
 
-fn database(report: &mut Report, table: &Table) {
-    let Some(row) = table.rows.first() else { return };
-    let text = |names: &[&str]| {
-        let column = names.iter().find_map(|name| table.column(|head| head == *name));
-        row.text(column).map(str::to_owned)
-    };
-    let yes = |names: &[&str]| text(names).and_then(|word| yes_or_no(&word));
-    let database = &mut report.database;
-    database.name = database.name.take().or_else(|| text(&["dbname", "database"]));
-    database.id = text(&["dbid"]);
-    database.unique_name = text(&["uniquename"]);
-    database.role = text(&["role", "dbrole"]);
-    database.edition = text(&["edition"]);
-    database.release = text(&["release"]);
-    database.is_rac = yes(&["rac", "cluster"]);
-    database.is_cdb = yes(&["cdb"]);
-    report.host.name = report.host.name.take().or_else(|| text(&["host"]));
-}
-
-fn instance(report: &mut Report, table: &Table) {
-    let Some(row) = table.rows.first() else { return };
-    let text = |name: &str| row.text(table.column(|head| head == name));
-    report.database.instance = text("instance").map(str::to_owned);
-    report.database.instance_number = text("instnum").and_then(|number| number.parse().ok());
-    report.database.started = text("startuptime").and_then(moment);
-}
-
-/// `YES` and `NO`.
-fn yes_or_no(word: &str) -> Option<bool> {
-    match word.to_ascii_uppercase().as_str() {
-        "YES" => Some(true),
-        "NO" => Some(false),
-        _ => None,
-    }
-}
-
-fn host(report: &mut Report, table: &Table) {
-    let Some(row) = table.rows.first() else { return };
-    let platform = table.column(|head| head == "platform");
-    // Statspack's heading for the name stands over two columns.
-    let name = table.column(|head| head == "hostname").or_else(|| platform?.checked_sub(1));
-    let number = |fits: &dyn Fn(&str) -> bool| {
-        row.text(table.column(fits)).and_then(crate::figure::number).map(|figure| figure.value)
-    };
-    report.host.name = row.text(name).map(str::to_owned).or_else(|| report.host.name.take());
-    report.host.platform = row.text(platform).map(str::to_owned);
-    report.host.cpus = number(&|head| head == "cpus");
-    report.host.cores = number(&|head| head == "cores");
-    report.host.sockets = number(&|head| head == "sockets");
-    report.host.memory_gb = number(&|head| head.starts_with("memory"));
-}
-
 fn snapshots(interval: &mut Interval, table: &Table) {
-    for row in &table.rows {
+    for (row, snapshot) in table.rows.iter().zip(table.lines(&SNAPSHOT)) {
         let label = row.name().to_ascii_lowercase();
         if label.starts_with("begin snap") {
-            interval.begin = Some(snapshot(table, row));
+            interval.begin = Some(snapshot);
         } else if label.starts_with("end snap") {
-            interval.end = Some(snapshot(table, row));
+            interval.end = Some(snapshot);
         }
     }
 }
 
-fn snapshot(table: &Table, row: &Row) -> Snapshot {
-    let text = |fits: &dyn Fn(&str) -> bool| row.text(table.column(fits));
-    let number =
-        |fits: &dyn Fn(&str) -> bool| text(fits).and_then(crate::figure::number).map(|figure| figure.value);
-    Snapshot {
-        id: text(&|head| head == "snapid").and_then(|id| id.replace(',', "").parse().ok()),
-        time: text(&|head| head == "snaptime").and_then(moment),
-        sessions: number(&|head| head == "sessions"),
-        cursors_per_session: number(&|head| head.starts_with("curs")),
-    }
-}
-
-/// Elapsed and DB time are printed in hundredths of a minute; the times of the snapshots say the former in seconds.
+/// Reads elapsed and DB time. They are printed in hundredths of a minute; the snapshots' times give the former in seconds.
 fn times(interval: &mut Interval, document: &Document) {
     let minutes = |label: &str| {
-        let pair = document
-            .pairs
-            .iter()
-            .find(|pair| pair.label.eq_ignore_ascii_case(label) && !pair.values.is_empty());
+        let is_own = |label_of: &str| label_of.eq_ignore_ascii_case(label);
+        let pair = document.pairs.iter().find(|pair| is_own(&pair.label) && !pair.values.is_empty());
         let (figure, _) = prefix(pair?.values.first()?)?;
         Some(figure.times(60.0))
     };
     interval.db_time_s = interval.db_time_s.or_else(|| minutes("DB Time"));
     let printed = minutes("Elapsed");
-    let moments = || interval.begin.as_ref()?.time.zip(interval.end.as_ref()?.time);
-    let seconds = moments().map(|(begin, end)| seconds_between(begin, end)).filter(|seconds| *seconds > 0.0);
-    let by_clock = seconds.map(|value| Figure { value, resolution: 1.0 });
-    // Half a minute apart, the clock was moved between the snapshots: the printed figure is the database's own.
+    // If the clock differs by half a minute, it was moved: the printed figure is the database's own.
     let agree = |printed: Figure, clock: Figure| (printed.value - clock.value).abs() < 30.0;
+    let by_clock = interval.by_clock().filter(|clock| clock.value > 0.0);
     interval.elapsed_s = match (printed, by_clock) {
         (Some(printed), Some(clock)) if !agree(printed, clock) => Some(printed),
         (printed, clock) => Figure::finer(printed, clock),
     };
 }
 
-pub(super) fn seconds_between(begin: DateTime, end: DateTime) -> f64 {
-    end.duration_since(begin).as_secs_f64()
-}
-
-/// HTML of 11.1 to 12.2 prints the month where the minutes of the start-up time belong.
+/// Notes a start-up time whose minutes equal the month: HTML of 11.1 to 12.2 prints the month there.
 fn doubt_startup(report: &mut Report) {
     let release = report.database.release.as_deref().unwrap_or_default();
     let has_fault = ["11.", "12.1", "12.2"].iter().any(|start| release.starts_with(start));
@@ -171,7 +142,7 @@ fn doubt_startup(report: &mut Report) {
     }
 }
 
-/// `10-Jul-14 04:00:45`, `29-Nov-24 21:49`, `23-Apr-14 18:30:05 (Wed)`; months in a few languages.
+/// Reads `10-Jul-14 04:00:45`, `29-Nov-24 21:49` and `23-Apr-14 18:30:05 (Wed)`, with months in a few languages.
 pub(crate) fn moment(text: &str) -> Option<DateTime> {
     let mut words = text.split_whitespace();
     let mut day = words.next()?.split(['-', '.', '/']);

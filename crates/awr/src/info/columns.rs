@@ -1,18 +1,16 @@
-//! The columns of `awr-parser`, by its names, and what it lacks.
+//! Tables for spreadsheets: a row for each report, with the columns of `awr-parser` and others that it lacks, or a row for each
+//! statement or segment.
 //!
-//! A name never means two things: IOPS and throughput without more words are all I/O of the instance; what only the
-//! application asked for says so.
+//! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
 
 use super::{
     MIB, Named, Value, db_cpu_per_s, db_time_per_s, executes_per_s, load, logical_reads_per_s,
     physical_reads_per_s, physical_writes_per_s, rate, redo_per_s, single_block_read,
 };
 use crate::figure::Figure;
-use crate::report::{Report, ShareOf, WaitEvent};
+use crate::report::{Report, Segment, ShareOf, Snapshot, SqlStatement, ThreadActivity, WaitEvent};
 
-/// A column.
 pub struct Column {
-    /// Its name.
     pub name: String,
     get: Get,
 }
@@ -20,8 +18,7 @@ pub struct Column {
 type Get = Box<dyn Fn(&Named) -> Option<Value> + Send + Sync>;
 
 impl Column {
-    /// Its value; `None` is not in the report.
-    #[must_use]
+    /// `None` if the report lacks it.
     pub fn value(&self, named: &Named) -> Option<Value> {
         (self.get)(named).filter(|value| value.as_number().is_none_or(f64::is_finite))
     }
@@ -43,21 +40,16 @@ fn figure(name: &str, get: fn(&Report) -> Option<Figure>) -> Column {
     column(name, move |named| get(&named.report).map(|figure| Value::Number(figure.value)))
 }
 
-/// All of them, in their order.
-#[must_use]
+/// The columns of a row for each report.
 pub fn columns() -> Vec<Column> {
     let mut all = identity();
     all.extend(rates());
     all.extend((0..5).flat_map(top_event));
-    for (name, is_background) in EVENTS {
-        all.extend(waits(
-            name,
-            move |report| match is_background {
-                false => report.foreground(name),
-                true => report.background(name),
-            },
-            "Latency",
-        ));
+    for name in FOREGROUND_EVENTS {
+        all.extend(waits(name, move |report| report.foreground(name), "Latency"));
+    }
+    for name in BACKGROUND_EVENTS {
+        all.extend(waits(name, move |report| report.background(name), "Latency"));
     }
     let os = [
         ("OS busy time", "BUSY_TIME"),
@@ -78,19 +70,18 @@ pub fn columns() -> Vec<Column> {
     all
 }
 
-/// Events, and whether they are the background's.
-const EVENTS: [(&str, bool); 10] = [
-    ("db file sequential read", false),
-    ("db file scattered read", false),
-    ("direct path read", false),
-    ("direct path write", false),
-    ("direct path read temp", false),
-    ("direct path write temp", false),
-    ("log file sync", false),
-    ("db file parallel write", true),
-    ("log file parallel write", true),
-    ("log file sequential read", true),
+const FOREGROUND_EVENTS: [&str; 7] = [
+    "db file sequential read",
+    "db file scattered read",
+    "direct path read",
+    "direct path write",
+    "direct path read temp",
+    "direct path write temp",
+    "log file sync",
 ];
+
+const BACKGROUND_EVENTS: [&str; 3] =
+    ["db file parallel write", "log file parallel write", "log file sequential read"];
 
 const CLASSES: [(&str, &str); 9] = [
     ("Admin", "Administrative"),
@@ -109,9 +100,6 @@ fn flag(yes: bool) -> String {
 }
 
 fn identity() -> Vec<Column> {
-    fn time(moment: Option<jiff::civil::DateTime>) -> Option<String> {
-        Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
-    }
     vec![
         column("Filename", |named| Some(Value::Text(named.label()))),
         text("Database Name", |report| report.database.name.clone()),
@@ -125,9 +113,9 @@ fn identity() -> Vec<Column> {
         number("Server Memory (GB)", |report| report.host.memory_gb),
         number("DB Block Size", Report::block_bytes),
         number("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
-        text("Begin Time", |report| time(report.interval.begin.as_ref()?.time)),
+        text("Begin Time", |report| time(report.interval.begin.as_ref())),
         number("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
-        text("End Time", |report| time(report.interval.end.as_ref()?.time)),
+        text("End Time", |report| time(report.interval.end.as_ref())),
         number("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
         number("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
         figure("Average Active Sessions", db_time_per_s),
@@ -135,10 +123,16 @@ fn identity() -> Vec<Column> {
     ]
 }
 
+fn time(snapshot: Option<&Snapshot>) -> Option<String> {
+    Some(snapshot?.time?.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// The rate of an instance activity statistic.
+fn of(report: &Report, name: &str) -> Option<f64> {
+    Some(report.statistic_per_s(name)?.value)
+}
+
 fn rates() -> Vec<Column> {
-    fn of(report: &Report, name: &str) -> Option<f64> {
-        Some(report.statistic_per_s(name)?.value)
-    }
     const READS: &str = "physical read total IO requests";
     const WRITES: &str = "physical write total IO requests";
     const READ_BYTES: &str = "physical read total bytes";
@@ -193,7 +187,7 @@ fn percent(report: &Report, names: &[&str]) -> Option<f64> {
     Some(line.percent?.value)
 }
 
-fn log_switches(report: &Report) -> Option<&crate::report::ThreadActivity> {
+fn log_switches(report: &Report) -> Option<&ThreadActivity> {
     report.thread_activity.iter().find(|line| line.name.starts_with("log switches"))
 }
 
@@ -208,17 +202,15 @@ fn top_event(at: usize) -> Vec<Column> {
     columns
 }
 
-/// Waits, time, mean and share of DB time. Reports print the share of background events of another time: theirs is
-/// computed.
+/// Waits, time, mean and share of DB time. The share of background events is computed: reports print it of another time.
 fn waits(
     title: &str,
     of: impl Fn(&Report) -> Option<WaitEvent> + Copy + Send + Sync + 'static,
     mean: &str,
 ) -> [Column; 4] {
-    let number = |figure: Option<Figure>| figure.map(|figure| Value::Number(figure.value));
     [
-        column(format!("{title} Waits"), move |named| number(of(&named.report)?.waits)),
-        column(format!("{title} Time (s)"), move |named| number(of(&named.report)?.time_s())),
+        column(format!("{title} Waits"), move |named| cell(of(&named.report)?.waits)),
+        column(format!("{title} Time (s)"), move |named| cell(of(&named.report)?.time_s())),
         column(format!("{title} {mean} (ms)"), move |named| {
             Some(Value::Number(of(&named.report)?.mean_us()?.known()? / 1e3))
         }),
@@ -229,7 +221,7 @@ fn waits(
                     let db_time = named.report.db_time_s()?.known()?;
                     Some(Value::Number(100.0 * event.time_s()?.known()? / db_time))
                 }
-                _ => number(event.percent),
+                _ => cell(event.percent),
             }
         }),
     ]
@@ -242,7 +234,7 @@ fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
     classes.iter().find(|event| own(&event.name)).cloned()
 }
 
-/// Whether a standby is there: the role, or a destination of redo that is a service.
+/// True if the role or a destination of redo shows a standby.
 fn data_guard(report: &Report) -> Option<bool> {
     let is_standby = report.database.role.as_ref().map(|role| role != "PRIMARY");
     let ships = report.parameters.iter().any(|parameter| {
@@ -251,11 +243,11 @@ fn data_guard(report: &Report) -> Option<bool> {
     (is_standby.is_some() || !report.parameters.is_empty()).then(|| is_standby.unwrap_or(false) || ships)
 }
 
-/// Whether storage cells serve the reads.
+/// True if storage cells serve the reads.
 fn exadata(report: &Report) -> Option<bool> {
     let events = || report.top_events.iter().chain(&report.foreground_events).chain(&report.all_events);
     let is_cell = |event: &WaitEvent| {
-        // As text cuts them; some have variants, such as `: RDMA`.
+        // Text cuts the names; some have variants, such as `: RDMA`.
         ["cell single block physical", "cell smart table scan", "cell multiblock physical"]
             .iter()
             .any(|cell| event.name.starts_with(cell))
@@ -263,14 +255,8 @@ fn exadata(report: &Report) -> Option<bool> {
     events().next().map(|_| events().any(is_cell))
 }
 
-/// What `awr-parser` does not have.
+/// Columns that `awr-parser` lacks.
 fn lacking() -> Vec<Column> {
-    fn of(report: &Report, name: &str) -> Option<Figure> {
-        report.statistic_per_s(name)
-    }
-    fn mib(figure: Option<Figure>) -> Option<f64> {
-        Some(figure?.value / MIB)
-    }
     vec![
         text("Kind", |report| Some(report.kind.to_string())),
         text("Format", |report| Some(report.format.to_string())),
@@ -292,14 +278,113 @@ fn lacking() -> Vec<Column> {
         figure("Background CPU Time (s)", Report::background_cpu_s),
         figure("Physical Read Blocks/sec", physical_reads_per_s),
         figure("Physical Write Blocks/sec", physical_writes_per_s),
-        figure("Read IOPS (application)", |report| of(report, "physical read IO requests")),
-        figure("Write IOPS (application)", |report| of(report, "physical write IO requests")),
-        number("Read Throughput (application, MiB/sec)", |report| mib(of(report, "physical read bytes"))),
-        number("Write Throughput (application, MiB/sec)", |report| mib(of(report, "physical write bytes"))),
+        number("Read IOPS (application)", |report| of(report, "physical read IO requests")),
+        number("Write IOPS (application)", |report| of(report, "physical write IO requests")),
+        number("Read Throughput (application, MiB/sec)", |report| {
+            Some(of(report, "physical read bytes")? / MIB)
+        }),
+        number("Write Throughput (application, MiB/sec)", |report| {
+            Some(of(report, "physical write bytes")? / MIB)
+        }),
         number("Single Block Read Latency (us)", |report| single_block_read(report)?.mean_us()?.known()),
         number("Single Block Read Latency resolution (us)", |report| {
             Some(single_block_read(report)?.mean_us()?.resolution)
         }),
         text("Notes", |report| (!report.notes.is_empty()).then(|| report.notes.join("; "))),
     ]
+}
+
+/// Rows other than reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// SQL statements by elapsed time.
+    Statements,
+    /// Segments in the order of the report.
+    Segments,
+}
+
+type Cells = Vec<Option<Value>>;
+
+/// Columns of the report that precede each row.
+const OF_REPORT: [(&str, fn(&Named) -> Option<Value>); 6] = [
+    ("Filename", |named| Some(Value::Text(named.label()))),
+    ("Database Name", |named| words(named.report.database.name.as_deref())),
+    ("Instance Name", |named| words(named.report.database.instance.as_deref())),
+    ("Begin Time", |named| time(named.report.interval.begin.as_ref()).map(Value::Text)),
+    ("End Time", |named| time(named.report.interval.end.as_ref()).map(Value::Text)),
+    ("Elapsed Time (s)", |named| cell(named.report.elapsed())),
+];
+
+const OF_STATEMENT: [(&str, fn(&SqlStatement, &Report) -> Option<Value>); 14] = [
+    ("SQL Id", |sql, _| words(Some(&sql.id))),
+    ("Module", |sql, _| words(sql.module.as_deref())),
+    ("Container", |sql, _| words(sql.container.as_deref())),
+    ("SQL Elapsed Time (s)", |sql, _| cell(sql.elapsed_s)),
+    ("SQL %DBTime", |sql, report| {
+        Some(Value::Number(100.0 * sql.elapsed_s?.value / report.db_time_s()?.known()?))
+    }),
+    ("CPU Time (s)", |sql, _| cell(sql.cpu_s)),
+    ("User I/O Time (s)", |sql, _| cell(sql.io_wait_s)),
+    ("Buffer Gets", |sql, _| cell(sql.gets)),
+    ("Physical Reads", |sql, _| cell(sql.reads)),
+    ("Executions", |sql, _| cell(sql.executions)),
+    ("Rows Processed", |sql, _| cell(sql.rows)),
+    ("Elapsed Time per Execution (s)", |sql, _| {
+        sql.elapsed_s?.known()?;
+        cell(sql.elapsed_s?.per(sql.executions?.value))
+    }),
+    ("Plans", |sql, _| words(Some(&sql.plans.join(" ")))),
+    // All lines of a statement in one cell.
+    ("SQL Text", |sql, _| words(Some(&sql.text.split_whitespace().collect::<Vec<_>>().join(" ")))),
+];
+
+const OF_SEGMENT: [(&str, fn(&Segment) -> Option<Value>); 8] = [
+    ("Statistic", |segment| words(Some(&segment.statistic))),
+    ("Owner", |segment| words(segment.owner.as_deref())),
+    ("Tablespace", |segment| words(segment.tablespace.as_deref())),
+    ("Object", |segment| words(Some(&segment.object))),
+    ("Subobject", |segment| words(segment.subobject.as_deref())),
+    ("Object Type", |segment| words(segment.kind.as_deref())),
+    ("Value", |segment| cell(segment.value)),
+    ("%Total", |segment| cell(segment.percent)),
+];
+
+fn words(words: Option<&str>) -> Option<Value> {
+    words.filter(|words| !words.is_empty()).map(|words| Value::Text(words.to_owned()))
+}
+
+fn cell(figure: Option<Figure>) -> Option<Value> {
+    figure.map(|figure| Value::Number(figure.value))
+}
+
+impl Work {
+    /// The names of the columns.
+    pub fn heads(self) -> Vec<&'static str> {
+        let of_report = OF_REPORT.iter().map(|(head, _)| *head);
+        match self {
+            Self::Statements => of_report.chain(OF_STATEMENT.iter().map(|(head, _)| *head)).collect(),
+            Self::Segments => of_report.chain(OF_SEGMENT.iter().map(|(head, _)| *head)).collect(),
+        }
+    }
+
+    /// The rows of a report, with a cell for each head; `None` if the report lacks it.
+    pub fn rows(self, named: &Named) -> Vec<Cells> {
+        let report = &named.report;
+        let of_report: Cells = OF_REPORT.iter().map(|(_, get)| get(named)).collect();
+        let row = |own: Cells| [of_report.clone(), own].concat();
+        match self {
+            Self::Statements => {
+                let mut statements: Vec<&SqlStatement> = report.top_sql.iter().collect();
+                let seconds = |sql: &SqlStatement| sql.elapsed_s.map_or(-1.0, |figure| figure.value);
+                statements.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+                let cells =
+                    |sql: &SqlStatement| OF_STATEMENT.iter().map(|(_, get)| get(sql, report)).collect();
+                statements.into_iter().map(|sql| row(cells(sql))).collect()
+            }
+            Self::Segments => {
+                let cells = |segment: &Segment| OF_SEGMENT.iter().map(|(_, get)| get(segment)).collect();
+                report.segments.iter().map(|segment| row(cells(segment))).collect()
+            }
+        }
+    }
 }
