@@ -8,7 +8,7 @@ mod histograms;
 
 use std::collections::BTreeSet;
 
-use Use::{AllButRow, Nothing, Row as ForRow};
+use Use::{Details, Row as InRow, Unread};
 
 use crate::Scope;
 use crate::figure::{Figure, MIB, bytes, number};
@@ -26,81 +26,81 @@ pub(crate) use header::moment;
 /// The starts of a section's titles in lower case, its use, and the reader of its tables. The first that fits counts.
 type SectionReader = (&'static str, Use, fn(&mut Report, &Table));
 
-/// The views that are made of a section.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
-    /// All views, the row of `awr_info` among them.
+    /// The row of `awr_info` needs the section.
     Row,
-    AllButRow,
-    /// No view of a report of one instance.
-    Nothing,
+    /// Other views need it.
+    Details,
+    /// No view of a report of one instance needs it.
+    Unread,
 }
 
 /// Sections that are the same in reports of one instance and of a cluster.
-const OF_ALL: [SectionReader; 8] = [
+const OF_ALL: &[SectionReader] = &[
     // Statements by neither time nor work.
-    ("sql ordered by parse|sql ordered by sharable|sql ordered by version", Nothing, sql),
-    ("sql ordered by", AllButRow, sql),
-    ("top sql with top events", AllButRow, sql_plans),
-    ("top sql|complete list of sql", Nothing, |_, _| {}),
-    ("segments by|segment statistics", AllButRow, segments),
-    ("buffer pool advisory", AllButRow, |report, table| {
-        let lines = table.lines(&BUFFER_POOL_ADVICE).filter(|line| line.size_mb.is_some());
+    ("sql ordered by parse|sql ordered by sharable|sql ordered by version", Unread, sql),
+    ("sql ordered by", Details, sql),
+    ("top sql with top events", Details, sql_plans),
+    ("top sql|complete list of sql", Unread, |_, _| {}),
+    ("segments by|segment statistics", Details, segments),
+    ("buffer pool advisory", Details, |report, table| {
+        let lines = table.lines(BUFFER_POOL_ADVICE).filter(|line| line.size_mb.is_some());
         report.buffer_pool_advice.extend(lines);
     }),
-    ("pga memory advisory", AllButRow, |report, table| {
-        report.pga_advice.extend(table.lines(&PGA_ADVICE).filter(|line| line.target_mb.is_some()));
+    ("pga memory advisory", Details, |report, table| {
+        report.pga_advice.extend(table.lines(PGA_ADVICE).filter(|line| line.target_mb.is_some()));
     }),
-    ("top events|top user events|top background events", ForRow, |report, table| {
+    ("top events|top user events|top background events", InRow, |report, table| {
         if table.has("%activity|%event|activity%") && table.column("event") == Some(0) {
-            report.ash_events.extend(table.lines(&ASH_EVENT).filter(|line| !line.event.is_empty()));
+            report.ash_events.extend(table.lines(ASH_EVENT).filter(|line| !line.event.is_empty()));
         }
     }),
 ];
 
 /// Sections of a report of one instance.
-const OF_INSTANCE: [SectionReader; 21] = [
-    ("load profile", ForRow, |report, table| {
+const OF_INSTANCE: &[SectionReader] = &[
+    ("load profile", InRow, |report, table| {
         let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        report.load_profile.extend(table.lines(&LOAD).filter_map(line));
+        report.load_profile.extend(table.lines(LOAD).filter_map(line));
     }),
-    ("top 5 |top 10 foreground|top 10 timed|top timed", ForRow, |report, table| {
+    ("top 5 |top 10 foreground|top 10 timed|top timed", InRow, |report, table| {
         report.top_events.extend(waits(table));
     }),
-    ("foreground wait class", ForRow, |report, table| report.wait_classes.extend(waits(table))),
-    ("foreground wait events", ForRow, |report, table| report.foreground_events.extend(waits(table))),
-    ("background wait events", ForRow, |report, table| report.background_events.extend(waits(table))),
-    ("wait event histogram", AllButRow, |_, _| {}),
-    ("wait events", ForRow, |report, table| report.all_events.extend(waits(table))),
-    ("wait class", ForRow, |report, table| report.all_wait_classes.extend(waits(table))),
-    ("time model", ForRow, |report, table| {
-        report.time_model.extend(table.lines(&TIME_MODEL).filter(|line| line.seconds.is_some()));
+    ("foreground wait class", InRow, |report, table| report.wait_classes.extend(waits(table))),
+    ("foreground wait events", InRow, |report, table| report.foreground_events.extend(waits(table))),
+    ("background wait events", InRow, |report, table| report.background_events.extend(waits(table))),
+    ("wait event histogram", Details, |_, _| {}),
+    ("wait events", InRow, |report, table| report.all_events.extend(waits(table))),
+    ("wait class", InRow, |report, table| report.all_wait_classes.extend(waits(table))),
+    ("time model", InRow, |report, table| {
+        report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
     }),
-    ("operating system statistics|os statistics", ForRow, |report, table| {
-        report.os_statistics.extend(table.lines(&OS_STATISTIC).filter(|line| line.value.is_some()));
+    ("operating system statistics|os statistics", InRow, |report, table| {
+        report.os_statistics.extend(table.lines(OS_STATISTIC).filter(|line| line.value.is_some()));
     }),
-    ("host cpu", ForRow, |report, table| {
-        let cpu = table.lines(&HOST_CPU).next().filter(|cpu| *cpu != HostCpu::default());
+    ("host cpu", InRow, |report, table| {
+        let cpu = table.lines(HOST_CPU).next().filter(|cpu| *cpu != HostCpu::default());
         report.host_cpu = report.host_cpu.take().or(cpu);
     }),
-    ("instance activity|key instance activity|other instance activity", ForRow, activity),
-    ("iostat by function|io stat by function - summary", AllButRow, |report, table| {
+    ("instance activity|key instance activity|other instance activity", InRow, activity),
+    ("iostat by function|io stat by function - summary", Details, |report, table| {
         report.io_by_function.extend(io_lines(table));
     }),
-    ("iostat by file", AllButRow, |report, table| report.io_by_file_type.extend(io_lines(table))),
-    ("io profile", ForRow, io_profile),
-    ("tablespace io", AllButRow, |report, table| report.tablespaces.extend(file_io(table))),
-    ("file io", AllButRow, |report, table| report.files.extend(file_io(table))),
-    ("init.ora|modified parameters|parameters modified|initialization parameters", AllButRow, parameters),
+    ("iostat by file", Details, |report, table| report.io_by_file_type.extend(io_lines(table))),
+    ("io profile", InRow, io_profile),
+    ("tablespace io", Details, |report, table| report.tablespaces.extend(file_io(table))),
+    ("file io", Details, |report, table| report.files.extend(file_io(table))),
+    ("init.ora|modified parameters|parameters modified|initialization parameters", Details, parameters),
     // Labels with values instead of columns.
-    ("instance efficiency|cache sizes|rac statistics|report summary", ForRow, |_, _| {}),
+    ("instance efficiency|cache sizes|rac statistics|report summary", InRow, |_, _| {}),
     // Tables of the header, which are found by their columns.
-    ("host name|host configuration|database|snapshot", ForRow, |_, _| {}),
+    ("host name|host configuration|database|snapshot", InRow, |_, _| {}),
     // Sections of comparisons and clusters.
-    ("workload comparison|global activity load|sysstat and|system statistics", ForRow, |_, _| {}),
+    ("workload comparison|global activity load|sysstat and|system statistics", InRow, |_, _| {}),
 ];
 
-const LOAD: [Field<LoadLine>; 5] = [
+const LOAD: &[Field<LoadLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("persecond", |line, cell| line.per_second = cell.number()),
     ("pertransaction", |line, cell| line.per_transaction = cell.number()),
@@ -112,7 +112,7 @@ const WAITS_COLUMN: &str = "waits|#waits";
 const TOTAL_COLUMN: &str = "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*";
 const AVERAGE_COLUMN: &str = "*avg*&!*active*";
 
-const WAITS: [Field<WaitEvent>; 5] = [
+const WAITS: &[Field<WaitEvent>] = &[
     (WAITS_COLUMN, |event, cell| event.waits = cell.number()),
     ("*%*&*out*&!*time)*", |event, cell| event.timeouts_percent = cell.number()),
     (TOTAL_COLUMN, |event, cell| event.total_s = cell.number()),
@@ -133,19 +133,19 @@ const WAITS: [Field<WaitEvent>; 5] = [
 const WAIT_NAME: [Field<WaitEvent>; 2] =
     [(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
 
-const TIME_MODEL: [Field<TimeModelLine>; 3] = [
+const TIME_MODEL: &[Field<TimeModelLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("time(s*", |line, cell| line.seconds = cell.number()),
     ("%*dbtime", |line, cell| line.percent_of_db_time = cell.number()),
 ];
 
-const OS_STATISTIC: [Field<OsStatistic>; 3] = [
+const OS_STATISTIC: &[Field<OsStatistic>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("value|total", |line, cell| line.value = cell.number()),
     ("endvalue", |line, cell| line.end = cell.number()),
 ];
 
-const HOST_CPU: [Field<HostCpu>; 6] = [
+const HOST_CPU: &[Field<HostCpu>] = &[
     ("*begin", |cpu, cell| cpu.load_begin = cell.number()),
     ("*end", |cpu, cell| cpu.load_end = cell.number()),
     ("*user", |cpu, cell| cpu.user_percent = cell.number()),
@@ -154,27 +154,27 @@ const HOST_CPU: [Field<HostCpu>; 6] = [
     ("*idle", |cpu, cell| cpu.idle_percent = cell.number()),
 ];
 
-const ACTIVITY: [Field<Activity>; 4] = [
+const ACTIVITY: &[Field<Activity>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("total", |line, cell| line.total = cell.number()),
     ("persecond", |line, cell| line.per_second = cell.number()),
     ("pertrans*", |line, cell| line.per_transaction = cell.number()),
 ];
 
-const ABSOLUTE_VALUE: [Field<AbsoluteValue>; 3] = [
+const ABSOLUTE_VALUE: &[Field<AbsoluteValue>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("beginvalue", |line, cell| line.begin = cell.number()),
     ("endvalue", |line, cell| line.end = cell.number()),
 ];
 
-const THREAD_ACTIVITY: [Field<ThreadActivity>; 3] = [
+const THREAD_ACTIVITY: &[Field<ThreadActivity>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("total", |line, cell| line.total = cell.number()),
     ("perhour", |line, cell| line.per_hour = cell.number()),
 ];
 
 /// The groups begin with the side that [`io_lines`] finds.
-const IO_LINE: [Field<IoLine>; 11] = [
+const IO_LINE: &[Field<IoLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("read/*>*req*", |line, cell| line.reads_per_s = cell.number()),
     ("read/*>*data*&*sec*", |line, cell| line.read_bytes_per_s = cell.bytes()),
@@ -188,14 +188,14 @@ const IO_LINE: [Field<IoLine>; 11] = [
     ("*large*", |line, cell| line.large_read_us = cell.duration_ms()),
 ];
 
-const IO_PROFILE: [Field<IoProfileLine>; 4] = [
+const IO_PROFILE: &[Field<IoProfileLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("read+write*", |line, cell| line.both = cell.number()),
     ("read*&!*+*", |line, cell| line.read = cell.number()),
     ("write*", |line, cell| line.written = cell.number()),
 ];
 
-const FILE_IO: [Field<FileIo>; 11] = [
+const FILE_IO: &[Field<FileIo>] = &[
     (FIRST, |line, cell| line.tablespace = cell.name()),
     ("filename", |line, cell| line.file = cell.words()),
     ("reads", |line, cell| line.reads = cell.number()),
@@ -209,7 +209,7 @@ const FILE_IO: [Field<FileIo>; 11] = [
     ("avbufwt(ms)|avbufwait(ms)|bufwt(ms)", |line, cell| line.buffer_wait_us = cell.duration_ms()),
 ];
 
-const SEGMENT: [Field<Segment>; 7] = [
+const SEGMENT: &[Field<Segment>] = &[
     ("statistic", |line, cell| line.statistic = cell.words().unwrap_or_default()),
     ("owner", |line, cell| line.owner = cell.words()),
     ("tablespacename|tablespace", |line, cell| line.tablespace = cell.words()),
@@ -219,7 +219,7 @@ const SEGMENT: [Field<Segment>; 7] = [
     ("%total*", |line, cell| line.percent = cell.number()),
 ];
 
-const BUFFER_POOL_ADVICE: [Field<BufferPoolAdvice>; 5] = [
+const BUFFER_POOL_ADVICE: &[Field<BufferPoolAdvice>] = &[
     (FIRST, |line, cell| line.pool = cell.name()),
     ("sizefor*", |line, cell| line.size_mb = cell.number()),
     ("sizefactor*", |line, cell| line.size_factor = cell.number()),
@@ -228,7 +228,7 @@ const BUFFER_POOL_ADVICE: [Field<BufferPoolAdvice>; 5] = [
     ("estimatedphys*", |line, cell| line.thousand_reads = cell.number()),
 ];
 
-const PGA_ADVICE: [Field<PgaAdvice>; 5] = [
+const PGA_ADVICE: &[Field<PgaAdvice>] = &[
     ("pgatarget*", |line, cell| line.target_mb = cell.number()),
     ("*factr*", |line, cell| line.size_factor = cell.number()),
     ("*extra*", |line, cell| line.extra_mb = cell.number()),
@@ -236,7 +236,7 @@ const PGA_ADVICE: [Field<PgaAdvice>; 5] = [
     ("*allo*", |line, cell| line.overallocations = cell.number()),
 ];
 
-const ASH_EVENT: [Field<AshEvent>; 5] = [
+const ASH_EVENT: &[Field<AshEvent>] = &[
     (FIRST, |line, cell| line.event = cell.name()),
     ("*class", |line, cell| line.class = cell.words()),
     ("sessiontype", |line, cell| line.session_type = cell.words()),
@@ -247,7 +247,7 @@ const ASH_EVENT: [Field<AshEvent>; 5] = [
 ];
 
 /// The totals of a statement, of which each section knows some; figures by execution and shares follow from them.
-const SQL_TOTALS: [Field<SqlStatement>; 7] = [
+const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("elapsedtime(s)|elapsed(s)", |sql, cell| sql.elapsed_s = Figure::finer(sql.elapsed_s, cell.number())),
     ("cputime(s)|cpu(s)", |sql, cell| sql.cpu_s = Figure::finer(sql.cpu_s, cell.number())),
     ("useri/otime(s)|iowait(s)", |sql, cell| sql.io_wait_s = Figure::finer(sql.io_wait_s, cell.number())),
@@ -257,7 +257,7 @@ const SQL_TOTALS: [Field<SqlStatement>; 7] = [
     ("rowsprocessed|rows", |sql, cell| sql.rows = Figure::finer(sql.rows, cell.number())),
 ];
 
-const SQL_TEXTS: [Field<SqlStatement>; 3] = [
+const SQL_TEXTS: &[Field<SqlStatement>] = &[
     ("sqlmodule", |sql, cell| sql.module = sql.module.take().or_else(|| cell.words())),
     ("pdbname|containername", |sql, cell| sql.container = sql.container.take().or_else(|| cell.words())),
     ("sqltext", |sql, cell| {
@@ -275,15 +275,15 @@ fn begins(title: &str, starts: &str) -> bool {
 
 /// True for sections whose contents are kept. Those of global reports all are, for [`Report::tables`].
 pub(crate) fn is_wanted(title: &str, kind: Kind, scope: Scope) -> bool {
-    let mut sections = OF_ALL.iter().chain(&OF_INSTANCE);
+    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
     let own_use = sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use);
-    if scope == Scope::Row && own_use.is_some_and(|own| own != ForRow) {
+    if scope == Scope::Row && own_use.is_some_and(|own| own != InRow) {
         return false;
     }
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
     // Samples of the load, figures by file within a function, and parts of parameters add nothing.
     let is_detail = ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part));
-    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Nothing) && !is_detail)
+    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail)
 }
 
 /// An empty report with the titles of its sections.
@@ -378,7 +378,7 @@ fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
         !event.name.is_empty()
             && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
     };
-    let lines = Columns::of(&table.heads, WAIT_NAME.iter().chain(&WAITS)).lines(&table.rows);
+    let lines = Columns::of(&table.heads, WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
     lines.filter(move |event| is_of_waits && is_event(event))
 }
 
@@ -388,12 +388,12 @@ const KEY_STATISTICS: usize = 64;
 /// Reads instance activity, which has three kinds of tables.
 fn activity(report: &mut Report, table: &Table) {
     if table.has("beginvalue") {
-        let lines = table.lines(&ABSOLUTE_VALUE).filter(|line| !line.name.is_empty());
+        let lines = table.lines(ABSOLUTE_VALUE).filter(|line| !line.name.is_empty());
         report.absolute_values.extend(lines);
     } else if table.has("perhour") {
-        report.thread_activity.extend(table.lines(&THREAD_ACTIVITY).filter(|line| !line.name.is_empty()));
+        report.thread_activity.extend(table.lines(THREAD_ACTIVITY).filter(|line| !line.name.is_empty()));
     } else if table.has("total") {
-        for line in table.lines(&ACTIVITY).filter(|line| !line.name.is_empty()) {
+        for line in table.lines(ACTIVITY).filter(|line| !line.name.is_empty()) {
             // The table of all statistics repeats the key statistics.
             let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
             if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
@@ -437,7 +437,7 @@ fn io_lines(table: &Table) -> impl Iterator<Item = IoLine> {
         Head { group: format!("{side}/{}", head.group), name: head.name.clone() }
     };
     let heads: Vec<Head> = table.heads.iter().enumerate().map(with_side).collect();
-    let lines: Vec<IoLine> = Columns::of(&heads, &IO_LINE).lines(&table.rows).collect();
+    let lines: Vec<IoLine> = Columns::of(&heads, IO_LINE).lines(&table.rows).collect();
     lines
         .into_iter()
         .filter(|line| !line.name.is_empty() && (line.reads_per_s.is_some() || line.writes_per_s.is_some()))
@@ -449,7 +449,7 @@ fn io_profile(report: &mut Report, table: &Table) {
             let name = label(&line.name).unwrap_or(line.name.trim()).to_owned();
             IoProfileLine { name, ..line }
         };
-        report.io_profile.extend(table.lines(&IO_PROFILE).map(line));
+        report.io_profile.extend(table.lines(IO_PROFILE).map(line));
     }
 }
 
@@ -482,7 +482,7 @@ fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
 }
 
 fn file_io(table: &Table) -> impl Iterator<Item = FileIo> {
-    table.lines(&FILE_IO).filter(|line| line.reads.is_some())
+    table.lines(FILE_IO).filter(|line| line.reads.is_some())
 }
 
 /// True for a SQL Id: 13 letters and digits.
@@ -499,8 +499,8 @@ fn sql(report: &mut Report, table: &Table) {
         _ => Head::default(),
     });
     let totals: Vec<Head> = totals.collect();
-    let totals = Columns::of(&totals, &SQL_TOTALS);
-    let texts = Columns::of(&table.heads, &SQL_TEXTS);
+    let totals = Columns::of(&totals, SQL_TOTALS);
+    let texts = Columns::of(&table.heads, SQL_TEXTS);
     let mut last = None;
     for row in &table.rows {
         let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {
@@ -550,7 +550,7 @@ fn segments(report: &mut Report, table: &Table) {
     let value = table.column("value").or_else(|| table.column("%*")?.checked_sub(1));
     let mut statistic = table.title.split_once(" by ").map_or("", |(_, own)| own.trim()).to_owned();
     let mut above = Segment::default();
-    for (row, line) in table.rows.iter().zip(table.lines(&SEGMENT)) {
+    for (row, line) in table.rows.iter().zip(table.lines(SEGMENT)) {
         if !line.statistic.is_empty() {
             statistic.clone_from(&line.statistic);
         }

@@ -130,15 +130,6 @@ impl Cell<'_> {
     pub(crate) fn moment(self) -> Option<DateTime> {
         self.text.and_then(moment)
     }
-
-    /// `YES` and `NO`.
-    pub(crate) fn yes_or_no(self) -> Option<bool> {
-        match self.text?.to_ascii_uppercase().as_str() {
-            "YES" => Some(true),
-            "NO" => Some(false),
-            _ => None,
-        }
-    }
 }
 
 impl Head {

@@ -1,6 +1,7 @@
 //! Compare-period reports: each period becomes a report of its own. The readers see `@` in place of `1st` or `2nd` in the
 //! headings of their period.
 
+use super::header::DATABASE;
 use super::{begins, empty, io_name, label, line_of, set_io_rate};
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
@@ -11,21 +12,21 @@ use crate::report::{
 use crate::table::{Columns, Document, FIRST, Field, Head, Table};
 
 /// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: [(&str, fn(&mut Report, &Table)); 14] = [
+const SECTIONS: &[(&str, fn(&mut Report, &Table))] = &[
     ("host configuration", host),
     ("cache sizes", |report, table| {
-        let lines = table.lines(&CACHE_SIZE).filter(|line| line.begin_bytes.is_some());
+        let lines = table.lines(CACHE_SIZE).filter(|line| line.begin_bytes.is_some());
         report.cache_sizes.extend(lines);
     }),
     ("workload comparison|load profile", |report, table| {
         let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
         if table.has("@persec*") {
-            report.load_profile.extend(table.lines(&LOAD).filter_map(line));
+            report.load_profile.extend(table.lines(LOAD).filter_map(line));
         }
     }),
     ("top timed|top 5 |top 10 ", top_events),
     ("time model", |report, table| {
-        report.time_model.extend(table.lines(&TIME_MODEL).filter(|line| line.seconds.is_some()));
+        report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
         let db_time = report.time_model_s("DB time");
         report.interval.db_time_s = Figure::finer(report.interval.db_time_s, db_time);
     }),
@@ -38,7 +39,7 @@ const SECTIONS: [(&str, fn(&mut Report, &Table)); 14] = [
     ("background wait events", |report, table| report.background_events.extend(waits(table))),
     ("instance activity|key instance activity|other instance activity", |report, table| {
         let is_known = |line: &Activity| line.total.is_some() || line.per_second.is_some();
-        report.activity.extend(table.lines(&ACTIVITY).filter(is_known));
+        report.activity.extend(table.lines(ACTIVITY).filter(is_known));
     }),
     ("iostat by function", |report, table| io(&mut report.io_by_function, table)),
     ("iostat by file", |report, table| io(&mut report.io_by_file_type, table)),
@@ -48,27 +49,11 @@ const SECTIONS: [(&str, fn(&mut Report, &Table)); 14] = [
             true => Parameter { begin: line.end.unwrap_or_default(), end: None, ..line },
             false => line,
         };
-        report.parameters.extend(table.lines(&PARAMETER).filter(|line| !line.name.is_empty()).map(line));
+        report.parameters.extend(table.lines(PARAMETER).filter(|line| !line.name.is_empty()).map(line));
     }),
 ];
 
-/// Fields keep what an earlier table of the header says.
-const DATABASE: [Field<Report>; 12] = [
-    ("dbname*", |own, cell| own.database.name = cell.words().or(own.database.name.take())),
-    ("dbid*", |own, cell| own.database.id = cell.words().or(own.database.id.take())),
-    ("uniquename*", |own, cell| own.database.unique_name = cell.words().or(own.database.unique_name.take())),
-    ("role*|dbrole*", |own, cell| own.database.role = cell.words().or(own.database.role.take())),
-    ("edition*", |own, cell| own.database.edition = cell.words().or(own.database.edition.take())),
-    ("release*", |own, cell| own.database.release = cell.words().or(own.database.release.take())),
-    ("cluster*|rac*", |own, cell| own.database.is_rac = cell.is_yes().or(own.database.is_rac)),
-    ("cdb*", |own, cell| own.database.is_cdb = cell.is_yes().or(own.database.is_cdb)),
-    ("instance*", |own, cell| own.database.instance = cell.words().or(own.database.instance.take())),
-    ("instnum*", |own, cell| own.database.instance_number = cell.id().or(own.database.instance_number)),
-    ("stdblocksize*", |own, cell| own.database.block_bytes = cell.value().or(own.database.block_bytes)),
-    ("host*", |own, cell| own.host.name = cell.words().or(own.host.name.take())),
-];
-
-const INTERVAL: [Field<Interval>; 6] = [
+const INTERVAL: &[Field<Interval>] = &[
     ("beginsnapid*", |own, cell| own.begin.get_or_insert_default().id = cell.id()),
     ("beginsnaptime*", |own, cell| own.begin.get_or_insert_default().time = cell.moment()),
     ("endsnapid*", |own, cell| own.end.get_or_insert_default().id = cell.id()),
@@ -77,18 +62,18 @@ const INTERVAL: [Field<Interval>; 6] = [
     ("dbtime*", |own, cell| own.db_time_s = cell.minutes()),
 ];
 
-const CACHE_SIZE: [Field<CacheSize>; 2] = [
+const CACHE_SIZE: &[Field<CacheSize>] = &[
     (FIRST, |line, cell| line.name = cell.name().trim_start_matches('.').to_owned()),
     ("@*", |line, cell| line.begin_bytes = cell.mib()),
 ];
 
-const LOAD: [Field<LoadLine>; 3] = [
+const LOAD: &[Field<LoadLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("@persec*", |line, cell| line.per_second = cell.number()),
     ("@pertxn*|@pertran*", |line, cell| line.per_transaction = cell.number()),
 ];
 
-const TOP_EVENT: [Field<WaitEvent>; 6] = [
+const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("*event", |event, cell| event.name = cell.name()),
     ("*class*", |event, cell| event.class = cell.words()),
     ("waits", |event, cell| event.waits = cell.number()),
@@ -97,7 +82,7 @@ const TOP_EVENT: [Field<WaitEvent>; 6] = [
     ("*%*", |event, cell| event.percent = cell.number()),
 ];
 
-const TIME_MODEL: [Field<TimeModelLine>; 3] = [
+const TIME_MODEL: &[Field<TimeModelLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("*time(s*>@*", |line, cell| line.seconds = cell.number()),
     ("*%ofdbtime*>@*", |line, cell| line.percent_of_db_time = cell.number()),
@@ -106,7 +91,7 @@ const TIME_MODEL: [Field<TimeModelLine>; 3] = [
 const OS_STATISTIC: [Field<OsStatistic>; 2] =
     [(FIRST, |line, cell| line.name = cell.name()), ("*value*>@*", |line, cell| line.value = cell.number())];
 
-const WAITS: [Field<WaitEvent>; 6] = [
+const WAITS: &[Field<WaitEvent>] = &[
     (FIRST, |event, cell| event.name = cell.name()),
     ("waitclass", |event, cell| event.class = cell.words()),
     ("*waits/sec*>@*", |event, cell| event.waits_per_s = cell.number()),
@@ -118,14 +103,14 @@ const WAITS: [Field<WaitEvent>; 6] = [
     }),
 ];
 
-const ACTIVITY: [Field<Activity>; 4] = [
+const ACTIVITY: &[Field<Activity>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("*value*>@*", |line, cell| line.total = cell.number()),
     ("*persecond(elapsed*>@*", |line, cell| line.per_second = cell.number()),
     ("*pertrans*>@*", |line, cell| line.per_transaction = cell.number()),
 ];
 
-const PARAMETER: [Field<Parameter>; 3] = [
+const PARAMETER: &[Field<Parameter>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
     ("@*>begin*", |line, cell| line.begin = cell.words().unwrap_or_default()),
     ("@*>end*", |line, cell| line.end = cell.words()),
@@ -197,11 +182,11 @@ fn count_waits(report: &mut Report) {
 /// Reads a table with a row for each period.
 fn header(report: &mut Report, table: &Table) {
     let Some(row) = table.rows.iter().find(|row| row.name().contains(word(report))) else { return };
-    table.fill(row, report, &DATABASE);
+    table.fill(row, report, DATABASE);
     if row.text(table.column("beginsnapid*")).is_some() {
         let snapshot = || Some(Snapshot::default());
         let mut interval = Interval { begin: snapshot(), end: snapshot(), ..Interval::default() };
-        table.fill(row, &mut interval, &INTERVAL);
+        table.fill(row, &mut interval, INTERVAL);
         let by_clock = interval.by_clock().filter(|clock| clock.value > 0.0);
         interval.elapsed_s = Figure::finer(interval.elapsed_s, by_clock);
         report.interval = interval;
@@ -246,12 +231,12 @@ fn top_events(report: &mut Report, table: &Table) {
     // A dash marks events of the other period's list.
     let is_own =
         |event: &WaitEvent| !event.name.is_empty() && !event.name.starts_with('-') && event.total_s.is_some();
-    let events = Columns::of(&heads, &TOP_EVENT).lines(&table.rows).filter(is_own);
+    let events = Columns::of(&heads, TOP_EVENT).lines(&table.rows).filter(is_own);
     report.top_events.extend(events.map(|event| WaitEvent { percent_of: Some(ShareOf::DbTime), ..event }));
 }
 
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
-    table.lines(&WAITS).filter(|event| event.total_s.is_some() && !event.name.is_empty())
+    table.lines(WAITS).filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 
 /// Reads I/O with a column for each function or type of file, and tables for data and for requests.

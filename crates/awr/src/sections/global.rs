@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::header::DATABASE;
 use super::{WAITS, activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
 use crate::figure::{Figure, MIB, bytes};
 use crate::report::{
@@ -12,7 +13,7 @@ use crate::report::{
 use crate::table::{Columns, Field, Head, Row, Table};
 
 /// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: [(&str, fn(&mut Report, &Table)); 16] = [
+const SECTIONS: &[(&str, fn(&mut Report, &Table))] = &[
     ("database summary", summary),
     ("system statistics (absolute", absolute_values),
     ("system statistics|global messaging statistics", |report, table| {
@@ -45,7 +46,7 @@ const SECTIONS: [(&str, fn(&mut Report, &Table)); 16] = [
     ("init.ora", parameters_by_instance),
 ];
 
-const INSTANCE: [Field<Instance>; 12] = [
+const INSTANCE: &[Field<Instance>] = &[
     ("i#*|inst*", |own, cell| own.number = cell.words().unwrap_or_default()),
     ("instance", |own, cell| own.name = cell.words()),
     ("host*", |own, cell| own.host = cell.words()),
@@ -60,15 +61,7 @@ const INSTANCE: [Field<Instance>; 12] = [
     ("uptime*", |own, cell| own.up_hours = cell.number()),
 ];
 
-const SUMMARY: [Field<Report>; 13] = [
-    ("id", |own, cell| own.database.id = cell.words()),
-    ("name", |own, cell| own.database.name = cell.words().or_else(|| own.database.name.take())),
-    ("uniquename|unqname", |own, cell| own.database.unique_name = cell.words()),
-    ("role", |own, cell| own.database.role = cell.words()),
-    ("edition", |own, cell| own.database.edition = cell.words()),
-    ("rac", |own, cell| own.database.is_rac = cell.is_yes()),
-    ("cdb", |own, cell| own.database.is_cdb = cell.is_yes()),
-    ("blocksize", |own, cell| own.database.block_bytes = cell.value()),
+const SUMMARY: &[Field<Report>] = &[
     ("*instances*>inreport", |own, cell| own.database.instances = cell.value().or(own.database.instances)),
     ("elapsedtime*", |own, cell| own.interval.elapsed_s = cell.minutes()),
     ("dbtime*", |own, cell| own.interval.db_time_s = cell.minutes()),
@@ -76,14 +69,14 @@ const SUMMARY: [Field<Report>; 13] = [
     ("end", |own, cell| own.interval.end.get_or_insert_default().id = cell.id()),
 ];
 
-const NAME_AND_CLASS: [Field<WaitEvent>; 2] = [
+const NAME_AND_CLASS: &[Field<WaitEvent>] = &[
     ("event", |event, cell| event.name = cell.words().unwrap_or_default()),
     ("*class*", |event, cell| event.class = cell.words()),
 ];
 
 const IO_NAME: &str = "*name|function|filetype";
 
-const IO_LINE: [Field<IoLine>; 9] = [
+const IO_LINE: &[Field<IoLine>] = &[
     (IO_NAME, |line, cell| line.name = cell.words().unwrap_or_default()),
     ("+*read*&+*req*", |line, cell| line.reads_per_s = cell.number()),
     ("+*write*&+*req*", |line, cell| line.writes_per_s = cell.number()),
@@ -150,7 +143,7 @@ const CACHES: [(&str, &str); 9] = [
 pub(super) fn read(report: &mut Report, table: &Table) {
     if table.has("elapsedtime*") && table.has("instance") {
         let is_number = |own: &Instance| is_number(&own.number);
-        report.instances = table.lines(&INSTANCE).filter(is_number).collect();
+        report.instances = table.lines(INSTANCE).filter(is_number).collect();
     } else if table.has("id") && table.has("blocksize") {
         summary(report, table);
     } else if let Some((_, read)) = SECTIONS.iter().find(|(starts, _)| begins(&table.title, starts)) {
@@ -166,7 +159,8 @@ fn summary(report: &mut Report, table: &Table) {
     let Some(row) = table.rows.last() else { return };
     report.interval.begin = Some(Snapshot::default());
     report.interval.end = Some(Snapshot::default());
-    table.fill(row, report, &SUMMARY);
+    table.fill(row, report, DATABASE);
+    table.fill(row, report, SUMMARY);
 }
 
 /// The rows of instances.
@@ -197,7 +191,7 @@ fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
 }
 
 fn events<'t>(table: &'t Table, rows: impl IntoIterator<Item = &'t Row>) -> Vec<WaitEvent> {
-    let columns = Columns::of(&table.heads, NAME_AND_CLASS.iter().chain(&WAITS));
+    let columns = Columns::of(&table.heads, NAME_AND_CLASS.iter().chain(WAITS));
     let is_event =
         |event: &WaitEvent| !event.name.is_empty() && (event.waits.is_some() || event.total_s.is_some());
     columns.lines(rows).filter(is_event).collect()
@@ -391,7 +385,7 @@ fn cache_sizes(report: &mut Report, table: &Table) {
 /// Reads I/O by function or type of file: a row for each of them from 12.1 on, a column before that.
 fn io(table: &Table) -> Vec<IoLine> {
     if table.has(IO_NAME) {
-        let lines = Columns::of(&table.heads, &IO_LINE).lines(rows_of_all(table));
+        let lines = Columns::of(&table.heads, IO_LINE).lines(rows_of_all(table));
         return lines.filter(|line| !line.name.is_empty()).collect();
     }
     let mut lines: Vec<IoLine> = Vec::new();

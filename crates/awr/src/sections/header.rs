@@ -4,28 +4,31 @@ use jiff::civil::{DateTime, date};
 
 use crate::figure::{Figure, number, prefix};
 use crate::kind::{Format, Kind};
-use crate::report::{Database, Interval, Report, Snapshot};
+use crate::report::{Interval, Report, Snapshot};
 use crate::table::{Document, Field, Table};
 
-const DATABASE: [Field<Report>; 9] = [
-    ("dbname|database", |own, cell| own.database.name = own.database.name.take().or_else(|| cell.words())),
-    ("dbid", |own, cell| own.database.id = cell.words()),
-    ("uniquename", |own, cell| own.database.unique_name = cell.words()),
-    ("role|dbrole", |own, cell| own.database.role = cell.words()),
-    ("edition", |own, cell| own.database.edition = cell.words()),
-    ("release", |own, cell| own.database.release = cell.words()),
-    ("rac|cluster", |own, cell| own.database.is_rac = cell.yes_or_no()),
-    ("cdb", |own, cell| own.database.is_cdb = cell.yes_or_no()),
-    ("host", |own, cell| own.host.name = own.host.name.take().or_else(|| cell.words())),
+/// The database and the instance in reports of all kinds. A later table completes an earlier one.
+pub(super) const DATABASE: &[Field<Report>] = &[
+    ("dbname*|database|name", |own, cell| own.database.name = cell.words().or(own.database.name.take())),
+    ("dbid*|id", |own, cell| own.database.id = cell.words().or(own.database.id.take())),
+    ("uniquename*|unqname", |own, cell| {
+        own.database.unique_name = cell.words().or(own.database.unique_name.take());
+    }),
+    ("role*|dbrole*", |own, cell| own.database.role = cell.words().or(own.database.role.take())),
+    ("edition*", |own, cell| own.database.edition = cell.words().or(own.database.edition.take())),
+    ("release*", |own, cell| own.database.release = cell.words().or(own.database.release.take())),
+    ("rac*|cluster*", |own, cell| own.database.is_rac = cell.is_yes().or(own.database.is_rac)),
+    ("cdb*", |own, cell| own.database.is_cdb = cell.is_yes().or(own.database.is_cdb)),
+    ("instance*", |own, cell| own.database.instance = cell.words().or(own.database.instance.take())),
+    ("instnum*", |own, cell| own.database.instance_number = cell.id().or(own.database.instance_number)),
+    ("startuptime", |own, cell| own.database.started = cell.moment().or(own.database.started)),
+    ("blocksize|stdblocksize*", |own, cell| {
+        own.database.block_bytes = cell.value().or(own.database.block_bytes)
+    }),
+    ("host*", |own, cell| own.host.name = cell.words().or(own.host.name.take())),
 ];
 
-const INSTANCE: [Field<Database>; 3] = [
-    ("instance", |own, cell| own.instance = cell.words()),
-    ("instnum", |own, cell| own.instance_number = cell.id()),
-    ("startuptime", |own, cell| own.started = cell.moment()),
-];
-
-const HOST: [Field<Report>; 6] = [
+const HOST: &[Field<Report>] = &[
     ("hostname", |own, cell| own.host.name = cell.words().or_else(|| own.host.name.take())),
     ("platform", |own, cell| own.host.platform = cell.words()),
     ("cpus", |own, cell| own.host.cpus = cell.value()),
@@ -34,7 +37,7 @@ const HOST: [Field<Report>; 6] = [
     ("memory*", |own, cell| own.host.memory_gb = cell.value()),
 ];
 
-const SNAPSHOT: [Field<Snapshot>; 4] = [
+const SNAPSHOT: &[Field<Snapshot>] = &[
     ("snapid", |own, cell| own.id = cell.id()),
     ("snaptime", |own, cell| own.time = cell.moment()),
     ("sessions", |own, cell| own.sessions = cell.value()),
@@ -48,14 +51,11 @@ pub(super) fn fill(report: &mut Report, document: &Document) {
     for table in &document.tables {
         let has = |heads: [&str; 2]| heads.iter().all(|head| table.has(head));
         if let Some(row) = table.rows.first() {
-            if table.has("dbid") {
-                table.fill(row, report, &DATABASE);
-            }
-            if has(["instance", "startuptime"]) {
-                table.fill(row, &mut report.database, &INSTANCE);
+            if table.has("dbid") || has(["instance", "startuptime"]) {
+                table.fill(row, report, DATABASE);
             }
             if has(["platform", "cpus"]) {
-                table.fill(row, report, &HOST);
+                table.fill(row, report, HOST);
                 // Statspack's heading of the name covers two columns.
                 if !table.has("hostname") {
                     let before = table.column("platform").and_then(|at| at.checked_sub(1));
@@ -99,7 +99,7 @@ fn container(report: &mut Report) {
 }
 
 fn snapshots(interval: &mut Interval, table: &Table) {
-    for (row, snapshot) in table.rows.iter().zip(table.lines(&SNAPSHOT)) {
+    for (row, snapshot) in table.rows.iter().zip(table.lines(SNAPSHOT)) {
         let label = row.name().to_ascii_lowercase();
         if label.starts_with("begin snap") {
             interval.begin = Some(snapshot);

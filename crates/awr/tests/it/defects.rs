@@ -2,8 +2,8 @@
 
 use crate::common::{bytes, event, report, value};
 use slob_awr::checks::{Checks, Verdict};
-use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::histogram::Point;
+use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{ReadError, Report, Reports, Side, diff, read};
 
 fn text(fixture: &str) -> String {

@@ -2,8 +2,8 @@
 
 use crate::common::{bytes, event, named, report, value};
 use slob_awr::checks::Checks;
-use slob_awr::info::{Head, Row, Value, columns};
 use slob_awr::histogram::Point;
+use slob_awr::info::{Head, Row, Value, columns};
 use slob_awr::{Period, diff, read};
 
 #[test]
