@@ -112,24 +112,34 @@ pub fn duration_us(text: &str, bare_unit_us: Option<f64>) -> Option<Figure> {
 
 /// The number that a text begins with, and the text behind it.
 pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
-    let text = text.trim();
+    let text = text.trim_ascii();
     let (sign, body) = match text.strip_prefix('-') {
         Some(body) => (-1.0, body),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    let mantissa_end =
-        body.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b',')).unwrap_or(body.len());
-    let (mantissa, rest) = body.split_at(mantissa_end);
-    if !mantissa.bytes().any(|byte| byte.is_ascii_digit()) || mantissa.matches('.').count() > 1 {
+    let (mut digits, mut commas, mut decimals, mut has_point) = (0, 0, 0, false);
+    let end = body.bytes().position(|byte| {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                decimals += i32::from(has_point && decimals < 300);
+            }
+            b',' => commas += 1,
+            b'.' if !has_point => has_point = true,
+            _ => return true,
+        }
+        false
+    });
+    let (mantissa, rest) = body.split_at(end.unwrap_or(body.len()));
+    if digits == 0 || rest.starts_with('.') {
         return None;
     }
-    let (exponent, rest) = exponent(rest);
-    let digits = match mantissa.contains(',') {
-        true => Cow::Owned(mantissa.replace(',', "")),
-        false => Cow::Borrowed(mantissa),
+    let mantissa = match commas {
+        0 => Cow::Borrowed(mantissa),
+        _ => Cow::Owned(mantissa.replace(',', "")),
     };
-    let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len().min(300)) as i32;
-    let value: f64 = digits.strip_suffix('.').unwrap_or(&digits).parse().ok()?;
+    let value: f64 = mantissa.strip_suffix('.').unwrap_or(&mantissa).parse().ok()?;
+    let (exponent, rest) = exponent(rest);
     let figure =
         Figure { value: sign * value * 10f64.powi(exponent), resolution: 10f64.powi(exponent - decimals) };
     (figure.value.is_finite() && figure.resolution.is_finite()).then_some((figure, rest))

@@ -46,7 +46,7 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
 struct Reader {
     document: Document,
     line: usize,
-    /// The start tag whose attributes follow.
+    /// The last start or end tag; attributes follow a start tag.
     tag: String,
     attribute: String,
     summary: String,
@@ -69,18 +69,21 @@ impl Reader {
     fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> bool) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
-                self.tag = lower(name);
+                set_lower(&mut self.tag, name);
                 self.summary.clear();
                 self.spans = (1, 1);
                 self.is_link = false;
             }
             CallbackEvent::AttributeName { name } => {
-                self.attribute = lower(name);
+                set_lower(&mut self.attribute, name);
                 self.is_link |= self.attribute == "href";
             }
             CallbackEvent::AttributeValue { value } => self.attribute_value(value),
             CallbackEvent::CloseStartTag { .. } => self.start_tag(wanted),
-            CallbackEvent::EndTag { name } => self.end_tag(&lower(name)),
+            CallbackEvent::EndTag { name } => {
+                set_lower(&mut self.tag, name);
+                self.end_tag();
+            }
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             _ => {}
         }
@@ -123,8 +126,8 @@ impl Reader {
         }
     }
 
-    fn end_tag(&mut self, name: &str) {
-        match name {
+    fn end_tag(&mut self) {
+        match self.tag.as_str() {
             "table" => self.close_table(),
             "tr" => self.with_grid(Grid::end_row),
             "td" | "th" => self.with_grid(Grid::end_cell),
@@ -242,7 +245,8 @@ impl Grid {
         if let Some(mut cell) = self.open.take()
             && self.cells.len() < COLUMNS
         {
-            cell.text = cell.text.trim().to_owned();
+            cell.text.truncate(cell.text.trim_end().len());
+            cell.text.drain(..cell.text.len() - cell.text.trim_start().len());
             self.cells.push(cell);
         }
     }
@@ -298,8 +302,10 @@ fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
     lowest.iter().enumerate().map(head).collect()
 }
 
-fn lower(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).to_ascii_lowercase()
+/// Replaces a text by a name in lower case.
+fn set_lower(text: &mut String, name: &[u8]) {
+    text.clear();
+    text.extend(name.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
 }
 
 #[cfg(test)]

@@ -240,7 +240,9 @@ impl<'r, 'a> OneReport<'r, 'a> {
                 let end = piece.text.find(|symbol: char| symbol.is_ascii_alphabetic()).unwrap_or(0);
                 self.indent = piece.text[..end].replace('\x0c', "");
             }
-            self.remove_indent(&mut piece.text);
+            if !self.indent.is_empty() {
+                self.remove_indent(&mut piece.text);
+            }
         }
         if first_byte(&piece.text).is_some() {
             self.last_line = piece.line;

@@ -24,7 +24,7 @@ pub(crate) use compare::reports as periods;
 pub(crate) use header::moment;
 
 /// The starts of a section's titles in lower case, its use, and the reader of its tables. The first that fits counts.
-type SectionReader = (&'static str, Use, fn(&mut Report, &Table));
+type SectionReader = (&'static [&'static str], Use, fn(&mut Report, &Table));
 
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
@@ -39,20 +39,20 @@ enum Use {
 /// Sections that are the same in reports of one instance and of a cluster.
 const OF_ALL: &[SectionReader] = &[
     // Statements by neither time nor work.
-    ("sql ordered by parse|sql ordered by sharable|sql ordered by version", Unread, sql),
-    ("sql ordered by", Details, sql),
-    ("top sql with top events", Details, sql_plans),
-    ("top sql|complete list of sql", Unread, |_, _| {}),
-    ("segments by|segment statistics", Details, segments),
-    ("buffer pool advisory", Details, |report, table| {
+    (&["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"], Unread, sql),
+    (&["sql ordered by"], Details, sql),
+    (&["top sql with top events"], Details, sql_plans),
+    (&["top sql", "complete list of sql"], Unread, |_, _| {}),
+    (&["segments by", "segment statistics"], Details, segments),
+    (&["buffer pool advisory"], Details, |report, table| {
         let lines = table.lines(BUFFER_POOL_ADVICE).filter(|line| line.size_mb.is_some());
         report.buffer_pool_advice.extend(lines);
     }),
-    ("pga memory advisory", Details, |report, table| {
+    (&["pga memory advisory"], Details, |report, table| {
         report.pga_advice.extend(table.lines(PGA_ADVICE).filter(|line| line.target_mb.is_some()));
     }),
-    ("top events|top user events|top background events", InRow, |report, table| {
-        if table.has("%activity|%event|activity%") && table.column("event") == Some(0) {
+    (&["top events", "top user events", "top background events"], InRow, |report, table| {
+        if table.column("%activity|%event|activity%").is_some() && table.column("event") == Some(0) {
             report.ash_events.extend(table.lines(ASH_EVENT).filter(|line| !line.event.is_empty()));
         }
     }),
@@ -60,44 +60,48 @@ const OF_ALL: &[SectionReader] = &[
 
 /// Sections of a report of one instance.
 const OF_INSTANCE: &[SectionReader] = &[
-    ("load profile", InRow, |report, table| {
+    (&["load profile"], InRow, |report, table| {
         let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
         report.load_profile.extend(table.lines(LOAD).filter_map(line));
     }),
-    ("top 5 |top 10 foreground|top 10 timed|top timed", InRow, |report, table| {
+    (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
         report.top_events.extend(waits(table));
     }),
-    ("foreground wait class", InRow, |report, table| report.wait_classes.extend(waits(table))),
-    ("foreground wait events", InRow, |report, table| report.foreground_events.extend(waits(table))),
-    ("background wait events", InRow, |report, table| report.background_events.extend(waits(table))),
-    ("wait event histogram", Details, |_, _| {}),
-    ("wait events", InRow, |report, table| report.all_events.extend(waits(table))),
-    ("wait class", InRow, |report, table| report.all_wait_classes.extend(waits(table))),
-    ("time model", InRow, |report, table| {
+    (&["foreground wait class"], InRow, |report, table| report.wait_classes.extend(waits(table))),
+    (&["foreground wait events"], InRow, |report, table| report.foreground_events.extend(waits(table))),
+    (&["background wait events"], InRow, |report, table| report.background_events.extend(waits(table))),
+    (&["wait event histogram"], Details, |_, _| {}),
+    (&["wait events"], InRow, |report, table| report.all_events.extend(waits(table))),
+    (&["wait class"], InRow, |report, table| report.all_wait_classes.extend(waits(table))),
+    (&["time model"], InRow, |report, table| {
         report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
     }),
-    ("operating system statistics|os statistics", InRow, |report, table| {
+    (&["operating system statistics", "os statistics"], InRow, |report, table| {
         report.os_statistics.extend(table.lines(OS_STATISTIC).filter(|line| line.value.is_some()));
     }),
-    ("host cpu", InRow, |report, table| {
+    (&["host cpu"], InRow, |report, table| {
         let cpu = table.lines(HOST_CPU).next().filter(|cpu| *cpu != HostCpu::default());
         report.host_cpu = report.host_cpu.take().or(cpu);
     }),
-    ("instance activity|key instance activity|other instance activity", InRow, activity),
-    ("iostat by function|io stat by function - summary", Details, |report, table| {
+    (&["instance activity", "key instance activity", "other instance activity"], InRow, activity),
+    (&["iostat by function", "io stat by function - summary"], Details, |report, table| {
         report.io_by_function.extend(io_lines(table));
     }),
-    ("iostat by file", Details, |report, table| report.io_by_file_type.extend(io_lines(table))),
-    ("io profile", InRow, io_profile),
-    ("tablespace io", Details, |report, table| report.tablespaces.extend(file_io(table))),
-    ("file io", Details, |report, table| report.files.extend(file_io(table))),
-    ("init.ora|modified parameters|parameters modified|initialization parameters", Details, parameters),
+    (&["iostat by file"], Details, |report, table| report.io_by_file_type.extend(io_lines(table))),
+    (&["io profile"], InRow, io_profile),
+    (&["tablespace io"], Details, |report, table| report.tablespaces.extend(file_io(table))),
+    (&["file io"], Details, |report, table| report.files.extend(file_io(table))),
+    (
+        &["init.ora", "modified parameters", "parameters modified", "initialization parameters"],
+        Details,
+        parameters,
+    ),
     // Labels with values instead of columns.
-    ("instance efficiency|cache sizes|rac statistics|report summary", InRow, |_, _| {}),
+    (&["instance efficiency", "cache sizes", "rac statistics", "report summary"], InRow, |_, _| {}),
     // Tables of the header, which are found by their columns.
-    ("host name|host configuration|database|snapshot", InRow, |_, _| {}),
+    (&["host name", "host configuration", "database", "snapshot"], InRow, |_, _| {}),
     // Sections of comparisons and clusters.
-    ("workload comparison|global activity load|sysstat and|system statistics", InRow, |_, _| {}),
+    (&["workload comparison", "global activity load", "sysstat and", "system statistics"], InRow, |_, _| {}),
 ];
 
 const LOAD: &[Field<LoadLine>] = &[
@@ -267,10 +271,12 @@ const SQL_TEXTS: &[Field<SqlStatement>] = &[
     }),
 ];
 
-/// True for a title that begins with one of the texts between `|`.
-fn begins(title: &str, starts: &str) -> bool {
-    let begins = |start: &str| title.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start));
-    starts.split('|').any(begins)
+/// True for a title that begins with one of the starts, in upper or lower case.
+fn begins(title: &str, starts: &[&str]) -> bool {
+    let title = title.as_bytes();
+    let begins =
+        |start: &&str| title.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start.as_bytes()));
+    starts.iter().any(begins)
 }
 
 /// True for sections whose contents are kept. Those of global reports all are, for [`Report::tables`].
@@ -280,10 +286,13 @@ pub(crate) fn is_wanted(title: &str, kind: Kind, scope: Scope) -> bool {
     if scope == Scope::Row && own_use.is_some_and(|own| own != InRow) {
         return false;
     }
+    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title))
+}
+
+/// True for samples of the load, figures by file within a function, and parts of parameters: they add nothing.
+fn is_detail(title: &str) -> bool {
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
-    // Samples of the load, figures by file within a function, and parts of parameters add nothing.
-    let is_detail = ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part));
-    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail)
+    ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part))
 }
 
 /// An empty report with the titles of its sections.
@@ -339,12 +348,11 @@ fn sheet(table: &Table) -> Sheet {
 /// Reads sections that have labels with values: efficiency and cache sizes.
 fn labels(report: &mut Report, document: &Document) {
     for pair in &document.pairs {
-        let section = pair.section.to_lowercase();
         let value = |at: usize| pair.values.get(at).map(String::as_str);
-        if section.starts_with("instance efficiency") && pair.label.contains('%') {
+        if begins(&pair.section, &["instance efficiency"]) && pair.label.contains('%') {
             let percent = value(0).and_then(number);
             report.efficiency.push(Percentage { name: pair.label.clone(), percent });
-        } else if section.starts_with("cache sizes") && !pair.values.is_empty() {
+        } else if begins(&pair.section, &["cache sizes"]) && !pair.values.is_empty() {
             let begin_bytes = value(0).and_then(bytes);
             if pair.label.eq_ignore_ascii_case("Std Block Size") {
                 report.database.block_bytes = begin_bytes.map(|size| size.value);
@@ -373,12 +381,13 @@ fn line_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &m
 
 /// The events or wait classes of a table, if it is one of waits.
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
-    let is_of_waits = table.has(WAITS_COLUMN) && (table.has(TOTAL_COLUMN) || table.has(AVERAGE_COLUMN));
+    let has = |patterns: &str| table.column(patterns).is_some();
+    let is_of_waits = has(WAITS_COLUMN) && (has(TOTAL_COLUMN) || has(AVERAGE_COLUMN));
     let is_event = |event: &WaitEvent| {
         !event.name.is_empty()
             && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
     };
-    let lines = Columns::of(&table.heads, WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
+    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
     lines.filter(move |event| is_of_waits && is_event(event))
 }
 
@@ -437,14 +446,14 @@ fn io_lines(table: &Table) -> impl Iterator<Item = IoLine> {
         Head { group: format!("{side}/{}", head.group), name: head.name.clone() }
     };
     let heads: Vec<Head> = table.heads.iter().enumerate().map(with_side).collect();
-    let lines: Vec<IoLine> = Columns::of(&heads, IO_LINE).lines(&table.rows).collect();
+    let lines: Vec<IoLine> = Columns::of(heads.iter().enumerate(), IO_LINE).lines(&table.rows).collect();
     lines
         .into_iter()
         .filter(|line| !line.name.is_empty() && (line.reads_per_s.is_some() || line.writes_per_s.is_some()))
 }
 
 fn io_profile(report: &mut Report, table: &Table) {
-    if table.has("read+write*|read*&!*+*") {
+    if table.column("read+write*|read*&!*+*").is_some() {
         let line = |line: IoProfileLine| {
             let name = label(&line.name).unwrap_or(line.name.trim()).to_owned();
             IoProfileLine { name, ..line }
@@ -493,14 +502,11 @@ pub(crate) fn is_sql_id(text: &str) -> bool {
 /// Adds the figures of a section to the statements.
 fn sql(report: &mut Report, table: &Table) {
     let Some(id) = table.column("sqlid") else { return };
+    let heads = table.heads.iter().enumerate();
     // A global report has the same headings three times: totals, by execution, and shares.
-    let totals = table.heads.iter().map(|head| match head.group.as_str() {
-        "" | "total" => head.clone(),
-        _ => Head::default(),
-    });
-    let totals: Vec<Head> = totals.collect();
-    let totals = Columns::of(&totals, SQL_TOTALS);
-    let texts = Columns::of(&table.heads, SQL_TEXTS);
+    let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";
+    let totals = Columns::of(heads.clone().filter(is_total), SQL_TOTALS);
+    let texts = Columns::of(heads, SQL_TEXTS);
     let mut last = None;
     for row in &table.rows {
         let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {

@@ -57,8 +57,7 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
 }
 
-/// A field of `T`: the headings of its column, as [`Head::fits`] takes them, and the function that takes its cell. The
-/// first column that fits is read.
+/// A field of `T`: the headings of its column, as [`find_head`] takes them, and the function that takes a cell.
 pub(crate) type Field<T> = (&'static str, fn(&mut T, Cell<'_>));
 
 /// The heading of a field that is read from the first column, whatever that one's heading. Fields after it are read from other
@@ -141,18 +140,49 @@ impl Head {
     pub(crate) fn all(&self) -> String {
         format!("{}{}", self.group, self.name)
     }
+}
 
-    /// True if the heading fits one of the patterns between `|`. In a pattern `*` is any text; `group>name` asks for the
-    /// group too, and `+` takes group and name as one text. `&` joins several, of which one after `!` must not fit.
-    pub(crate) fn fits(&self, patterns: &str) -> bool {
-        let fits_one = |pattern: &str| match (pattern.strip_prefix('+'), pattern.split_once('>')) {
-            (Some(pattern), _) => like(&self.all(), pattern),
-            (_, Some((group, name))) => like(&self.group, group) && like(&self.name, name),
-            _ => like(&self.name, pattern),
-        };
-        let fits = |part: &str| part.strip_prefix('!').map_or_else(|| fits_one(part), |not| !fits_one(not));
-        patterns.split('|').any(|pattern| pattern.split('&').all(fits))
+/// A part of a pattern for headings.
+struct Pattern<'p> {
+    is_wanted: bool,
+    /// True for a pattern of group and name as one text.
+    is_of_all: bool,
+    group: Option<&'p str>,
+    name: &'p str,
+    has_star: bool,
+}
+
+impl<'p> Pattern<'p> {
+    fn of(text: &'p str) -> Self {
+        let (is_wanted, text) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
+        let (is_of_all, text) = text.strip_prefix('+').map_or((false, text), |rest| (true, rest));
+        let (group, name) = text.split_once('>').map_or((None, text), |(group, name)| (Some(group), name));
+        Self { is_wanted, is_of_all, group, name, has_star: name.contains('*') }
     }
+
+    fn fits(&self, head: &Head) -> bool {
+        let fits = match self.is_of_all {
+            true => like(&head.all(), self.name),
+            // Most patterns are plain names.
+            false if !self.has_star && head.name != self.name => false,
+            false => like(&head.name, self.name) && self.group.is_none_or(|group| like(&head.group, group)),
+        };
+        fits == self.is_wanted
+    }
+}
+
+/// The first heading that fits one of the patterns between `|`. In a pattern `*` is any text. `group>name` asks for the group
+/// too, and `+` takes group and name as one text. `&` joins several patterns, of which one after `!` must not fit.
+pub(crate) fn find_head<'t>(
+    heads: impl Iterator<Item = (usize, &'t Head)> + Clone,
+    patterns: &str,
+) -> Option<(usize, &'t Head)> {
+    let found = patterns.split('|').filter_map(|pattern| {
+        let mut parts = pattern.split('&').map(Pattern::of);
+        let first = parts.next()?;
+        heads.clone().find(|(_, head)| first.fits(head) && parts.clone().all(|part| part.fits(head)))
+    });
+    found.min_by_key(|(at, _)| *at)
 }
 
 /// Microseconds of the unit in a heading's brackets.
@@ -184,21 +214,22 @@ fn squeeze(text: &str) -> String {
 impl Table {
     /// The first column whose heading fits.
     pub(crate) fn column(&self, patterns: &str) -> Option<usize> {
-        self.heads.iter().position(|head| head.fits(patterns))
+        find_head(self.heads.iter().enumerate(), patterns).map(|(at, _)| at)
     }
 
-    pub(crate) fn has(&self, patterns: &str) -> bool {
-        self.column(patterns).is_some()
+    /// True if a column has just this heading.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.heads.iter().any(|head| head.name == name)
     }
 
     /// Each row as a value.
     pub(crate) fn lines<T: Default>(&self, fields: &[Field<T>]) -> impl Iterator<Item = T> {
-        Columns::of(&self.heads, fields).lines(&self.rows)
+        Columns::of(self.heads.iter().enumerate(), fields).lines(&self.rows)
     }
 
     /// Sets the fields of a value from a row.
     pub(crate) fn fill<T>(&self, row: &Row, value: &mut T, fields: &[Field<T>]) {
-        Columns::of(&self.heads, fields).fill(row, value);
+        Columns::of(self.heads.iter().enumerate(), fields).fill(row, value);
     }
 }
 
@@ -206,7 +237,10 @@ impl Table {
 pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, fn(&mut T, Cell<'_>))>);
 
 impl<'t, T> Columns<'t, T> {
-    pub(crate) fn of<'f>(heads: &'t [Head], fields: impl IntoIterator<Item = &'f Field<T>>) -> Self
+    pub(crate) fn of<'f>(
+        heads: impl Iterator<Item = (usize, &'t Head)> + Clone,
+        fields: impl IntoIterator<Item = &'f Field<T>>,
+    ) -> Self
     where
         T: 'f,
     {
@@ -214,10 +248,9 @@ impl<'t, T> Columns<'t, T> {
         let column = |(patterns, set): &Field<T>| {
             if *patterns == FIRST {
                 after_name = 1;
-                return Some((0, heads.first().unwrap_or(NO_HEAD), *set));
+                return Some((0, NO_HEAD, *set));
             }
-            let mut columns = heads.iter().enumerate().skip(after_name);
-            let (at, head) = columns.find(|(_, head)| head.fits(patterns))?;
+            let (at, head) = find_head(heads.clone().skip(after_name), patterns)?;
             Some((at, head, *set))
         };
         Self(fields.into_iter().filter_map(column).collect())
@@ -244,7 +277,7 @@ impl<'t, T> Columns<'t, T> {
 impl Row {
     /// The text of a cell; `None` for a blank one.
     pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
-        let text = self.cells.get(column?)?.trim();
+        let text = self.cells.get(column?)?.trim_ascii();
         (!text.is_empty()).then_some(text)
     }
 
@@ -254,7 +287,7 @@ impl Row {
 
     /// The first cell, without the number of a footnote.
     pub(crate) fn name(&self) -> &str {
-        self.cells.first().map_or("", |cell| without_footnote(cell.trim()))
+        self.cells.first().map_or("", |cell| without_footnote(cell.trim_ascii()))
     }
 }
 

@@ -181,8 +181,7 @@ impl Reader {
             return;
         }
         for line in body.iter().filter(|line| line.text.contains(':') && !line.text.starts_with("->")) {
-            let pieces = line.text.split("  ").filter(|piece| !piece.trim().is_empty());
-            self.document.pairs.extend(pairs(&self.title, pieces));
+            self.document.pairs.extend(pairs(&self.title, pieces(&line.text)));
         }
     }
 }
@@ -215,16 +214,14 @@ impl End {
 
 /// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`, with the database and the instance.
 fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
-    let after = |mark: &str| {
-        let mut colons = line.match_indices(':').map(|(at, _)| at);
-        let at = colons.find(|at| line[..*at].ends_with(mark))?;
-        Some((&line[..at - mark.len()], &line[at + 1..]))
-    };
     // Most lines have no colon.
-    let (title, rest) = line.contains(':').then(|| after("DB/Inst").or_else(|| after(" for DB")))??;
+    if !line.contains(':') || line.starts_with("     ") || line.starts_with("->") {
+        return None;
+    }
+    let (title, rest) = line.split_once("DB/Inst:").or_else(|| line.split_once(" for DB:"))?;
     let title = title.trim();
     let title = title.strip_suffix(" First").unwrap_or(title).trim();
-    if title.is_empty() || line.starts_with("     ") || line.starts_with("->") {
+    if title.is_empty() {
         return None;
     }
     let db_inst = rest.split_whitespace().next().and_then(|word| word.split_once('/'));
@@ -250,6 +247,18 @@ fn bare(line: &Line) -> Option<String> {
     const TITLES: [&str; 2] = ["Shared Pool Statistics", "Top ADDM Findings"];
     let is_near = line.indent < 4;
     TITLES.into_iter().find(|title| is_near && line.words().starts_with(title)).map(str::to_owned)
+}
+
+/// The parts of a line between two blanks or more.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(' ');
+        let end = rest.as_bytes().windows(2).position(|pair| pair == b"  ").unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// The runs of dashes and tildes in a ruler; `None` for another line. Tildes alone underline a title or a sum.
@@ -314,7 +323,7 @@ fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
             && let Some(open) = tables.last_mut()
         {
             // The text of a statement knows no columns.
-            let has_columns = !is_sql || text.split(' ').any(is_sql_id);
+            let has_columns = !is_sql || text.split_ascii_whitespace().any(is_sql_id);
             let cells = if has_columns { cells(text, &open.columns) } else { vec![line.text.clone()] };
             open.table.rows.push(Row { line: line.number, cells });
         }
@@ -456,7 +465,7 @@ fn cells(line: &str, columns: &[Range<usize>]) -> Vec<String> {
             .map(|pair| line[cut(pair[0])..cut(pair[1])].trim().to_owned())
             .collect();
     }
-    bounds(line, columns).windows(2).map(|pair| line[pair[0]..pair[1]].trim().to_owned()).collect()
+    bounds(line, columns).windows(2).map(|pair| line[pair[0]..pair[1]].trim_ascii().to_owned()).collect()
 }
 
 /// The starts of the columns in an ASCII line, in ascending order, and the line's end.

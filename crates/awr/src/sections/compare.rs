@@ -12,38 +12,38 @@ use crate::report::{
 use crate::table::{Columns, Document, FIRST, Field, Head, Table};
 
 /// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: &[(&str, fn(&mut Report, &Table))] = &[
-    ("host configuration", host),
-    ("cache sizes", |report, table| {
+const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
+    (&["host configuration"], host),
+    (&["cache sizes"], |report, table| {
         let lines = table.lines(CACHE_SIZE).filter(|line| line.begin_bytes.is_some());
         report.cache_sizes.extend(lines);
     }),
-    ("workload comparison|load profile", |report, table| {
+    (&["workload comparison", "load profile"], |report, table| {
         let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        if table.has("@persec*") {
+        if table.column("@persec*").is_some() {
             report.load_profile.extend(table.lines(LOAD).filter_map(line));
         }
     }),
-    ("top timed|top 5 |top 10 ", top_events),
-    ("time model", |report, table| {
+    (&["top timed", "top 5 ", "top 10 "], top_events),
+    (&["time model"], |report, table| {
         report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
         let db_time = report.time_model_s("DB time");
         report.interval.db_time_s = Figure::finer(report.interval.db_time_s, db_time);
     }),
-    ("operating system", |report, table| {
+    (&["operating system"], |report, table| {
         report.os_statistics.extend(table.lines(&OS_STATISTIC).filter(|line| line.value.is_some()));
     }),
-    ("foreground wait class", |report, table| report.wait_classes.extend(waits(table))),
-    ("wait classes", |report, table| report.all_wait_classes.extend(waits(table))),
-    ("wait events|foreground wait events", |report, table| report.all_events.extend(waits(table))),
-    ("background wait events", |report, table| report.background_events.extend(waits(table))),
-    ("instance activity|key instance activity|other instance activity", |report, table| {
+    (&["foreground wait class"], |report, table| report.wait_classes.extend(waits(table))),
+    (&["wait classes"], |report, table| report.all_wait_classes.extend(waits(table))),
+    (&["wait events", "foreground wait events"], |report, table| report.all_events.extend(waits(table))),
+    (&["background wait events"], |report, table| report.background_events.extend(waits(table))),
+    (&["instance activity", "key instance activity", "other instance activity"], |report, table| {
         let is_known = |line: &Activity| line.total.is_some() || line.per_second.is_some();
         report.activity.extend(table.lines(ACTIVITY).filter(is_known));
     }),
-    ("iostat by function", |report, table| io(&mut report.io_by_function, table)),
-    ("iostat by file", |report, table| io(&mut report.io_by_file_type, table)),
-    ("init.ora|initialization", |report, table| {
+    (&["iostat by function"], |report, table| io(&mut report.io_by_function, table)),
+    (&["iostat by file"], |report, table| io(&mut report.io_by_file_type, table)),
+    (&["init.ora", "initialization"], |report, table| {
         // The value at the begin is printed only if it differs from that at the end.
         let line = |line: Parameter| match line.begin.is_empty() {
             true => Parameter { begin: line.end.unwrap_or_default(), end: None, ..line },
@@ -226,12 +226,11 @@ fn top_events(report: &mut Report, table: &Table) {
     let period = report.period.map_or(0, |period| period as usize);
     let Some(first) = firsts.get(period).copied() else { return };
     let end = firsts.get(period + 1).copied().unwrap_or(table.heads.len());
-    let mut heads = vec![Head::default(); first];
-    heads.extend_from_slice(&table.heads[first..end]);
+    let heads = table.heads.iter().enumerate().take(end).skip(first);
     // A dash marks events of the other period's list.
     let is_own =
         |event: &WaitEvent| !event.name.is_empty() && !event.name.starts_with('-') && event.total_s.is_some();
-    let events = Columns::of(&heads, TOP_EVENT).lines(&table.rows).filter(is_own);
+    let events = Columns::of(heads, TOP_EVENT).lines(&table.rows).filter(is_own);
     report.top_events.extend(events.map(|event| WaitEvent { percent_of: Some(ShareOf::DbTime), ..event }));
 }
 

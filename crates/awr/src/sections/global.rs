@@ -10,40 +10,41 @@ use crate::report::{
     AbsoluteValue, CacheSize, HostCpu, Instance, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf,
     Snapshot, TimeModelLine, WaitEvent,
 };
-use crate::table::{Columns, Field, Head, Row, Table};
+use crate::table::{Columns, Field, Head, Row, Table, find_head};
 
 /// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: &[(&str, fn(&mut Report, &Table))] = &[
-    ("database summary", summary),
-    ("system statistics (absolute", absolute_values),
-    ("system statistics|global messaging statistics", |report, table| {
-        match table.title.to_lowercase().as_str() {
-            title if title.starts_with("system") && title.contains("second") => rates(report, table),
-            title if begins(title, "system statistics (global|global") => activity(report, table),
-            _ => {}
+const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
+    (&["database summary"], summary),
+    (&["system statistics (absolute"], absolute_values),
+    (&["system statistics", "global messaging statistics"], |report, table| {
+        let title = table.title.to_lowercase();
+        if title.starts_with("system") && title.contains("second") {
+            rates(report, table);
+        } else if begins(&title, &["system statistics (global", "global"]) {
+            activity(report, table);
         }
     }),
-    ("top timed background", |report, table| {
+    (&["top timed background"], |report, table| {
         report.background_events.extend(of_background(events(table, rows_of_all(table))));
     }),
-    ("top timed foreground", |report, table| {
+    (&["top timed foreground"], |report, table| {
         report.foreground_events.extend(events(table, rows_of_all(table)));
     }),
-    ("top timed", |report, table| report.top_events.extend(events(table, rows_of_all(table)))),
-    ("foreground wait events", |report, table| {
+    (&["top timed"], |report, table| report.top_events.extend(events(table, rows_of_all(table)))),
+    (&["foreground wait events"], |report, table| {
         replace_by_all(&mut report.foreground_events, events(table, &table.rows));
     }),
-    ("background wait events", |report, table| {
+    (&["background wait events"], |report, table| {
         replace_by_all(&mut report.background_events, of_background(events(table, &table.rows)));
     }),
-    ("foreground wait class|wait class", wait_classes),
-    ("os statistics", os_statistics),
-    ("time model", time_model),
-    ("cache sizes", cache_sizes),
-    ("io profile", io_profile),
-    ("iostat by function", |report, table| report.io_by_function.extend(io(table))),
-    ("iostat by", |report, table| report.io_by_file_type.extend(io(table))),
-    ("init.ora", parameters_by_instance),
+    (&["foreground wait class", "wait class"], wait_classes),
+    (&["os statistics"], os_statistics),
+    (&["time model"], time_model),
+    (&["cache sizes"], cache_sizes),
+    (&["io profile"], io_profile),
+    (&["iostat by function"], |report, table| report.io_by_function.extend(io(table))),
+    (&["iostat by"], |report, table| report.io_by_file_type.extend(io(table))),
+    (&["init.ora"], parameters_by_instance),
 ];
 
 const INSTANCE: &[Field<Instance>] = &[
@@ -141,7 +142,7 @@ const CACHES: [(&str, &str); 9] = [
 ];
 
 pub(super) fn read(report: &mut Report, table: &Table) {
-    if table.has("elapsedtime*") && table.has("instance") {
+    if table.has("instance") && table.column("elapsedtime*").is_some() {
         let is_number = |own: &Instance| is_number(&own.number);
         report.instances = table.lines(INSTANCE).filter(is_number).collect();
     } else if table.has("id") && table.has("blocksize") {
@@ -191,7 +192,7 @@ fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
 }
 
 fn events<'t>(table: &'t Table, rows: impl IntoIterator<Item = &'t Row>) -> Vec<WaitEvent> {
-    let columns = Columns::of(&table.heads, NAME_AND_CLASS.iter().chain(WAITS));
+    let columns = Columns::of(table.heads.iter().enumerate(), NAME_AND_CLASS.iter().chain(WAITS));
     let is_event =
         |event: &WaitEvent| !event.name.is_empty() && (event.waits.is_some() || event.total_s.is_some());
     columns.lines(rows).filter(is_event).collect()
@@ -288,9 +289,10 @@ fn wait_classes(report: &mut Report, table: &Table) {
 fn time_model(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     for (head, name) in TIME_MODEL {
-        let of_db_time = |own: &Head| !(is_of_shares && own.group.contains("bg"));
-        let column = table.heads.iter().position(|own| own.fits(head) && of_db_time(own));
-        let Some(figure) = sum_row(table).and_then(|row| row.number(column)) else { continue };
+        let of_db_time = |(_, own): &(usize, &Head)| !(is_of_shares && own.group.contains("bg"));
+        let column = find_head(table.heads.iter().enumerate().filter(of_db_time), head);
+        let figure = sum_row(table).and_then(|row| row.number(Some(column?.0)));
+        let Some(figure) = figure else { continue };
         match report.time_model.iter_mut().find(|known| known.name == name) {
             Some(known) if is_of_shares => known.percent_of_db_time = Some(figure),
             None if !is_of_shares => report.time_model.push(TimeModelLine {
@@ -312,9 +314,9 @@ fn os_statistics(report: &mut Report, table: &Table) {
     };
     let rows: Vec<&Row> = instances(table).filter(|row| seen.insert(host_of(row))).collect();
     let total = |names: &str| {
-        let is_own = |head: &Head| head.fits(names) && !head.group.contains("endvalue");
-        let column = table.heads.iter().position(is_own);
-        Figure::sum(rows.iter().map(|row| row.number(column)))
+        let is_own = |(_, head): &(usize, &Head)| !head.group.contains("endvalue");
+        let column = find_head(table.heads.iter().enumerate().filter(is_own), names);
+        Figure::sum(rows.iter().map(|row| row.number(Some(column?.0))))
     };
     let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
     let cpus = total("#cpus|numcpus|cpus|#cpu");
@@ -384,8 +386,8 @@ fn cache_sizes(report: &mut Report, table: &Table) {
 
 /// Reads I/O by function or type of file: a row for each of them from 12.1 on, a column before that.
 fn io(table: &Table) -> Vec<IoLine> {
-    if table.has(IO_NAME) {
-        let lines = Columns::of(&table.heads, IO_LINE).lines(rows_of_all(table));
+    if table.column(IO_NAME).is_some() {
+        let lines = Columns::of(table.heads.iter().enumerate(), IO_LINE).lines(rows_of_all(table));
         return lines.filter(|line| !line.name.is_empty()).collect();
     }
     let mut lines: Vec<IoLine> = Vec::new();

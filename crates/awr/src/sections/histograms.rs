@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::begins;
 use crate::figure::{Figure, number};
 use crate::histogram::{Bucket, EventHistogram};
 use crate::table::Table;
@@ -24,13 +25,12 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
     let mut order: Vec<String> = Vec::new();
     let mut parts: BTreeMap<String, Parts> = BTreeMap::new();
     for table in tables {
-        let title = table.title.to_lowercase();
-        if !title.starts_with("wait event histogram") {
+        if !begins(&table.title, &["wait event histogram"]) {
             continue;
         }
         let Some((first, edges)) = edges(table) else { continue };
         // Brackets name a part of the scale; `(Global)` is all of it.
-        let is_main = !title.replace("(global)", "").contains('(');
+        let is_main = !table.title.to_lowercase().replace("(global)", "").contains('(');
         let total = table.column("*waits*").filter(|column| *column < first);
         for row in table.rows.iter().filter(|row| !row.name().is_empty()) {
             if !parts.contains_key(row.name()) {
