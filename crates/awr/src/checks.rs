@@ -46,8 +46,9 @@ pub struct Pair {
 }
 
 /// The result of comparing two figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     /// Within 3 %, or within the precision of their print.
     Agree,
@@ -55,17 +56,13 @@ pub enum Verdict {
     Explained,
     /// Different by up to 10 %.
     Differ,
+    #[strum(serialize = "contradict each other")]
     Contradict,
 }
 
 impl Verdict {
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Agree => "agree",
-            Self::Explained => "explained",
-            Self::Differ => "differ",
-            Self::Contradict => "contradict each other",
-        }
+        self.into()
     }
 }
 
@@ -85,6 +82,10 @@ pub enum Weight {
 impl Weight {
     pub fn word(self) -> &'static str {
         self.into()
+    }
+
+    fn warning(self, text: impl Into<String>) -> Warning {
+        Warning { weight: self, text: text.into(), is_general: false }
     }
 }
 
@@ -326,22 +327,6 @@ fn files(report: &Report, of: fn(&FileIo) -> Option<Figure>) -> [Option<Figure>;
     })
 }
 
-fn warning(weight: Weight, text: impl Into<String>) -> Warning {
-    Warning { weight, text: text.into(), is_general: false }
-}
-
-fn note(text: impl Into<String>) -> Warning {
-    warning(Weight::Note, text)
-}
-
-fn doubt(text: impl Into<String>) -> Warning {
-    warning(Weight::Doubt, text)
-}
-
-fn impossible(text: impl Into<String>) -> Warning {
-    warning(Weight::Impossible, text)
-}
-
 fn warnings(named: &Named) -> Vec<Warning> {
     let report = &named.report;
     let mut warnings = Vec::new();
@@ -353,12 +338,12 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(blocks_and_requests(report));
     warnings.extend(two_peaks(report));
     if !report.io_by_function.is_empty() && !has_all_writes(report) {
-        warnings.push(note(
+        warnings.push(Weight::Note.warning(
             "IOStat by Function has no line of DBWR and no total here: its writes are not all writes, and are not compared",
         ));
     }
     if report.units_were_restored {
-        warnings.push(note(
+        warnings.push(Weight::Note.warning(
             "IOStat's data per second has lost its unit, as text of 11.2 prints it: it was found again by Data / elapsed",
         ));
     }
@@ -367,7 +352,7 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(percentages(report));
     warnings.extend(histograms(report));
     warnings.extend(long_interval(report));
-    warnings.extend(report.notes.iter().map(|text| note(text.as_str())));
+    warnings.extend(report.notes.iter().map(|text| Weight::Note.warning(text.as_str())));
     warnings
 }
 
@@ -377,7 +362,7 @@ fn idle(named: &Named) -> Option<Warning> {
     if let Some(sessions) = named.sessions().filter(|sessions| *sessions > 0) {
         let idle = 100.0 * (1.0 - active / f64::from(sessions));
         return (idle > IDLE_PERCENT).then(|| {
-            doubt(format!(
+            Weight::Doubt.warning(format!(
                 "of {sessions} sessions (by the file's name) {active:.1} were active on average: they were idle for {idle:.0} % of the \
                  time, which lowers rates per second as much"
             ))
@@ -386,7 +371,7 @@ fn idle(named: &Named) -> Option<Warning> {
     // With less than one session on average, no session was in a call for at least this share of the interval.
     let idle = 100.0 * (1.0 - active);
     (idle > IDLE_PERCENT).then(|| {
-        doubt(format!(
+        Weight::Doubt.warning(format!(
             "idle for at least {idle:.1} % of the interval: {active:.3} sessions were active on average, but rates are divided by \
              the whole interval"
         ))
@@ -398,7 +383,7 @@ fn restart(report: &Report) -> Option<Warning> {
     let (started, begin) = report.database.started.zip(report.interval.begin.as_ref()?.time)?;
     let precision_s = if report.database.started_to_the_minute { 60.0 } else { 3600.0 };
     (started.duration_since(begin).as_secs_f64() > precision_s).then(|| {
-        impossible(format!(
+        Weight::Impossible.warning(format!(
             "the instance was started at {started}, after the first snapshot ({begin}): counters were reset within the interval"
         ))
     })
@@ -409,10 +394,10 @@ fn cpu_of_host(report: &Report) -> Option<Warning> {
     let used = report.db_cpu_s()?.value + report.background_cpu_s().map_or(0.0, |figure| figure.value);
     match 100.0 * used / possible {
         // Neither rounding nor snapshots taken one after the other explain so much.
-        percent if percent > 110.0 => Some(impossible(format!(
+        percent if percent > 110.0 => Some(Weight::Impossible.warning(format!(
             "the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"
         ))),
-        percent if percent > CPU_BOUND_PERCENT => Some(doubt(format!(
+        percent if percent > CPU_BOUND_PERCENT => Some(Weight::Doubt.warning(format!(
             "the database kept {percent:.0} % of the host's CPUs busy: CPU was the limit, and waits are longer for it"
         ))),
         _ => None,
@@ -422,7 +407,7 @@ fn cpu_of_host(report: &Report) -> Option<Warning> {
 fn cpu_beyond_db_time(report: &Report) -> Option<Warning> {
     let (cpu, time) = (report.db_cpu_s()?, report.db_time_s()?);
     (cpu.value > time.value + time.resolution + cpu.resolution).then(|| {
-        note(format!(
+        Weight::Note.warning(format!(
             "DB CPU ({:.1} s) exceeds DB time ({:.1} s): calls that had not ended count in one and not the other",
             cpu.value, time.value
         ))
@@ -432,7 +417,8 @@ fn cpu_beyond_db_time(report: &Report) -> Option<Warning> {
 fn busy_host(report: &Report) -> Option<Warning> {
     let busy = 100.0 - report.host_cpu.as_ref()?.idle_percent?.value;
     (busy > 90.0).then(|| {
-        doubt(format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"))
+        Weight::Doubt
+            .warning(format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"))
     })
 }
 
@@ -453,7 +439,7 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
             all.unwrap_or_default(),
             blocks / requests
         );
-        Warning { is_general: true, ..note(text) }
+        Warning { is_general: true, ..Weight::Note.warning(text) }
     })
 }
 
@@ -461,7 +447,7 @@ fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
     let peaks = report.histogram(&event.name)?.two_peaks()?;
     let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
-    Some(doubt(format!(
+    Some(Weight::Doubt.warning(format!(
         "the mean of '{}', {}, hides two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
         event.name,
         duration(event.mean_us()?.known()?),
@@ -483,7 +469,7 @@ fn parts_beyond_the_whole(report: &Report) -> impl Iterator<Item = Warning> {
     pairs.into_iter().filter_map(|(application, all)| {
         let (part, whole) = (report.statistic_total(application)?, report.statistic_total(all)?);
         (part.value > whole.value * 1.01 + whole.resolution).then(|| {
-            impossible(format!(
+            Weight::Impossible.warning(format!(
                 "'{application}' ({:.0}) exceeds '{all}' ({:.0}), of which it is a part",
                 part.value, whole.value
             ))
@@ -494,7 +480,7 @@ fn parts_beyond_the_whole(report: &Report) -> impl Iterator<Item = Warning> {
 fn more_physical_than_logical(report: &Report) -> Option<Warning> {
     let (physical, logical) = (physical_reads_per_s(report)?.value, logical_reads_per_s(report)?.value);
     (physical > logical * 1.05 + 1.0).then(|| {
-        doubt(format!(
+        Weight::Doubt.warning(format!(
             "more blocks were read physically ({physical:.0}/s) than logically ({logical:.0}/s): direct reads of temporary segments \
              or LOBs"
         ))
@@ -505,7 +491,7 @@ fn percentages(report: &Report) -> impl Iterator<Item = Warning> {
     report.efficiency.iter().filter_map(|line| {
         let percent = line.percent?.value;
         (!(0.0..=100.0).contains(&percent))
-            .then(|| note(format!("'{}' is {percent} %, which is impossible", line.name)))
+            .then(|| Weight::Note.warning(format!("'{}' is {percent} %, which is impossible", line.name)))
     })
 }
 
@@ -514,10 +500,10 @@ fn histograms(report: &Report) -> Vec<Warning> {
     let sums = large.filter_map(|own| {
         let sum: f64 = own.buckets.iter().map(|bucket| bucket.percent.value).sum();
         ((sum - 100.0).abs() > 2.0)
-            .then(|| doubt(format!("the histogram of '{}' adds up to {sum:.1} %", own.event)))
+            .then(|| Weight::Doubt.warning(format!("the histogram of '{}' adds up to {sum:.1} %", own.event)))
     });
     let cut = report.histograms.iter().find(|own| own.waits_were_cut).map(|own| {
-        note(format!(
+        Weight::Note.warning(format!(
             "total waits of histograms have lost their unit, such as those of '{}': K was assumed",
             own.event
         ))
@@ -528,7 +514,7 @@ fn histograms(report: &Report) -> Vec<Warning> {
 fn long_interval(report: &Report) -> Option<Warning> {
     let hours = report.elapsed_s()? / 3600.0;
     (hours > LONG_HOURS).then(|| {
-        doubt(format!(
+        Weight::Doubt.warning(format!(
             "an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"
         ))
     })

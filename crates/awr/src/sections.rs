@@ -60,10 +60,7 @@ const OF_ALL: &[SectionReader] = &[
 
 /// Sections of a report of one instance.
 const OF_INSTANCE: &[SectionReader] = &[
-    (&["load profile"], InRow, |report, table| {
-        let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        report.load_profile.extend(table.lines(LOAD).filter_map(line));
-    }),
+    (&["load profile"], InRow, load_profile),
     (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
         report.top_events.extend(waits(table));
     }),
@@ -73,12 +70,8 @@ const OF_INSTANCE: &[SectionReader] = &[
     (&["wait event histogram"], Details, |_, _| {}),
     (&["wait events"], InRow, |report, table| report.all_events.extend(waits(table))),
     (&["wait class"], InRow, |report, table| report.all_wait_classes.extend(waits(table))),
-    (&["time model"], InRow, |report, table| {
-        report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
-    }),
-    (&["operating system statistics", "os statistics"], InRow, |report, table| {
-        report.os_statistics.extend(table.lines(OS_STATISTIC).filter(|line| line.value.is_some()));
-    }),
+    (&["time model"], InRow, time_model),
+    (&["operating system statistics", "os statistics"], InRow, os_statistics),
     (&["host cpu"], InRow, |report, table| {
         let cpu = table.lines(HOST_CPU).next().filter(|cpu| *cpu != HostCpu::default());
         report.host_cpu = report.host_cpu.take().or(cpu);
@@ -106,46 +99,48 @@ const OF_INSTANCE: &[SectionReader] = &[
 
 const LOAD: &[Field<LoadLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
-    ("persecond", |line, cell| line.per_second = cell.number()),
-    ("pertransaction", |line, cell| line.per_transaction = cell.number()),
+    ("persecond|@persec*", |line, cell| line.per_second = cell.number()),
+    ("pertransaction|@pertxn*|@pertran*", |line, cell| line.per_transaction = cell.number()),
     ("perexec", |line, cell| line.per_exec = cell.number()),
     ("percall", |line, cell| line.per_call = cell.number()),
 ];
 
 const WAITS_COLUMN: &str = "waits|#waits";
-const TOTAL_COLUMN: &str = "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*";
-const AVERAGE_COLUMN: &str = "*avg*&!*active*";
+const TOTAL_COLUMN: &str =
+    "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*|*totalwait*>@*|*waittime(s*>@*";
+const AVERAGE_COLUMN: &str = "*avg*&!*active*|*avgwait*>@*|*avgtime*>@*";
+const SHARE_COLUMN: &str = "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*total*call*|*%*&!*out*&*total*time*\
+    |*%ofdbtime*>@*|*%dbtime*>@*";
 
 const WAITS: &[Field<WaitEvent>] = &[
     (WAITS_COLUMN, |event, cell| event.waits = cell.number()),
+    ("*waits/sec*>@*", |event, cell| event.waits_per_s = cell.number()),
     ("*%*&*out*&!*time)*", |event, cell| event.timeouts_percent = cell.number()),
     (TOTAL_COLUMN, |event, cell| event.total_s = cell.number()),
     (AVERAGE_COLUMN, |event, cell| event.average_us = cell.duration()),
-    (
-        "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*total*call*|*%*&!*out*&*total*time*",
-        |event, cell| {
-            event.percent = cell.number();
-            event.percent_of = Some(match cell.head.name.as_str() {
-                head if head.contains("bgtime") => ShareOf::BackgroundTime,
-                head if head.contains("dbtime") => ShareOf::DbTime,
-                _ => ShareOf::CallTime,
-            });
-        },
-    ),
+    (SHARE_COLUMN, |event, cell| {
+        event.percent = cell.number();
+        let names = |word: &str| cell.head.name.contains(word) || cell.head.group.contains(word);
+        event.percent_of = Some(match (names("bgtime"), names("dbtime")) {
+            (true, _) => ShareOf::BackgroundTime,
+            (_, true) => ShareOf::DbTime,
+            _ => ShareOf::CallTime,
+        });
+    }),
 ];
 
-const WAIT_NAME: [Field<WaitEvent>; 2] =
-    [(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
+const WAIT_NAME: &[Field<WaitEvent>] =
+    &[(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
 
 const TIME_MODEL: &[Field<TimeModelLine>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
-    ("time(s*", |line, cell| line.seconds = cell.number()),
-    ("%*dbtime", |line, cell| line.percent_of_db_time = cell.number()),
+    ("time(s*|*time(s*>@*", |line, cell| line.seconds = cell.number()),
+    ("%*dbtime|*%ofdbtime*>@*", |line, cell| line.percent_of_db_time = cell.number()),
 ];
 
 const OS_STATISTIC: &[Field<OsStatistic>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
-    ("value|total", |line, cell| line.value = cell.number()),
+    ("value|total|*value*>@*", |line, cell| line.value = cell.number()),
     ("endvalue", |line, cell| line.end = cell.number()),
 ];
 
@@ -160,9 +155,9 @@ const HOST_CPU: &[Field<HostCpu>] = &[
 
 const ACTIVITY: &[Field<Activity>] = &[
     (FIRST, |line, cell| line.name = cell.name()),
-    ("total", |line, cell| line.total = cell.number()),
-    ("persecond", |line, cell| line.per_second = cell.number()),
-    ("pertrans*", |line, cell| line.per_transaction = cell.number()),
+    ("total|*value*>@*", |line, cell| line.total = cell.number()),
+    ("persecond|*persecond(elapsed*>@*", |line, cell| line.per_second = cell.number()),
+    ("pertrans*|*pertrans*>@*", |line, cell| line.per_transaction = cell.number()),
 ];
 
 const ABSOLUTE_VALUE: &[Field<AbsoluteValue>] = &[
@@ -377,6 +372,21 @@ fn line_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &m
         lines.push(line);
         lines.len() - 1
     })
+}
+
+fn load_profile(report: &mut Report, table: &Table) {
+    if table.column("persecond|@persec*").is_some() {
+        let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
+        report.load_profile.extend(table.lines(LOAD).filter_map(line));
+    }
+}
+
+fn time_model(report: &mut Report, table: &Table) {
+    report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
+}
+
+fn os_statistics(report: &mut Report, table: &Table) {
+    report.os_statistics.extend(table.lines(OS_STATISTIC).filter(|line| line.value.is_some()));
 }
 
 /// The events or wait classes of a table, if it is one of waits.

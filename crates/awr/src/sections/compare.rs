@@ -2,12 +2,14 @@
 //! headings of their period.
 
 use super::header::DATABASE;
-use super::{begins, empty, io_name, label, line_of, set_io_rate};
+use super::{
+    ACTIVITY, WAIT_NAME, WAITS, begins, empty, io_name, line_of, load_profile, os_statistics, set_io_rate,
+    time_model,
+};
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
-    Activity, CacheSize, HostCpu, Interval, IoLine, LoadLine, OsStatistic, Parameter, Period, Report,
-    ShareOf, Snapshot, TimeModelLine, WaitEvent,
+    Activity, CacheSize, HostCpu, Interval, IoLine, Parameter, Period, Report, ShareOf, Snapshot, WaitEvent,
 };
 use crate::table::{Columns, Document, FIRST, Field, Head, Table};
 
@@ -18,21 +20,14 @@ const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
         let lines = table.lines(CACHE_SIZE).filter(|line| line.begin_bytes.is_some());
         report.cache_sizes.extend(lines);
     }),
-    (&["workload comparison", "load profile"], |report, table| {
-        let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        if table.column("@persec*").is_some() {
-            report.load_profile.extend(table.lines(LOAD).filter_map(line));
-        }
-    }),
+    (&["workload comparison", "load profile"], load_profile),
     (&["top timed", "top 5 ", "top 10 "], top_events),
     (&["time model"], |report, table| {
-        report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
+        time_model(report, table);
         let db_time = report.time_model_s("DB time");
         report.interval.db_time_s = Figure::finer(report.interval.db_time_s, db_time);
     }),
-    (&["operating system"], |report, table| {
-        report.os_statistics.extend(table.lines(&OS_STATISTIC).filter(|line| line.value.is_some()));
-    }),
+    (&["operating system"], os_statistics),
     (&["foreground wait class"], |report, table| report.wait_classes.extend(waits(table))),
     (&["wait classes"], |report, table| report.all_wait_classes.extend(waits(table))),
     (&["wait events", "foreground wait events"], |report, table| report.all_events.extend(waits(table))),
@@ -67,12 +62,6 @@ const CACHE_SIZE: &[Field<CacheSize>] = &[
     ("@*", |line, cell| line.begin_bytes = cell.mib()),
 ];
 
-const LOAD: &[Field<LoadLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("@persec*", |line, cell| line.per_second = cell.number()),
-    ("@pertxn*|@pertran*", |line, cell| line.per_transaction = cell.number()),
-];
-
 const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("*event", |event, cell| event.name = cell.name()),
     ("*class*", |event, cell| event.class = cell.words()),
@@ -80,34 +69,6 @@ const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("time(*", |event, cell| event.total_s = cell.number()),
     ("avg*", |event, cell| event.average_us = cell.duration()),
     ("*%*", |event, cell| event.percent = cell.number()),
-];
-
-const TIME_MODEL: &[Field<TimeModelLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("*time(s*>@*", |line, cell| line.seconds = cell.number()),
-    ("*%ofdbtime*>@*", |line, cell| line.percent_of_db_time = cell.number()),
-];
-
-const OS_STATISTIC: [Field<OsStatistic>; 2] =
-    [(FIRST, |line, cell| line.name = cell.name()), ("*value*>@*", |line, cell| line.value = cell.number())];
-
-const WAITS: &[Field<WaitEvent>] = &[
-    (FIRST, |event, cell| event.name = cell.name()),
-    ("waitclass", |event, cell| event.class = cell.words()),
-    ("*waits/sec*>@*", |event, cell| event.waits_per_s = cell.number()),
-    ("*totalwait*>@*|*waittime(s*>@*", |event, cell| event.total_s = cell.number()),
-    ("*avgwait*>@*|*avgtime*>@*", |event, cell| event.average_us = cell.duration()),
-    ("*%ofdbtime*>@*|*%dbtime*>@*", |event, cell| {
-        event.percent = cell.number();
-        event.percent_of = Some(ShareOf::DbTime);
-    }),
-];
-
-const ACTIVITY: &[Field<Activity>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("*value*>@*", |line, cell| line.total = cell.number()),
-    ("*persecond(elapsed*>@*", |line, cell| line.per_second = cell.number()),
-    ("*pertrans*>@*", |line, cell| line.per_transaction = cell.number()),
 ];
 
 const PARAMETER: &[Field<Parameter>] = &[
@@ -235,7 +196,8 @@ fn top_events(report: &mut Report, table: &Table) {
 }
 
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
-    table.lines(WAITS).filter(|event| event.total_s.is_some() && !event.name.is_empty())
+    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
+    lines.filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 
 /// Reads I/O with a column for each function or type of file, and tables for data and for requests.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::header::DATABASE;
 use super::{WAITS, activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
-use crate::figure::{Figure, MIB, bytes};
+use crate::figure::{Figure, MIB};
 use crate::report::{
     AbsoluteValue, CacheSize, HostCpu, Instance, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf,
     Snapshot, TimeModelLine, WaitEvent,
@@ -169,6 +169,11 @@ fn instances(table: &Table) -> impl Iterator<Item = &Row> {
     table.rows.iter().filter(|row| is_number(row.name()))
 }
 
+/// The sum of a column.
+fn total<'t>(rows: impl Iterator<Item = &'t Row>, column: Option<usize>) -> Option<Figure> {
+    Figure::sum(rows.map(|row| row.number(column)))
+}
+
 /// The row of all instances: `Sum`, or the row of a single instance.
 fn sum_row(table: &Table) -> Option<&Row> {
     let sum = table.rows.iter().find(|row| row.name().eq_ignore_ascii_case("sum"));
@@ -239,11 +244,10 @@ fn absolute_values(report: &mut Report, table: &Table) {
     groups.retain(|group| !group.is_empty());
     groups.dedup();
     for group in groups {
-        let total = |moment: &str| {
+        let [begin, end] = ["begin", "end"].map(|moment| {
             let column = table.heads.iter().position(|head| head.group == group && head.name == moment);
-            Figure::sum(instances(table).map(|row| row.number(column)))
-        };
-        let (begin, end) = (total("begin"), total("end"));
+            total(instances(table), column)
+        });
         let name = match group {
             "opencursors" => "open cursors",
             "sessioncachedcursors" => "session cached cursors",
@@ -313,11 +317,9 @@ fn os_statistics(report: &mut Report, table: &Table) {
         own.and_then(|own| own.host.clone()).unwrap_or_else(|| row.name().to_owned())
     };
     let rows: Vec<&Row> = instances(table).filter(|row| seen.insert(host_of(row))).collect();
-    let total = |names: &str| {
-        let is_own = |(_, head): &(usize, &Head)| !head.group.contains("endvalue");
-        let column = find_head(table.heads.iter().enumerate().filter(is_own), names);
-        Figure::sum(rows.iter().map(|row| row.number(Some(column?.0))))
-    };
+    let is_at_begin = |(_, head): &(usize, &Head)| !head.group.contains("endvalue");
+    let heads = table.heads.iter().enumerate().filter(is_at_begin);
+    let total = |names: &str| total(rows.iter().copied(), Some(find_head(heads.clone(), names)?.0));
     let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
     let cpus = total("#cpus|numcpus|cpus|#cpu");
     let cores = total("#cores|numcores|cores");
@@ -345,7 +347,7 @@ fn os_statistics(report: &mut Report, table: &Table) {
 
 /// Adds up loads; percentages are those of all CPUs together.
 fn host_cpu(table: &Table, rows: &[&Row]) -> Option<HostCpu> {
-    let load = |patterns: &str| Figure::sum(rows.iter().map(|row| row.number(table.column(patterns))));
+    let load = |patterns: &str| total(rows.iter().copied(), table.column(patterns));
     let all = table.column("total");
     let share = |patterns: &str| {
         let column = table.column(patterns);
@@ -372,12 +374,9 @@ fn host_cpu(table: &Table, rows: &[&Row]) -> Option<HostCpu> {
 fn cache_sizes(report: &mut Report, table: &Table) {
     for (head, name) in CACHES {
         let at = |moment: &str| table.column(&format!("+{head}*&{moment}|+{head}*&{head}"));
-        let total = |column: Option<usize>| {
-            let size = |row: &Row| Some(bytes(row.text(column)?)?.times(MIB));
-            Figure::sum(instances(table).map(size))
-        };
         let (begin, end) = (at("begin"), at("end"));
-        let (begin_bytes, end_bytes) = (total(begin), total(end).filter(|_| end != begin));
+        let size = |column| Some(total(instances(table), column)?.times(MIB));
+        let (begin_bytes, end_bytes) = (size(begin), size(end).filter(|_| end != begin));
         if begin_bytes.is_some() {
             report.cache_sizes.push(CacheSize { name: name.to_owned(), begin_bytes, end_bytes });
         }
