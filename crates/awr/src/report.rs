@@ -1,4 +1,4 @@
-//! A report as types. Names of fields carry their units.
+//! A report as types, with the headings of their columns. Names of fields carry their units.
 //!
 //! A figure that a report lacks is absent, an empty list or `None`, never 0.
 
@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
+use crate::table::{FIRST, Field, FromRow, rows};
 
 /// One period of one instance, PDB or cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -139,42 +140,6 @@ impl Interval {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Snapshot {
-    pub id: Option<u64>,
-    /// By the host's clock.
-    pub time: Option<DateTime>,
-    pub sessions: Option<f64>,
-    pub cursors_per_session: Option<f64>,
-}
-
-/// An instance of a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Instance {
-    pub number: String,
-    pub name: Option<String>,
-    pub host: Option<String>,
-    pub release: Option<String>,
-    pub platform: Option<String>,
-    pub started: Option<DateTime>,
-    pub begin: Option<DateTime>,
-    pub end: Option<DateTime>,
-    pub elapsed_s: Option<Figure>,
-    pub db_time_s: Option<Figure>,
-    pub average_active_sessions: Option<Figure>,
-    pub up_hours: Option<Figure>,
-    pub per_second: Vec<LoadLine>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct LoadLine {
-    pub name: String,
-    pub per_second: Option<Figure>,
-    pub per_transaction: Option<Figure>,
-    pub per_exec: Option<Figure>,
-    pub per_call: Option<Figure>,
-}
-
 /// A line of instance efficiency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Percentage {
@@ -192,159 +157,10 @@ pub enum ShareOf {
     CallTime,
 }
 
-/// A wait event, or a class of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WaitEvent {
-    /// Text cuts it at 26, 28 or 30 characters.
-    pub name: String,
-    /// Text cuts it too.
-    pub class: Option<String>,
-    /// `DB CPU` has none.
-    pub waits: Option<Figure>,
-    /// As printed: only comparisons do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_per_s: Option<Figure>,
-    pub timeouts_percent: Option<Figure>,
-    pub total_s: Option<Figure>,
-    /// The mean as printed.
-    pub average_us: Option<Figure>,
-    pub percent: Option<Figure>,
-    pub percent_of: Option<ShareOf>,
-}
-
-impl WaitEvent {
-    /// The mean wait: as printed, or total by waits, whichever is more precise.
-    pub fn mean_us(&self) -> Option<Figure> {
-        let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
-        let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
-        Figure::finer(self.average_us, divided)
-    }
-
-    /// Time of all waits: as printed, or waits times their mean, whichever is more precise. A total of whole seconds that
-    /// reads 0 may be more.
-    pub fn time_s(&self) -> Option<Figure> {
-        let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
-        Figure::finer(self.total_s, product)
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct TimeModelLine {
-    pub name: String,
-    pub seconds: Option<Figure>,
-    pub percent_of_db_time: Option<Figure>,
-}
-
-/// A statistic of the operating system; times are centiseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct OsStatistic {
-    pub name: String,
-    pub value: Option<Figure>,
-    /// The value at the end if it is another.
-    pub end: Option<Figure>,
-}
-
-/// Load and CPU of the host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct HostCpu {
-    pub load_begin: Option<Figure>,
-    pub load_end: Option<Figure>,
-    pub user_percent: Option<Figure>,
-    pub system_percent: Option<Figure>,
-    pub wait_percent: Option<Figure>,
-    pub idle_percent: Option<Figure>,
-}
-
-/// An instance activity statistic. Text cuts its name at 32 characters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Activity {
-    pub name: String,
-    pub total: Option<Figure>,
-    pub per_second: Option<Figure>,
-    pub per_transaction: Option<Figure>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct AbsoluteValue {
-    pub name: String,
-    pub begin: Option<Figure>,
-    pub end: Option<Figure>,
-}
-
-/// A statistic of the redo thread.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ThreadActivity {
-    pub name: String,
-    pub total: Option<Figure>,
-    pub per_hour: Option<Figure>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct CacheSize {
-    pub name: String,
-    pub begin_bytes: Option<Figure>,
-    pub end_bytes: Option<Figure>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Parameter {
-    pub name: String,
-    pub begin: String,
-    /// The value at the end if it is another.
-    pub end: Option<String>,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Section {
     pub title: String,
     pub line: usize,
-}
-
-/// I/O of a function or a type of file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct IoLine {
-    /// Text cuts it.
-    pub name: String,
-    pub read_bytes: Option<Figure>,
-    pub reads_per_s: Option<Figure>,
-    pub read_bytes_per_s: Option<Figure>,
-    pub written_bytes: Option<Figure>,
-    pub writes_per_s: Option<Figure>,
-    pub written_bytes_per_s: Option<Figure>,
-    pub waits: Option<Figure>,
-    /// The mean wait.
-    pub average_us: Option<Figure>,
-    /// Mean service time of small reads.
-    pub small_read_us: Option<Figure>,
-    /// Mean service time of large reads.
-    pub large_read_us: Option<Figure>,
-}
-
-/// A line of the I/O profile, per second.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct IoProfileLine {
-    pub name: String,
-    pub both: Option<Figure>,
-    pub read: Option<Figure>,
-    pub written: Option<Figure>,
-}
-
-/// I/O of a tablespace or a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct FileIo {
-    pub tablespace: String,
-    pub file: Option<String>,
-    pub reads: Option<Figure>,
-    pub reads_per_s: Option<Figure>,
-    pub read_us: Option<Figure>,
-    pub blocks_per_read: Option<Figure>,
-    pub writes: Option<Figure>,
-    /// `1-bk Rds/s`; in 11.2.0.4 and 12.1 the writes of tablespaces are printed below it.
-    #[serde(skip)]
-    pub(crate) one_block_rate: Option<Figure>,
-    pub writes_per_s: Option<Figure>,
-    pub buffer_waits: Option<Figure>,
-    pub buffer_wait_us: Option<Figure>,
 }
 
 /// A SQL statement with its totals of the interval.
@@ -369,46 +185,223 @@ pub struct SqlStatement {
     pub text: String,
 }
 
-/// A statistic of a segment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Segment {
-    pub statistic: String,
-    pub owner: Option<String>,
-    pub tablespace: Option<String>,
-    pub object: String,
-    pub subobject: Option<String>,
-    pub kind: Option<String>,
-    pub value: Option<Figure>,
-    pub percent: Option<Figure>,
+impl WaitEvent {
+    /// The mean wait: as printed, or total by waits, whichever is more precise.
+    pub fn mean_us(&self) -> Option<Figure> {
+        let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
+        let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
+        Figure::finer(self.average_us, divided)
+    }
+
+    /// Time of all waits: as printed, or waits times their mean, whichever is more precise. A total of whole seconds that
+    /// reads 0 may be more.
+    pub fn time_s(&self) -> Option<Figure> {
+        let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
+        Figure::finer(self.total_s, product)
+    }
 }
 
-/// Estimated reads with a buffer pool of another size.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct BufferPoolAdvice {
-    pub pool: String,
-    pub size_mb: Option<Figure>,
-    pub size_factor: Option<Figure>,
-    pub read_factor: Option<Figure>,
-    pub thousand_reads: Option<Figure>,
-}
+pub(crate) const WAITS_COLUMN: &str = "waits|#waits";
+pub(crate) const TOTAL_COLUMN: &str =
+    "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*|*totalwait*>@*|*waittime(s*>@*";
+pub(crate) const AVERAGE_COLUMN: &str = "*avg*&!*active*|*avgwait*>@*|*avgtime*>@*";
+const SHARE_COLUMN: &str = "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*total*call*|*%*&!*out*&*total*time*\
+    |*%ofdbtime*>@*|*%dbtime*>@*";
 
-/// Estimated work with another target of the PGA.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PgaAdvice {
-    pub target_mb: Option<Figure>,
-    pub size_factor: Option<Figure>,
-    pub extra_mb: Option<Figure>,
-    pub cache_hit_percent: Option<Figure>,
-    pub overallocations: Option<Figure>,
-}
+rows! {
+    pub struct Snapshot {
+        pub id: Option<u64> = id("snapid"),
+        /// By the host's clock.
+        pub time: Option<DateTime> = moment("snaptime"),
+        pub sessions: Option<f64> = value("sessions"),
+        pub cursors_per_session: Option<f64> = value("curs*"),
+    }
 
-/// An event by the samples of ASH.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct AshEvent {
-    pub event: String,
-    pub class: Option<String>,
-    pub session_type: Option<String>,
-    /// Share of DB time.
-    pub percent: Option<Figure>,
-    pub average_active_sessions: Option<Figure>,
+    /// An instance of a cluster.
+    pub struct Instance {
+        pub number: String = text("i#*|inst*"),
+        pub name: Option<String> = words("instance"),
+        pub host: Option<String> = words("host*"),
+        pub release: Option<String> = words("release*"),
+        pub platform: Option<String> = words("platform*"),
+        pub started: Option<DateTime> = moment("startup*"),
+        pub begin: Option<DateTime> = moment("beginsnap*"),
+        pub end: Option<DateTime> = moment("endsnap*"),
+        pub elapsed_s: Option<Figure> = minutes("elapsedtime*"),
+        pub db_time_s: Option<Figure> = minutes("dbtime*"),
+        pub average_active_sessions: Option<Figure> = number("avgactive*"),
+        pub up_hours: Option<Figure> = number("uptime*"),
+        pub per_second: Vec<LoadLine>,
+    }
+
+    pub struct LoadLine {
+        pub name: String = name(FIRST),
+        pub per_second: Option<Figure> = number("persecond|@persec*"),
+        pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
+        pub per_exec: Option<Figure> = number("perexec"),
+        pub per_call: Option<Figure> = number("percall"),
+    }
+
+    /// A wait event, or a class of them.
+    pub struct WaitEvent {
+        /// Text cuts it at 26, 28 or 30 characters.
+        pub name: String,
+        /// Text cuts it too.
+        pub class: Option<String>,
+        /// `DB CPU` has none.
+        pub waits: Option<Figure> = number(WAITS_COLUMN),
+        /// As printed: only comparisons do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub waits_per_s: Option<Figure> = number("*waits/sec*>@*"),
+        pub timeouts_percent: Option<Figure> = number("*%*&*out*&!*time)*"),
+        pub total_s: Option<Figure> = number(TOTAL_COLUMN),
+        /// The mean as printed.
+        pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
+        pub percent: Option<Figure> = number(SHARE_COLUMN),
+        pub percent_of: Option<ShareOf> = share_of(SHARE_COLUMN),
+    }
+
+    pub struct TimeModelLine {
+        pub name: String = name(FIRST),
+        pub seconds: Option<Figure> = number("time(s*|*time(s*>@*"),
+        pub percent_of_db_time: Option<Figure> = number("%*dbtime|*%ofdbtime*>@*"),
+    }
+
+    /// A statistic of the operating system; times are centiseconds.
+    pub struct OsStatistic {
+        pub name: String = name(FIRST),
+        pub value: Option<Figure> = number("value|total|*value*>@*"),
+        /// The value at the end if it is another.
+        pub end: Option<Figure> = number("endvalue"),
+    }
+
+    /// Load and CPU of the host.
+    pub struct HostCpu {
+        pub load_begin: Option<Figure> = number("*begin"),
+        pub load_end: Option<Figure> = number("*end"),
+        pub user_percent: Option<Figure> = number("*user"),
+        pub system_percent: Option<Figure> = number("*system"),
+        pub wait_percent: Option<Figure> = number("*wio"),
+        pub idle_percent: Option<Figure> = number("*idle"),
+    }
+
+    /// An instance activity statistic. Text cuts its name at 32 characters.
+    pub struct Activity {
+        pub name: String = name(FIRST),
+        pub total: Option<Figure> = number("total|*value*>@*"),
+        pub per_second: Option<Figure> = number("persecond|*persecond(elapsed*>@*"),
+        pub per_transaction: Option<Figure> = number("pertrans*|*pertrans*>@*"),
+    }
+
+    pub struct AbsoluteValue {
+        pub name: String = name(FIRST),
+        pub begin: Option<Figure> = number("beginvalue"),
+        pub end: Option<Figure> = number("endvalue"),
+    }
+
+    /// A statistic of the redo thread.
+    pub struct ThreadActivity {
+        pub name: String = name(FIRST),
+        pub total: Option<Figure> = number("total"),
+        pub per_hour: Option<Figure> = number("perhour"),
+    }
+
+    pub struct CacheSize {
+        pub name: String = name(FIRST),
+        pub begin_bytes: Option<Figure> = mib("@*"),
+        pub end_bytes: Option<Figure>,
+    }
+
+    pub struct Parameter {
+        pub name: String = name(FIRST),
+        pub begin: String = text("@*>begin*"),
+        /// The value at the end if it is another.
+        pub end: Option<String> = words("@*>end*"),
+    }
+
+    /// I/O of a function or a type of file. The reader adds `read/`, `write/` or `wait/` to the groups.
+    pub struct IoLine {
+        /// Text cuts it.
+        pub name: String = name(FIRST),
+        pub read_bytes: Option<Figure> = bytes("read/*>*data*&!*sec*"),
+        pub reads_per_s: Option<Figure> = number("read/*>*req*"),
+        pub read_bytes_per_s: Option<Figure> = bytes("read/*>*data*&*sec*"),
+        pub written_bytes: Option<Figure> = bytes("write/*>*data*&!*sec*"),
+        pub writes_per_s: Option<Figure> = number("write/*>*req*"),
+        pub written_bytes_per_s: Option<Figure> = bytes("write/*>*data*&*sec*"),
+        pub waits: Option<Figure> = number("wait/*>*count*"),
+        /// The mean wait.
+        pub average_us: Option<Figure> = duration_ms("wait/*>*&!*count*&!*small*&!*large*"),
+        /// Mean service time of small reads.
+        pub small_read_us: Option<Figure> = duration_ms("*small*"),
+        /// Mean service time of large reads.
+        pub large_read_us: Option<Figure> = duration_ms("*large*"),
+    }
+
+    /// A line of the I/O profile, per second.
+    pub struct IoProfileLine {
+        pub name: String = name(FIRST),
+        pub both: Option<Figure> = number("read+write*"),
+        pub read: Option<Figure> = number("read*&!*+*"),
+        pub written: Option<Figure> = number("write*"),
+    }
+
+    /// I/O of a tablespace or a file.
+    pub struct FileIo {
+        pub tablespace: String = name(FIRST),
+        pub file: Option<String> = words("filename"),
+        pub reads: Option<Figure> = number("reads"),
+        pub reads_per_s: Option<Figure> = number("avrds/s|avreads/s|rds/s|reads/s|avrd/s"),
+        pub read_us: Option<Figure> = duration_ms("avrd(ms)|rd(ms)"),
+        pub blocks_per_read: Option<Figure> = number("avblks/rd|blks/rd"),
+        pub writes: Option<Figure> = number("writes"),
+        /// In 11.2.0.4 and 12.1 the writes of tablespaces are printed below this heading.
+        #[serde(skip)]
+        pub(crate) one_block_rate: Option<Figure> = number("1-bkrds/s"),
+        pub writes_per_s: Option<Figure> = number("writesavg/s|avwrites/s|avgwrites/s|writes/s"),
+        pub buffer_waits: Option<Figure> = number("bufferwaits"),
+        pub buffer_wait_us: Option<Figure> = duration_ms("avbufwt(ms)|avbufwait(ms)|bufwt(ms)"),
+    }
+
+    /// A statistic of a segment. Its value has no heading of its own in some releases.
+    pub struct Segment {
+        pub statistic: String = text("statistic"),
+        pub owner: Option<String> = words("owner"),
+        pub tablespace: Option<String> = words("tablespacename|tablespace"),
+        pub object: String = text("objectname"),
+        pub subobject: Option<String> = words("subobjectname|subobject"),
+        pub kind: Option<String> = words("obj.type|objecttype|type"),
+        pub value: Option<Figure>,
+        pub percent: Option<Figure> = number("%total*"),
+    }
+
+    /// Estimated reads with a buffer pool of another size.
+    pub struct BufferPoolAdvice {
+        pub pool: String = name(FIRST),
+        pub size_mb: Option<Figure> = number("sizefor*"),
+        pub size_factor: Option<Figure> = number("sizefactor*"),
+        pub read_factor: Option<Figure> = number("*read*&*factor*"),
+        /// Some releases leave the unit out.
+        pub thousand_reads: Option<Figure> = number("estimatedphys*"),
+    }
+
+    /// Estimated work with another target of the PGA.
+    pub struct PgaAdvice {
+        pub target_mb: Option<Figure> = number("pgatarget*"),
+        pub size_factor: Option<Figure> = number("*factr*"),
+        pub extra_mb: Option<Figure> = number("*extra*"),
+        pub cache_hit_percent: Option<Figure> = number("*hit%*"),
+        pub overallocations: Option<Figure> = number("*allo*"),
+    }
+
+    /// An event by the samples of ASH.
+    pub struct AshEvent {
+        pub event: String = name(FIRST),
+        pub class: Option<String> = words("*class"),
+        pub session_type: Option<String> = words("sessiontype"),
+        /// Share of DB time.
+        pub percent: Option<Figure> = number("%activity|%event|activity%"),
+        pub average_active_sessions: Option<Figure> =
+            number("avgactivesessions|avgactivesess|avgactive|sessions"),
+    }
 }

@@ -14,11 +14,11 @@ use crate::Scope;
 use crate::figure::{Figure, MIB, bytes, number};
 use crate::kind::{Format, Kind};
 use crate::report::{
-    AbsoluteValue, Activity, AshEvent, BufferPoolAdvice, CacheSize, FileIo, HostCpu, IoLine, IoProfileLine,
-    LoadLine, OsStatistic, Parameter, Percentage, PgaAdvice, Report, Section, Segment, ShareOf, Sheet,
-    SqlStatement, ThreadActivity, TimeModelLine, WaitEvent,
+    AVERAGE_COLUMN, AbsoluteValue, Activity, AshEvent, BufferPoolAdvice, CacheSize, FileIo, HostCpu, IoLine,
+    IoProfileLine, LoadLine, OsStatistic, Parameter, Percentage, PgaAdvice, Report, Section, Segment, Sheet,
+    SqlStatement, TOTAL_COLUMN, ThreadActivity, TimeModelLine, WAITS_COLUMN, WaitEvent,
 };
-use crate::table::{Columns, Document, FIRST, Field, Head, Row, Table};
+use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
 
 pub(crate) use compare::reports as periods;
 pub(crate) use header::moment;
@@ -45,15 +45,15 @@ const OF_ALL: &[SectionReader] = &[
     (&["top sql", "complete list of sql"], Unread, |_, _| {}),
     (&["segments by", "segment statistics"], Details, segments),
     (&["buffer pool advisory"], Details, |report, table| {
-        let lines = table.lines(BUFFER_POOL_ADVICE).filter(|line| line.size_mb.is_some());
+        let lines = table.lines().filter(|line: &BufferPoolAdvice| line.size_mb.is_some());
         report.buffer_pool_advice.extend(lines);
     }),
     (&["pga memory advisory"], Details, |report, table| {
-        report.pga_advice.extend(table.lines(PGA_ADVICE).filter(|line| line.target_mb.is_some()));
+        report.pga_advice.extend(table.lines().filter(|line: &PgaAdvice| line.target_mb.is_some()));
     }),
     (&["top events", "top user events", "top background events"], InRow, |report, table| {
         if table.column("%activity|%event|activity%").is_some() && table.column("event") == Some(0) {
-            report.ash_events.extend(table.lines(ASH_EVENT).filter(|line| !line.event.is_empty()));
+            report.ash_events.extend(table.lines::<AshEvent>().filter(|line| !line.event.is_empty()));
         }
     }),
 ];
@@ -73,7 +73,7 @@ const OF_INSTANCE: &[SectionReader] = &[
     (&["time model"], InRow, time_model),
     (&["operating system statistics", "os statistics"], InRow, os_statistics),
     (&["host cpu"], InRow, |report, table| {
-        let cpu = table.lines(HOST_CPU).next().filter(|cpu| *cpu != HostCpu::default());
+        let cpu = table.lines::<HostCpu>().next().filter(|cpu| *cpu != HostCpu::default());
         report.host_cpu = report.host_cpu.take().or(cpu);
     }),
     (&["instance activity", "key instance activity", "other instance activity"], InRow, activity),
@@ -97,153 +97,8 @@ const OF_INSTANCE: &[SectionReader] = &[
     (&["workload comparison", "global activity load", "sysstat and", "system statistics"], InRow, |_, _| {}),
 ];
 
-const LOAD: &[Field<LoadLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("persecond|@persec*", |line, cell| line.per_second = cell.number()),
-    ("pertransaction|@pertxn*|@pertran*", |line, cell| line.per_transaction = cell.number()),
-    ("perexec", |line, cell| line.per_exec = cell.number()),
-    ("percall", |line, cell| line.per_call = cell.number()),
-];
-
-const WAITS_COLUMN: &str = "waits|#waits";
-const TOTAL_COLUMN: &str =
-    "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*|*totalwait*>@*|*waittime(s*>@*";
-const AVERAGE_COLUMN: &str = "*avg*&!*active*|*avgwait*>@*|*avgtime*>@*";
-const SHARE_COLUMN: &str = "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*total*call*|*%*&!*out*&*total*time*\
-    |*%ofdbtime*>@*|*%dbtime*>@*";
-
-const WAITS: &[Field<WaitEvent>] = &[
-    (WAITS_COLUMN, |event, cell| event.waits = cell.number()),
-    ("*waits/sec*>@*", |event, cell| event.waits_per_s = cell.number()),
-    ("*%*&*out*&!*time)*", |event, cell| event.timeouts_percent = cell.number()),
-    (TOTAL_COLUMN, |event, cell| event.total_s = cell.number()),
-    (AVERAGE_COLUMN, |event, cell| event.average_us = cell.duration()),
-    (SHARE_COLUMN, |event, cell| {
-        event.percent = cell.number();
-        let names = |word: &str| cell.head.name.contains(word) || cell.head.group.contains(word);
-        event.percent_of = Some(match (names("bgtime"), names("dbtime")) {
-            (true, _) => ShareOf::BackgroundTime,
-            (_, true) => ShareOf::DbTime,
-            _ => ShareOf::CallTime,
-        });
-    }),
-];
-
 const WAIT_NAME: &[Field<WaitEvent>] =
     &[(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
-
-const TIME_MODEL: &[Field<TimeModelLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("time(s*|*time(s*>@*", |line, cell| line.seconds = cell.number()),
-    ("%*dbtime|*%ofdbtime*>@*", |line, cell| line.percent_of_db_time = cell.number()),
-];
-
-const OS_STATISTIC: &[Field<OsStatistic>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("value|total|*value*>@*", |line, cell| line.value = cell.number()),
-    ("endvalue", |line, cell| line.end = cell.number()),
-];
-
-const HOST_CPU: &[Field<HostCpu>] = &[
-    ("*begin", |cpu, cell| cpu.load_begin = cell.number()),
-    ("*end", |cpu, cell| cpu.load_end = cell.number()),
-    ("*user", |cpu, cell| cpu.user_percent = cell.number()),
-    ("*system", |cpu, cell| cpu.system_percent = cell.number()),
-    ("*wio", |cpu, cell| cpu.wait_percent = cell.number()),
-    ("*idle", |cpu, cell| cpu.idle_percent = cell.number()),
-];
-
-const ACTIVITY: &[Field<Activity>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("total|*value*>@*", |line, cell| line.total = cell.number()),
-    ("persecond|*persecond(elapsed*>@*", |line, cell| line.per_second = cell.number()),
-    ("pertrans*|*pertrans*>@*", |line, cell| line.per_transaction = cell.number()),
-];
-
-const ABSOLUTE_VALUE: &[Field<AbsoluteValue>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("beginvalue", |line, cell| line.begin = cell.number()),
-    ("endvalue", |line, cell| line.end = cell.number()),
-];
-
-const THREAD_ACTIVITY: &[Field<ThreadActivity>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("total", |line, cell| line.total = cell.number()),
-    ("perhour", |line, cell| line.per_hour = cell.number()),
-];
-
-/// The groups begin with the side that [`io_lines`] finds.
-const IO_LINE: &[Field<IoLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("read/*>*req*", |line, cell| line.reads_per_s = cell.number()),
-    ("read/*>*data*&*sec*", |line, cell| line.read_bytes_per_s = cell.bytes()),
-    ("read/*>*data*&!*sec*", |line, cell| line.read_bytes = cell.bytes()),
-    ("write/*>*req*", |line, cell| line.writes_per_s = cell.number()),
-    ("write/*>*data*&*sec*", |line, cell| line.written_bytes_per_s = cell.bytes()),
-    ("write/*>*data*&!*sec*", |line, cell| line.written_bytes = cell.bytes()),
-    ("wait/*>*count*", |line, cell| line.waits = cell.number()),
-    ("wait/*>*&!*count*&!*small*&!*large*", |line, cell| line.average_us = cell.duration_ms()),
-    ("*small*", |line, cell| line.small_read_us = cell.duration_ms()),
-    ("*large*", |line, cell| line.large_read_us = cell.duration_ms()),
-];
-
-const IO_PROFILE: &[Field<IoProfileLine>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("read+write*", |line, cell| line.both = cell.number()),
-    ("read*&!*+*", |line, cell| line.read = cell.number()),
-    ("write*", |line, cell| line.written = cell.number()),
-];
-
-const FILE_IO: &[Field<FileIo>] = &[
-    (FIRST, |line, cell| line.tablespace = cell.name()),
-    ("filename", |line, cell| line.file = cell.words()),
-    ("reads", |line, cell| line.reads = cell.number()),
-    ("avrds/s|avreads/s|rds/s|reads/s|avrd/s", |line, cell| line.reads_per_s = cell.number()),
-    ("avrd(ms)|rd(ms)", |line, cell| line.read_us = cell.duration_ms()),
-    ("avblks/rd|blks/rd", |line, cell| line.blocks_per_read = cell.number()),
-    ("1-bkrds/s", |line, cell| line.one_block_rate = cell.number()),
-    ("writes", |line, cell| line.writes = cell.number()),
-    ("writesavg/s|avwrites/s|avgwrites/s|writes/s", |line, cell| line.writes_per_s = cell.number()),
-    ("bufferwaits", |line, cell| line.buffer_waits = cell.number()),
-    ("avbufwt(ms)|avbufwait(ms)|bufwt(ms)", |line, cell| line.buffer_wait_us = cell.duration_ms()),
-];
-
-const SEGMENT: &[Field<Segment>] = &[
-    ("statistic", |line, cell| line.statistic = cell.words().unwrap_or_default()),
-    ("owner", |line, cell| line.owner = cell.words()),
-    ("tablespacename|tablespace", |line, cell| line.tablespace = cell.words()),
-    ("objectname", |line, cell| line.object = cell.words().unwrap_or_default()),
-    ("subobjectname|subobject", |line, cell| line.subobject = cell.words()),
-    ("obj.type|objecttype|type", |line, cell| line.kind = cell.words()),
-    ("%total*", |line, cell| line.percent = cell.number()),
-];
-
-const BUFFER_POOL_ADVICE: &[Field<BufferPoolAdvice>] = &[
-    (FIRST, |line, cell| line.pool = cell.name()),
-    ("sizefor*", |line, cell| line.size_mb = cell.number()),
-    ("sizefactor*", |line, cell| line.size_factor = cell.number()),
-    ("*read*&*factor*", |line, cell| line.read_factor = cell.number()),
-    // In thousands; some releases leave the unit out.
-    ("estimatedphys*", |line, cell| line.thousand_reads = cell.number()),
-];
-
-const PGA_ADVICE: &[Field<PgaAdvice>] = &[
-    ("pgatarget*", |line, cell| line.target_mb = cell.number()),
-    ("*factr*", |line, cell| line.size_factor = cell.number()),
-    ("*extra*", |line, cell| line.extra_mb = cell.number()),
-    ("*hit%*", |line, cell| line.cache_hit_percent = cell.number()),
-    ("*allo*", |line, cell| line.overallocations = cell.number()),
-];
-
-const ASH_EVENT: &[Field<AshEvent>] = &[
-    (FIRST, |line, cell| line.event = cell.name()),
-    ("*class", |line, cell| line.class = cell.words()),
-    ("sessiontype", |line, cell| line.session_type = cell.words()),
-    ("%activity|%event|activity%", |line, cell| line.percent = cell.number()),
-    ("avgactivesessions|avgactivesess|avgactive|sessions", |line, cell| {
-        line.average_active_sessions = cell.number();
-    }),
-];
 
 /// The totals of a statement, of which each section knows some; figures by execution and shares follow from them.
 const SQL_TOTALS: &[Field<SqlStatement>] = &[
@@ -377,16 +232,16 @@ fn line_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &m
 fn load_profile(report: &mut Report, table: &Table) {
     if table.column("persecond|@persec*").is_some() {
         let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        report.load_profile.extend(table.lines(LOAD).filter_map(line));
+        report.load_profile.extend(table.lines::<LoadLine>().filter_map(line));
     }
 }
 
 fn time_model(report: &mut Report, table: &Table) {
-    report.time_model.extend(table.lines(TIME_MODEL).filter(|line| line.seconds.is_some()));
+    report.time_model.extend(table.lines::<TimeModelLine>().filter(|line| line.seconds.is_some()));
 }
 
 fn os_statistics(report: &mut Report, table: &Table) {
-    report.os_statistics.extend(table.lines(OS_STATISTIC).filter(|line| line.value.is_some()));
+    report.os_statistics.extend(table.lines::<OsStatistic>().filter(|line| line.value.is_some()));
 }
 
 /// The events or wait classes of a table, if it is one of waits.
@@ -397,7 +252,8 @@ fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
         !event.name.is_empty()
             && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
     };
-    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
+    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WaitEvent::FIELDS))
+        .lines(&table.rows);
     lines.filter(move |event| is_of_waits && is_event(event))
 }
 
@@ -407,12 +263,12 @@ const KEY_STATISTICS: usize = 64;
 /// Reads instance activity, which has three kinds of tables.
 fn activity(report: &mut Report, table: &Table) {
     if table.has("beginvalue") {
-        let lines = table.lines(ABSOLUTE_VALUE).filter(|line| !line.name.is_empty());
+        let lines = table.lines::<AbsoluteValue>().filter(|line| !line.name.is_empty());
         report.absolute_values.extend(lines);
     } else if table.has("perhour") {
-        report.thread_activity.extend(table.lines(THREAD_ACTIVITY).filter(|line| !line.name.is_empty()));
+        report.thread_activity.extend(table.lines::<ThreadActivity>().filter(|line| !line.name.is_empty()));
     } else if table.has("total") {
-        for line in table.lines(ACTIVITY).filter(|line| !line.name.is_empty()) {
+        for line in table.lines::<Activity>().filter(|line| !line.name.is_empty()) {
             // The table of all statistics repeats the key statistics.
             let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
             if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
@@ -456,7 +312,8 @@ fn io_lines(table: &Table) -> impl Iterator<Item = IoLine> {
         Head { group: format!("{side}/{}", head.group), name: head.name.clone() }
     };
     let heads: Vec<Head> = table.heads.iter().enumerate().map(with_side).collect();
-    let lines: Vec<IoLine> = Columns::of(heads.iter().enumerate(), IO_LINE).lines(&table.rows).collect();
+    let lines: Vec<IoLine> =
+        Columns::of(heads.iter().enumerate(), IoLine::FIELDS).lines(&table.rows).collect();
     lines
         .into_iter()
         .filter(|line| !line.name.is_empty() && (line.reads_per_s.is_some() || line.writes_per_s.is_some()))
@@ -468,7 +325,7 @@ fn io_profile(report: &mut Report, table: &Table) {
             let name = label(&line.name).unwrap_or(line.name.trim()).to_owned();
             IoProfileLine { name, ..line }
         };
-        report.io_profile.extend(table.lines(IO_PROFILE).map(line));
+        report.io_profile.extend(table.lines::<IoProfileLine>().map(line));
     }
 }
 
@@ -501,7 +358,7 @@ fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
 }
 
 fn file_io(table: &Table) -> impl Iterator<Item = FileIo> {
-    table.lines(FILE_IO).filter(|line| line.reads.is_some())
+    table.lines::<FileIo>().filter(|line| line.reads.is_some())
 }
 
 /// True for a SQL Id: 13 letters and digits.
@@ -566,7 +423,7 @@ fn segments(report: &mut Report, table: &Table) {
     let value = table.column("value").or_else(|| table.column("%*")?.checked_sub(1));
     let mut statistic = table.title.split_once(" by ").map_or("", |(_, own)| own.trim()).to_owned();
     let mut above = Segment::default();
-    for (row, line) in table.rows.iter().zip(table.lines(SEGMENT)) {
+    for (row, line) in table.rows.iter().zip(table.lines::<Segment>()) {
         if !line.statistic.is_empty() {
             statistic.clone_from(&line.statistic);
         }

@@ -3,6 +3,7 @@
 use jiff::civil::DateTime;
 
 use crate::figure::{Figure, MIB, bytes, duration_us, number, prefix};
+use crate::report::ShareOf;
 use crate::sections::moment;
 
 /// A report as tables, before their meaning is known.
@@ -60,6 +61,33 @@ pub(crate) struct Row {
 /// A field of `T`: the headings of its column, as [`find_head`] takes them, and the function that takes a cell.
 pub(crate) type Field<T> = (&'static str, fn(&mut T, Cell<'_>));
 
+/// A type whose values are rows of a table; [`rows`] implements it.
+pub(crate) trait FromRow: Default + 'static {
+    const FIELDS: &'static [Field<Self>];
+}
+
+/// Defines the types of rows: after a field's type follow the reading function of its cell, a method of [`Cell`], and the
+/// headings of its column. Fields without them are set elsewhere.
+macro_rules! rows {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* $vis:vis $field:ident: $type:ty $(= $read:ident($headings:expr))?,)*
+        }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub struct $name {
+            $($(#[$field_meta])* $vis $field: $type,)*
+        }
+
+        impl FromRow for $name {
+            const FIELDS: &'static [Field<Self>] = &[$($(($headings, |row, cell| row.$field = cell.$read()),)?)*];
+        }
+    )*};
+}
+pub(crate) use rows;
+
 /// The heading of a field that is read from the first column, whatever that one's heading. Fields after it are read from other
 /// columns.
 pub(crate) const FIRST: &str = "^";
@@ -79,13 +107,28 @@ impl Cell<'_> {
         self.text.map(str::to_owned)
     }
 
-    /// The name of a row, without the number of a footnote.
+    /// The text, blank or not.
+    pub(crate) fn text(self) -> String {
+        self.words().unwrap_or_default()
+    }
+
+    /// The text without the number of a footnote.
     pub(crate) fn name(self) -> String {
         self.text.map_or("", without_footnote).to_owned()
     }
 
     pub(crate) fn number(self) -> Option<Figure> {
         self.text.and_then(number)
+    }
+
+    /// The whole of the heading's percentages.
+    pub(crate) fn share_of(self) -> Option<ShareOf> {
+        let names = |word: &str| self.head.name.contains(word) || self.head.group.contains(word);
+        Some(match (names("bgtime"), names("dbtime")) {
+            (true, _) => ShareOf::BackgroundTime,
+            (_, true) => ShareOf::DbTime,
+            _ => ShareOf::CallTime,
+        })
     }
 
     /// True for `YES`, false for other words.
@@ -223,8 +266,8 @@ impl Table {
     }
 
     /// Each row as a value.
-    pub(crate) fn lines<T: Default>(&self, fields: &[Field<T>]) -> impl Iterator<Item = T> {
-        Columns::of(self.heads.iter().enumerate(), fields).lines(&self.rows)
+    pub(crate) fn lines<T: FromRow>(&self) -> impl Iterator<Item = T> {
+        Columns::of(self.heads.iter().enumerate(), T::FIELDS).lines(&self.rows)
     }
 
     /// Sets the fields of a value from a row.

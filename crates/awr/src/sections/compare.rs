@@ -3,22 +3,22 @@
 
 use super::header::DATABASE;
 use super::{
-    ACTIVITY, WAIT_NAME, WAITS, begins, empty, io_name, line_of, load_profile, os_statistics, set_io_rate,
-    time_model,
+    WAIT_NAME, begins, empty, io_name, line_of, load_profile, os_statistics, set_io_rate, time_model,
 };
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
     Activity, CacheSize, HostCpu, Interval, IoLine, Parameter, Period, Report, ShareOf, Snapshot, WaitEvent,
 };
-use crate::table::{Columns, Document, FIRST, Field, Head, Table};
+use crate::table::{Columns, Document, Field, FromRow, Head, Table};
 
 /// The starts of titles in lower case, and the reader of their tables.
 const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
     (&["host configuration"], host),
     (&["cache sizes"], |report, table| {
-        let lines = table.lines(CACHE_SIZE).filter(|line| line.begin_bytes.is_some());
-        report.cache_sizes.extend(lines);
+        let name = |size: &CacheSize| size.name.trim_start_matches('.').to_owned();
+        let lines = table.lines().filter(|size: &CacheSize| size.begin_bytes.is_some());
+        report.cache_sizes.extend(lines.map(|size| CacheSize { name: name(&size), ..size }));
     }),
     (&["workload comparison", "load profile"], load_profile),
     (&["top timed", "top 5 ", "top 10 "], top_events),
@@ -34,7 +34,7 @@ const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
     (&["background wait events"], |report, table| report.background_events.extend(waits(table))),
     (&["instance activity", "key instance activity", "other instance activity"], |report, table| {
         let is_known = |line: &Activity| line.total.is_some() || line.per_second.is_some();
-        report.activity.extend(table.lines(ACTIVITY).filter(is_known));
+        report.activity.extend(table.lines().filter(is_known));
     }),
     (&["iostat by function"], |report, table| io(&mut report.io_by_function, table)),
     (&["iostat by file"], |report, table| io(&mut report.io_by_file_type, table)),
@@ -44,7 +44,7 @@ const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
             true => Parameter { begin: line.end.unwrap_or_default(), end: None, ..line },
             false => line,
         };
-        report.parameters.extend(table.lines(PARAMETER).filter(|line| !line.name.is_empty()).map(line));
+        report.parameters.extend(table.lines().map(line).filter(|line| !line.name.is_empty()));
     }),
 ];
 
@@ -57,11 +57,6 @@ const INTERVAL: &[Field<Interval>] = &[
     ("dbtime*", |own, cell| own.db_time_s = cell.minutes()),
 ];
 
-const CACHE_SIZE: &[Field<CacheSize>] = &[
-    (FIRST, |line, cell| line.name = cell.name().trim_start_matches('.').to_owned()),
-    ("@*", |line, cell| line.begin_bytes = cell.mib()),
-];
-
 const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("*event", |event, cell| event.name = cell.name()),
     ("*class*", |event, cell| event.class = cell.words()),
@@ -69,12 +64,6 @@ const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("time(*", |event, cell| event.total_s = cell.number()),
     ("avg*", |event, cell| event.average_us = cell.duration()),
     ("*%*", |event, cell| event.percent = cell.number()),
-];
-
-const PARAMETER: &[Field<Parameter>] = &[
-    (FIRST, |line, cell| line.name = cell.name()),
-    ("@*>begin*", |line, cell| line.begin = cell.words().unwrap_or_default()),
-    ("@*>end*", |line, cell| line.end = cell.words()),
 ];
 
 /// The reports of both periods.
@@ -196,7 +185,8 @@ fn top_events(report: &mut Report, table: &Table) {
 }
 
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
-    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WAITS)).lines(&table.rows);
+    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WaitEvent::FIELDS))
+        .lines(&table.rows);
     lines.filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::header::DATABASE;
-use super::{WAITS, activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
+use super::{activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
 use crate::figure::{Figure, MIB};
 use crate::report::{
     AbsoluteValue, CacheSize, HostCpu, Instance, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf,
     Snapshot, TimeModelLine, WaitEvent,
 };
-use crate::table::{Columns, Field, Head, Row, Table, find_head};
+use crate::table::{Columns, Field, FromRow, Head, Row, Table, find_head};
 
 /// The starts of titles in lower case, and the reader of their tables.
 const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
@@ -45,21 +45,6 @@ const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
     (&["iostat by function"], |report, table| report.io_by_function.extend(io(table))),
     (&["iostat by"], |report, table| report.io_by_file_type.extend(io(table))),
     (&["init.ora"], parameters_by_instance),
-];
-
-const INSTANCE: &[Field<Instance>] = &[
-    ("i#*|inst*", |own, cell| own.number = cell.words().unwrap_or_default()),
-    ("instance", |own, cell| own.name = cell.words()),
-    ("host*", |own, cell| own.host = cell.words()),
-    ("release*", |own, cell| own.release = cell.words()),
-    ("platform*", |own, cell| own.platform = cell.words()),
-    ("startup*", |own, cell| own.started = cell.moment()),
-    ("beginsnap*", |own, cell| own.begin = cell.moment()),
-    ("endsnap*", |own, cell| own.end = cell.moment()),
-    ("elapsedtime*", |own, cell| own.elapsed_s = cell.minutes()),
-    ("dbtime*", |own, cell| own.db_time_s = cell.minutes()),
-    ("avgactive*", |own, cell| own.average_active_sessions = cell.number()),
-    ("uptime*", |own, cell| own.up_hours = cell.number()),
 ];
 
 const SUMMARY: &[Field<Report>] = &[
@@ -144,7 +129,7 @@ const CACHES: [(&str, &str); 9] = [
 pub(super) fn read(report: &mut Report, table: &Table) {
     if table.has("instance") && table.column("elapsedtime*").is_some() {
         let is_number = |own: &Instance| is_number(&own.number);
-        report.instances = table.lines(INSTANCE).filter(is_number).collect();
+        report.instances = table.lines().filter(is_number).collect();
     } else if table.has("id") && table.has("blocksize") {
         summary(report, table);
     } else if let Some((_, read)) = SECTIONS.iter().find(|(starts, _)| begins(&table.title, starts)) {
@@ -197,7 +182,7 @@ fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
 }
 
 fn events<'t>(table: &'t Table, rows: impl IntoIterator<Item = &'t Row>) -> Vec<WaitEvent> {
-    let columns = Columns::of(table.heads.iter().enumerate(), NAME_AND_CLASS.iter().chain(WAITS));
+    let columns = Columns::of(table.heads.iter().enumerate(), NAME_AND_CLASS.iter().chain(WaitEvent::FIELDS));
     let is_event =
         |event: &WaitEvent| !event.name.is_empty() && (event.waits.is_some() || event.total_s.is_some());
     columns.lines(rows).filter(is_event).collect()

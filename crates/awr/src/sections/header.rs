@@ -37,13 +37,6 @@ const HOST: &[Field<Report>] = &[
     ("memory*", |own, cell| own.host.memory_gb = cell.value()),
 ];
 
-const SNAPSHOT: &[Field<Snapshot>] = &[
-    ("snapid", |own, cell| own.id = cell.id()),
-    ("snaptime", |own, cell| own.time = cell.moment()),
-    ("sessions", |own, cell| own.sessions = cell.value()),
-    ("curs*", |own, cell| own.cursors_per_session = cell.value()),
-];
-
 /// The root of a container database, which a report of the whole database names as its container.
 const ROOT: &str = "CDB$ROOT";
 
@@ -99,7 +92,7 @@ fn container(report: &mut Report) {
 }
 
 fn snapshots(interval: &mut Interval, table: &Table) {
-    for (row, snapshot) in table.rows.iter().zip(table.lines(SNAPSHOT)) {
+    for (row, snapshot) in table.rows.iter().zip(table.lines::<Snapshot>()) {
         let label = row.name().to_ascii_lowercase();
         if label.starts_with("begin snap") {
             interval.begin = Some(snapshot);
