@@ -63,7 +63,7 @@ fn work(matches: &ArgMatches) -> Option<Work> {
 fn json_of(named: &Named) -> Result<Json, String> {
     let report = serde_json::to_value(&named.report)
         .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
-    Ok(json!({ "file": named.label_of_file(), "sessions": named.sessions(), "report": report }))
+    Ok(json!({ "file": slob_awr::info::part_of_file(&named.file, named.nth), "sessions": named.sessions(), "report": report }))
 }
 
 fn plain(cell: Option<&Value>) -> String {

@@ -4,7 +4,10 @@ use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::histogram::duration;
-use crate::info::{Named, db_time_per_s, logical_reads_per_s, physical_reads_per_s, single_block_read};
+use crate::info::{
+    EXECUTES, LOGICAL_READS, Named, PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, db_time_per_s,
+    single_block_read,
+};
 use crate::lookup::total_of;
 use crate::report::{FileIo, IoLine, Report, WaitEvent};
 
@@ -23,7 +26,6 @@ const LONG_HOURS: f64 = 4.0;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checks {
-    /// The file, and the period of a comparison.
     pub file: String,
     pub pairs: Vec<Pair>,
     pub warnings: Vec<Warning>,
@@ -32,7 +34,6 @@ pub struct Checks {
 /// Two figures of the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// The thing with its unit.
     pub what: &'static str,
     pub first_source: &'static str,
     pub first: f64,
@@ -207,22 +208,12 @@ const COMPARISONS: &[Comparison] = &[
     Comparison::of("write requests/s", TWO_IOSTATS, TWO_IOSTATS_NOTE, |report| {
         [&report.io_by_function, &report.io_by_file_type].map(|lines| total_of(lines)?.writes_per_s)
     }),
-    Comparison::of("blocks read/s", LOAD, LOAD_NOTE, |report| {
-        load(report, &["Physical read (blocks)", "Physical reads"], "physical reads")
-    }),
-    Comparison::of("blocks written/s", LOAD, LOAD_NOTE, |report| {
-        load(report, &["Physical write (blocks)", "Physical writes"], "physical writes")
-    }),
-    Comparison::of("logical reads/s", LOAD, LOAD_NOTE, |report| {
-        load(report, &["Logical read (blocks)", "Logical reads"], "session logical reads")
-    }),
-    Comparison::of("bytes of redo/s", LOAD, LOAD_NOTE, |report| {
-        load(report, &["Redo size (bytes)", "Redo size"], "redo size")
-    }),
-    Comparison::of("executions/s", LOAD, LOAD_NOTE, |report| {
-        load(report, &["Executes (SQL)", "Executes"], "execute count")
-    }),
-    Comparison::of("user calls/s", LOAD, LOAD_NOTE, |report| load(report, &["User calls"], "user calls")),
+    Comparison::of("blocks read/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_READS)),
+    Comparison::of("blocks written/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_WRITES)),
+    Comparison::of("logical reads/s", LOAD, LOAD_NOTE, |report| load(report, &LOGICAL_READS)),
+    Comparison::of("bytes of redo/s", LOAD, LOAD_NOTE, |report| load(report, &REDO)),
+    Comparison::of("executions/s", LOAD, LOAD_NOTE, |report| load(report, &EXECUTES)),
+    Comparison::of("user calls/s", LOAD, LOAD_NOTE, |report| load(report, &USER_CALLS)),
     Comparison::of(
         "bytes read/s by the application",
         ["physical reads x block size", "physical read bytes"],
@@ -300,10 +291,9 @@ fn has_all_writes(report: &Report) -> bool {
     report.io_by_function.iter().any(|line| line.name.starts_with("TOTAL") || line.name.starts_with("DBWR"))
 }
 
-fn load(report: &Report, names: &[&str], statistic: &str) -> [Option<Figure>; 2] {
-    let total = report.statistic(statistic).and_then(|line| line.total).zip(report.elapsed_s());
-    let printed = report.load(names).and_then(|line| line.per_second);
-    [printed, total.and_then(|(total, seconds)| total.per(seconds))]
+fn load(report: &Report, rate: &Rate) -> [Option<Figure>; 2] {
+    let total = report.statistic(rate.statistic).and_then(|line| line.total).zip(report.elapsed_s());
+    [rate.in_load_profile(report), total.and_then(|(total, seconds)| total.per(seconds))]
 }
 
 fn waits(report: &Report, name: &str) -> [Option<Figure>; 2] {
@@ -313,7 +303,7 @@ fn waits(report: &Report, name: &str) -> [Option<Figure>; 2] {
 }
 
 fn waits_of(report: &Report, events: &[WaitEvent], name: &str) -> Option<Figure> {
-    report.event(events, name).one()?.waits
+    report.event(events, name).ok()??.waits
 }
 
 fn read_apart(count: Figure) -> Figure {
@@ -380,7 +370,7 @@ fn idle(named: &Named) -> Option<Warning> {
 
 /// A start of the instance resets its counters.
 fn restart(report: &Report) -> Option<Warning> {
-    let (started, begin) = report.database.started.zip(report.interval.begin.as_ref()?.time)?;
+    let (started, begin) = report.database.started.zip(report.interval.begin_time())?;
     let precision_s = if report.database.started_to_the_minute { 60.0 } else { 3600.0 };
     (started.duration_since(begin).as_secs_f64() > precision_s).then(|| {
         Weight::Impossible.warning(format!(
@@ -391,7 +381,8 @@ fn restart(report: &Report) -> Option<Warning> {
 
 fn cpu_of_host(report: &Report) -> Option<Warning> {
     let possible = report.cpus()? * report.elapsed_s()?;
-    let used = report.db_cpu_s()?.value + report.background_cpu_s().map_or(0.0, |figure| figure.value);
+    let used = report.db_cpu_s()?.value
+        + report.time_model_s("background cpu time").map_or(0.0, |figure| figure.value);
     match 100.0 * used / possible {
         // Neither rounding nor snapshots taken one after the other explain so much.
         percent if percent > 110.0 => Some(Weight::Impossible.warning(format!(
@@ -427,7 +418,7 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
         true => format!("{per_second:.3}"),
         false => format!("{per_second:.1}"),
     };
-    let blocks = physical_reads_per_s(report)?.value;
+    let blocks = PHYSICAL_READS.per_s(report)?.value;
     let requests = report.statistic_per_s("physical read IO requests")?.value;
     let all = report.statistic_per_s("physical read total IO requests");
     let all = all.map(|all| format!(", and {}/s with those of the instance itself", rate(all.value)));
@@ -478,7 +469,7 @@ fn parts_beyond_the_whole(report: &Report) -> impl Iterator<Item = Warning> {
 }
 
 fn more_physical_than_logical(report: &Report) -> Option<Warning> {
-    let (physical, logical) = (physical_reads_per_s(report)?.value, logical_reads_per_s(report)?.value);
+    let (physical, logical) = (PHYSICAL_READS.per_s(report)?.value, LOGICAL_READS.per_s(report)?.value);
     (physical > logical * 1.05 + 1.0).then(|| {
         Weight::Doubt.warning(format!(
             "more blocks were read physically ({physical:.0}/s) than logically ({logical:.0}/s): direct reads of temporary segments \

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::info::{
-    db_cpu_per_s, db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s,
-    physical_writes_per_s, redo_per_s,
+    BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES, PHYSICAL_READS, PHYSICAL_WRITES,
+    REDO, USER_CALLS, db_cpu_per_s, db_time_per_s,
 };
 use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
 use crate::report::{IoLine, OsStatistic, Report, SqlStatement, WaitEvent};
@@ -119,17 +119,20 @@ const TABLES: [Table; 21] = [
     ("init.ora Parameters that differ", "", false, parameters),
 ];
 
-const SNAPSHOTS: [(&str, fn(&Report) -> Option<String>); 7] = [
+/// A name with its value in a report.
+type Line<T> = (&'static str, fn(&Report) -> Option<T>);
+
+const SNAPSHOTS: &[Line<String>] = &[
     ("Database", |report| report.database.name.clone()),
     ("Instance", |report| report.database.instance.clone()),
     ("Release", |report| report.database.release.clone()),
     ("Host", |report| report.host.name.clone()),
     ("Platform", |report| report.host.platform.clone()),
-    ("Begin snapshot", |report| Some(report.interval.begin.as_ref()?.time?.to_string())),
-    ("End snapshot", |report| Some(report.interval.end.as_ref()?.time?.to_string())),
+    ("Begin snapshot", |report| Some(report.interval.begin_time()?.to_string())),
+    ("End snapshot", |report| Some(report.interval.end_time()?.to_string())),
 ];
 
-const HOST: [(&str, fn(&Report) -> Option<f64>); 13] = [
+const HOST: &[Line<f64>] = &[
     ("Elapsed (s)", Report::elapsed_s),
     ("DB time (s)", |report| Some(report.db_time_s()?.value)),
     ("Average active sessions", |report| Some(db_time_per_s(report)?.value)),
@@ -146,22 +149,22 @@ const HOST: [(&str, fn(&Report) -> Option<f64>); 13] = [
 ];
 
 /// Lines of the load profile, which releases and formats name differently.
-const LOAD: [(&str, fn(&Report) -> Option<Figure>); 15] = [
+const LOAD: &[Line<Figure>] = &[
     ("DB time (s)", db_time_per_s),
     ("DB CPU (s)", db_cpu_per_s),
-    ("Redo size (bytes)", redo_per_s),
-    ("Logical reads (blocks)", logical_reads_per_s),
-    ("Block changes", |report| load(report, &["Block changes"])),
-    ("Physical reads (blocks)", physical_reads_per_s),
-    ("Physical writes (blocks)", physical_writes_per_s),
+    ("Redo size (bytes)", |report| REDO.per_s(report)),
+    ("Logical reads (blocks)", |report| LOGICAL_READS.per_s(report)),
+    ("Block changes", |report| BLOCK_CHANGES.in_load_profile(report)),
+    ("Physical reads (blocks)", |report| PHYSICAL_READS.per_s(report)),
+    ("Physical writes (blocks)", |report| PHYSICAL_WRITES.per_s(report)),
     ("Read requests", |report| report.statistic_per_s("physical read IO requests")),
     ("Write requests", |report| report.statistic_per_s("physical write IO requests")),
-    ("User calls", |report| load(report, &["User calls"])),
-    ("Parses", |report| load(report, &["Parses (SQL)", "Parses"])),
-    ("Hard parses", |report| load(report, &["Hard parses (SQL)", "Hard parses"])),
-    ("Logons", |report| load(report, &["Logons"])),
-    ("Executes", executes_per_s),
-    ("Transactions", |report| load(report, &["Transactions"])),
+    ("User calls", |report| USER_CALLS.in_load_profile(report)),
+    ("Parses", |report| PARSES.in_load_profile(report)),
+    ("Hard parses", |report| HARD_PARSES.in_load_profile(report)),
+    ("Logons", |report| LOGONS.in_load_profile(report)),
+    ("Executes", |report| EXECUTES.per_s(report)),
+    ("Transactions", |report| report.load(&["Transactions"])?.per_second),
 ];
 
 /// The tables of two reports, without empty ones.
@@ -189,27 +192,25 @@ fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
     Some(report.per_second(total)?.value)
 }
 
-/// A row of numbers; `None` if both are absent.
-fn numbers(name: &str, [first, second]: [Option<f64>; 2]) -> Option<DiffRow> {
-    let change = first.zip(second).filter(|(first, _)| *first != 0.0);
-    let side = |value: Option<f64>| value.map_or(Side::Absent, Side::Number);
+/// A row, unless both sides are absent.
+fn row(name: &str, [first, second]: [Option<Side>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
+    let side = |side: Option<Side>| side.unwrap_or(Side::Absent);
     (first.is_some() || second.is_some()).then(|| DiffRow {
         name: name.to_owned(),
         first: side(first),
         second: side(second),
-        change_percent: change.map(|(first, second)| 100.0 * (second - first) / first),
+        change_percent,
     })
 }
 
-/// A row of texts; `None` if both are absent.
-fn texts(name: &str, [first, second]: [Option<String>; 2]) -> Option<DiffRow> {
-    let side = |value: Option<String>| value.map_or(Side::Absent, Side::Text);
-    (first.is_some() || second.is_some()).then(|| DiffRow {
-        name: name.to_owned(),
-        first: side(first),
-        second: side(second),
-        change_percent: None,
-    })
+fn numbers(name: &str, sides: [Option<f64>; 2]) -> Option<DiffRow> {
+    let both = sides[0].zip(sides[1]).filter(|(first, _)| *first != 0.0);
+    let change_percent = both.map(|(first, second)| 100.0 * (second - first) / first);
+    row(name, sides.map(|side| side.map(Side::Number)), change_percent)
+}
+
+fn texts(name: &str, sides: [Option<String>; 2]) -> Option<DiffRow> {
+    row(name, sides.map(|side| side.map(Side::Text)), None)
 }
 
 /// The lines of two lists, paired by names that columns of these widths cut.
@@ -257,10 +258,6 @@ fn busy_events(report: &Report) -> Vec<WaitEvent> {
     events
 }
 
-fn load(report: &Report, names: &[&str]) -> Option<Figure> {
-    report.load(names)?.per_second
-}
-
 fn os_statistics(both: Both<'_>, value: fn(&OsStatistic, &Report) -> Option<f64>) -> Vec<DiffRow> {
     let lists = both.map(|report| report.os_statistics.as_slice());
     by_name(both, lists, |line| &line.name, &OS_STATISTICS, value)
@@ -281,7 +278,6 @@ fn io(both: Both<'_>, sides: fn(&IoLine) -> [Option<Figure>; 2]) -> Vec<DiffRow>
     by_name(both, lists, |line| &line.name, &FUNCTIONS, value)
 }
 
-/// The statements of both reports by their ids.
 fn sql_pairs(both: Both<'_>) -> Vec<Paired<'_, SqlStatement>> {
     pairs(both.map(|report| (report.top_sql.as_slice(), report.format)), |sql| &sql.id, &[])
 }
@@ -329,7 +325,6 @@ fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
     names.into_iter().filter_map(row).collect()
 }
 
-/// Parameters that differ.
 fn parameters(both: Both<'_>) -> Vec<DiffRow> {
     let all = both.into_iter().flat_map(|report| &report.parameters);
     let names: BTreeSet<&str> = all.map(|parameter| parameter.name.as_str()).collect();

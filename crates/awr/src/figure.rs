@@ -66,9 +66,7 @@ impl Figure {
     }
 }
 
-/// A count; K, M, G, T and P are powers of 1000.
-///
-/// `None` for blanks, `N/A`, and `####`, which is a number that did not fit its column.
+/// A count; K, M, G, T and P are powers of 1000. `None` for blanks, `N/A`, and `####`, a number that did not fit its column.
 pub(crate) fn number(text: &str) -> Option<Figure> {
     scaled(text, 1e3)
 }

@@ -176,8 +176,8 @@ impl Point {
         let wait = report.foreground(event).or_else(|| report.background(event));
         Some(Self {
             file: named.label(),
-            begin: report.interval.begin.as_ref().and_then(|snapshot| snapshot.time),
-            end: report.interval.end.as_ref().and_then(|snapshot| snapshot.time),
+            begin: report.interval.begin_time(),
+            end: report.interval.end_time(),
             event: event.to_owned(),
             mean_us: wait.and_then(|wait| wait.mean_us()),
             over: histogram.over(limit_us),

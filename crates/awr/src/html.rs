@@ -1,13 +1,13 @@
 //! HTML reports: tokens to tables. No tree is built: memory holds the text of a table and the finished tables.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::convert::Infallible;
-use std::io::Cursor;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{IoReader, Span, Tokenizer};
 
-use crate::input::{OneReport, ReportBytes};
+use crate::input::{Blocks, OneReport};
+use crate::kind::floor_boundary;
 use crate::table::{Document, Head, Row, Table, pairs};
 
 /// Tables have no more columns.
@@ -15,10 +15,13 @@ const COLUMNS: usize = 100;
 /// A larger table is damaged, or one of texts: its beginning will do.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
+/// Bytes at the end of a page that are searched for its closing tags.
+const TAIL_BYTES: usize = 8 * 1024;
+
 /// Reads an HTML report and names its sections. Tables are kept if `wanted` is true for a title of theirs.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool) -> Document {
     let line = Cell::new(0);
-    let tail = RefCell::new(String::new());
+    let mut tail = String::new();
     let mut reader = Reader::default();
     {
         let mut emitter =
@@ -29,13 +32,24 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
             });
         // Tags within style and script are none.
         emitter.naively_switch_states(true);
-        let bytes = ReportBytes { report, line: &line, tail: &tail, ready: Cursor::default() };
-        let mut tokenizer = Tokenizer::new_with_emitter(IoReader::new(bytes), emitter);
+        // A line at a time, so that tokens know their line.
+        let lines = Blocks::new(|| {
+            let Some(piece) = report.next() else { return Ok(None) };
+            line.set(piece.line);
+            if tail.len() > 2 * TAIL_BYTES {
+                tail.drain(..floor_boundary(&tail, tail.len() - TAIL_BYTES));
+            }
+            tail.push_str(&piece.text);
+            let mut bytes = piece.text.into_bytes();
+            bytes.extend(piece.ends_line.then_some(b'\n'));
+            Ok(Some(bytes))
+        });
+        let mut tokenizer = Tokenizer::new_with_emitter(IoReader::new(lines), emitter);
         // The callback emits nothing, so that this runs to the end.
         tokenizer.by_ref().for_each(drop);
     }
     reader.close_table();
-    let tail = tail.into_inner().to_ascii_lowercase();
+    tail.make_ascii_lowercase();
     let ends = ["end of report", "</html>", "</body>"];
     reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
     reader.document.last_line = report.last_line;
@@ -110,10 +124,16 @@ impl Reader {
                 let grid = title.as_ref().map(|_| Grid::default());
                 self.table = Some((title.unwrap_or_default(), grid));
             }
-            "tr" => self.with_grid(|grid| grid.row(line)),
+            "tr" => self.with_grid(|grid| {
+                grid.end_row();
+                grid.line = line;
+            }),
             "td" | "th" => {
                 let (is_head, spans) = (self.tag == "th", self.spans);
-                self.with_grid(|grid| grid.cell(GridCell { is_head, spans, text: String::new() }));
+                self.with_grid(|grid| {
+                    grid.end_cell();
+                    grid.open = Some(GridCell { is_head, spans, text: String::new() });
+                });
             }
             "li" | "ul" => {
                 self.end_block(false);
@@ -220,16 +240,6 @@ struct GridCell {
 }
 
 impl Grid {
-    fn row(&mut self, line: usize) {
-        self.end_row();
-        self.line = line;
-    }
-
-    fn cell(&mut self, cell: GridCell) {
-        self.end_cell();
-        self.open = Some(cell);
-    }
-
     fn text(&mut self, text: &str) {
         self.bytes += text.len();
         if self.bytes > MOST_BYTES {

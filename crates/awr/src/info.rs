@@ -10,7 +10,6 @@ use crate::report::{IoProfileLine, Period, Report, WaitEvent};
 
 pub use columns::{Column, Work, columns};
 
-/// The cell of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Text(String),
@@ -61,24 +60,18 @@ impl Named {
         Self { file: file.into(), nth: 1, report }
     }
 
-    #[must_use]
     pub fn nth(self, nth: usize) -> Self {
         Self { nth, ..self }
     }
 
     /// The file's name with the period of a comparison: `FILE (1st)`, `FILE#2 (2nd)`.
     pub fn label(&self) -> String {
-        let file = self.label_of_file();
+        let file = part_of_file(&self.file, self.nth);
         match self.report.period {
             None => file,
             Some(Period::First) => format!("{file} (1st)"),
             Some(Period::Second) => format!("{file} (2nd)"),
         }
-    }
-
-    /// The file's name; `FILE#2` is the second report of a file.
-    pub fn label_of_file(&self) -> String {
-        part_of_file(&self.file, self.nth)
     }
 
     /// Sessions from the file's name: the number after its last dot in names that scripts around SLOB give, such as
@@ -103,40 +96,45 @@ fn load(report: &Report, names: &[&str]) -> Option<Figure> {
     report.load(names)?.per_second
 }
 
-/// A rate of the load profile or of instance activity, whichever is more precise.
-fn rate(report: &Report, names: &[&str], statistic: &str) -> Option<Figure> {
-    Figure::finer(load(report, names), report.statistic_per_s(statistic))
+/// A rate of the load profile, where releases name it differently, and of instance activity.
+pub(crate) struct Rate {
+    names: &'static [&'static str],
+    pub(crate) statistic: &'static str,
 }
 
-pub(crate) fn logical_reads_per_s(report: &Report) -> Option<Figure> {
-    rate(
-        report,
-        &["Logical read (blocks)", "Logical reads", "Logical reads (blocks)"],
-        "session logical reads",
-    )
+impl Rate {
+    pub(crate) fn in_load_profile(&self, report: &Report) -> Option<Figure> {
+        load(report, self.names)
+    }
+
+    /// The more precise of both.
+    pub(crate) fn per_s(&self, report: &Report) -> Option<Figure> {
+        Figure::finer(self.in_load_profile(report), report.statistic_per_s(self.statistic))
+    }
 }
 
-pub(crate) fn executes_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Executes (SQL)", "Executes"], "execute count")
-}
-
-pub(crate) fn redo_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Redo size (bytes)", "Redo size"], "redo size")
-}
-
+pub(crate) const LOGICAL_READS: Rate = Rate {
+    names: &["Logical read (blocks)", "Logical reads", "Logical reads (blocks)"],
+    statistic: "session logical reads",
+};
 /// Blocks, not requests.
-pub(crate) fn physical_reads_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Physical read (blocks)", "Physical reads", "Physical reads (blocks)"], "physical reads")
-}
-
+pub(crate) const PHYSICAL_READS: Rate = Rate {
+    names: &["Physical read (blocks)", "Physical reads", "Physical reads (blocks)"],
+    statistic: "physical reads",
+};
 /// Blocks, not requests.
-pub(crate) fn physical_writes_per_s(report: &Report) -> Option<Figure> {
-    rate(
-        report,
-        &["Physical write (blocks)", "Physical writes", "Physical writes (blocks)"],
-        "physical writes",
-    )
-}
+pub(crate) const PHYSICAL_WRITES: Rate = Rate {
+    names: &["Physical write (blocks)", "Physical writes", "Physical writes (blocks)"],
+    statistic: "physical writes",
+};
+pub(crate) const REDO: Rate = Rate { names: &["Redo size (bytes)", "Redo size"], statistic: "redo size" };
+pub(crate) const EXECUTES: Rate = Rate { names: &["Executes (SQL)", "Executes"], statistic: "execute count" };
+pub(crate) const USER_CALLS: Rate = Rate { names: &["User calls"], statistic: "user calls" };
+pub(crate) const PARSES: Rate = Rate { names: &["Parses (SQL)", "Parses"], statistic: "parse count (total)" };
+pub(crate) const HARD_PARSES: Rate =
+    Rate { names: &["Hard parses (SQL)", "Hard parses"], statistic: "parse count (hard)" };
+pub(crate) const LOGONS: Rate = Rate { names: &["Logons"], statistic: "logons cumulative" };
+pub(crate) const BLOCK_CHANGES: Rate = Rate { names: &["Block changes"], statistic: "db block changes" };
 
 pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
     Figure::finer(load(report, &["DB Time(s)", "DB time"]), report.per_second(report.db_time_s()))
@@ -148,8 +146,8 @@ pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
     let background = report.load(&["Background CPU(s)"]);
-    let background =
-        background.and_then(|line| Figure::finer(line.per_second, divided(report.background_cpu_s())));
+    let background = background
+        .and_then(|line| Figure::finer(line.per_second, divided(report.time_model_s("background cpu time"))));
     Figure::sum([Some(foreground), background])
 }
 
@@ -260,26 +258,28 @@ impl Head {
         self.into()
     }
 
-    /// True for a column of words.
+    /// True for columns without numbers.
     pub fn is_text(self) -> bool {
         matches!(self, Self::File | Self::TopWait)
     }
 }
 
+type Get = fn(&Named) -> Option<f64>;
+
 /// The figures of a report's row, with the definitions of `awr_info`: PREADS and PWRITES are requests of the application,
 /// READ_MBS and WRITE_MBS all I/O. Latencies are the most precise means of the report.
-const FIGURES: [(Head, fn(&Named) -> Option<f64>); 16] = [
+const FIGURES: &[(Head, Get)] = &[
     (Head::Sessions, |named| named.sessions().map(f64::from)),
     (Head::Elapsed, |named| named.report.elapsed_s()),
     (Head::DbCpu, |named| Some(db_cpu_per_s(&named.report)?.value)),
     (Head::DbTime, |named| Some(db_time_per_s(&named.report)?.value)),
-    (Head::Executes, |named| Some(executes_per_s(&named.report)?.value)),
-    (Head::LogicalReads, |named| Some(logical_reads_per_s(&named.report)?.value)),
+    (Head::Executes, |named| Some(EXECUTES.per_s(&named.report)?.value)),
+    (Head::LogicalReads, |named| Some(LOGICAL_READS.per_s(&named.report)?.value)),
     (Head::Reads, |named| requests(&named.report, "physical read IO requests", "Read IO requests")),
     (Head::ReadMib, |named| mib(&named.report, "physical read total bytes", |line| line.read)),
     (Head::Writes, |named| requests(&named.report, "physical write IO requests", "Write IO requests")),
     (Head::WriteMib, |named| mib(&named.report, "physical write total bytes", |line| line.written)),
-    (Head::RedoMib, |named| Some(redo_per_s(&named.report)?.value / MIB)),
+    (Head::RedoMib, |named| Some(REDO.per_s(&named.report)?.value / MIB)),
     (Head::SingleBlockRead, |named| mean_us(single_block_read(&named.report))),
     (Head::DirectRead, |named| mean_us(named.report.foreground("direct path read"))),
     (Head::ParallelRead, |named| mean_us(named.report.foreground("db file parallel read"))),
@@ -332,7 +332,6 @@ impl Row {
         Head::ALL.iter().map(|head| self.cell(*head))
     }
 
-    /// The row of a report.
     pub fn of(named: &Named) -> Self {
         let known = FIGURES.iter().filter_map(|(head, of)| Some((*head, of(named)?)));
         Self {
@@ -366,9 +365,6 @@ pub fn is_pipes(text: &str) -> bool {
 
 /// Reads the rows that `awr_info` printed, each cell ended by a pipe. Heads may repeat, as when several files are joined; empty
 /// cells are unknown. The older form has WRITERS, READERS and REDO (bytes per second) in place of SESSIONS and REDO_MBS.
-///
-/// # Errors
-/// With the line, if the text is in neither form.
 pub fn read_pipes(text: &str) -> Result<Vec<Row>, PipesError> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());

@@ -2,14 +2,13 @@
 //!
 //! Everything streams: memory holds a window of a large file.
 
-use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 
-use crate::kind::{Format, Kind, floor_boundary, has_title, kind_of};
+use crate::kind::{Format, Kind, has_title, kind_of};
 
 /// Bytes that decide how a file is packed and encoded.
 const SNIFFED: usize = 4096;
@@ -19,8 +18,6 @@ const MOST_LAYERS: usize = 2;
 const HEAD_BYTES: usize = 64 * 1024;
 /// Longer lines come in pieces: HTML may be written without line ends.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Bytes at the end of a page that are searched for its closing tags.
-const TAIL_BYTES: usize = 8 * 1024;
 
 /// Unpacks gzip and bzip2 and decodes UTF-16; other bytes stay as they are.
 pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
@@ -41,9 +38,7 @@ fn unpacked<'a>(mut input: Box<dyn Read + 'a>, layers: usize) -> io::Result<Box<
         return unpacked(Box::new(MultiBzDecoder::new(whole)), layers - 1);
     }
     Ok(match order {
-        Some(order) => {
-            Box::new(BufReader::new(Utf16 { input: whole, order, ready: Cursor::default(), odd: None }))
-        }
+        Some(order) => Box::new(BufReader::new(utf8_of(whole, order))),
         None => Box::new(BufReader::with_capacity(64 * 1024, whole)),
     })
 }
@@ -71,32 +66,43 @@ fn utf16_order(head: &[u8]) -> Option<ByteOrder> {
 }
 
 /// Decodes UTF-16 to UTF-8.
-struct Utf16<R> {
-    input: R,
-    order: ByteOrder,
-    ready: Cursor<Vec<u8>>,
-    /// The first half of a surrogate pair at the end of the last block.
-    odd: Option<u16>,
+fn utf8_of(mut input: impl Read, order: ByteOrder) -> impl Read {
+    // The first half of a surrogate pair at the end of a block.
+    let mut odd: Option<u16> = None;
+    Blocks::new(move || {
+        let mut bytes = Vec::with_capacity(16 * 1024);
+        if input.by_ref().take(16 * 1024).read_to_end(&mut bytes)? == 0 && odd.is_none() {
+            return Ok(None);
+        }
+        let is_end = bytes.is_empty();
+        let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
+        let mut units: Vec<u16> = odd.take().into_iter().chain(units).collect();
+        if !is_end {
+            odd = units.pop_if(|last| (0xd800..0xdc00).contains(last));
+        }
+        let symbols = char::decode_utf16(units).map(|symbol| symbol.unwrap_or('?'));
+        let text: String = symbols.filter(|symbol| *symbol != '\u{feff}').collect();
+        Ok(Some(text.into_bytes()))
+    })
 }
 
-impl<R: Read> Read for Utf16<R> {
+/// A reader of the blocks that a function gives, up to its first `None`.
+pub(crate) struct Blocks<F> {
+    next: F,
+    ready: Cursor<Vec<u8>>,
+}
+
+impl<F: FnMut() -> io::Result<Option<Vec<u8>>>> Blocks<F> {
+    pub(crate) fn new(next: F) -> Self {
+        Self { next, ready: Cursor::default() }
+    }
+}
+
+impl<F: FnMut() -> io::Result<Option<Vec<u8>>>> Read for Blocks<F> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.ready.position() == self.ready.get_ref().len() as u64 {
-            let mut bytes = Vec::with_capacity(16 * 1024);
-            if self.input.by_ref().take(16 * 1024).read_to_end(&mut bytes)? == 0 && self.odd.is_none() {
-                return Ok(0);
-            }
-            let is_end = bytes.is_empty();
-            let units = bytes.chunks_exact(2).map(|pair| (self.order)([pair[0], pair[1]]));
-            let mut units: Vec<u16> = self.odd.take().into_iter().chain(units).collect();
-            if !is_end {
-                self.odd = units.pop_if(|last| (0xd800..0xdc00).contains(last));
-            }
-            let text: String = char::decode_utf16(units)
-                .map(|symbol| symbol.unwrap_or('?'))
-                .filter(|symbol| *symbol != '\u{feff}')
-                .collect();
-            self.ready = Cursor::new(text.into_bytes());
+            let Some(block) = (self.next)()? else { return Ok(0) };
+            self.ready = Cursor::new(block);
         }
         self.ready.read(into)
     }
@@ -105,9 +111,7 @@ impl<R: Read> Read for Utf16<R> {
 /// A line, or a piece of a long one.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
-    /// Line number in the file, from 1.
     pub(crate) line: usize,
-    /// The text without the line's end.
     pub(crate) text: String,
     pub(crate) ends_line: bool,
 }
@@ -128,7 +132,6 @@ impl<'a> Pieces<'a> {
         Self { input, held: VecDeque::new(), line: 1, bytes: Vec::new(), failure: None }
     }
 
-    /// The number of the next line.
     pub(crate) fn line(&self) -> usize {
         self.held.front().map_or(self.line, |piece| piece.line)
     }
@@ -184,9 +187,7 @@ impl<'a> Pieces<'a> {
             }
             read.push(piece);
         }
-        for piece in read.into_iter().rev() {
-            self.held.push_front(piece);
-        }
+        read.into_iter().rev().for_each(|piece| self.held.push_front(piece));
         found
     }
 
@@ -207,7 +208,6 @@ pub(crate) struct OneReport<'r, 'a> {
     is_over: bool,
     /// Text that a mail put before each line.
     indent: String,
-    /// The last line that is not blank.
     pub(crate) last_line: usize,
     /// The line where the next report begins.
     pub(crate) next_at: Option<usize>,
@@ -261,36 +261,6 @@ impl<'r, 'a> OneReport<'r, 'a> {
 
     pub(crate) fn skip(&mut self) {
         while self.next().is_some() {}
-    }
-}
-
-/// A report as bytes for a tokenizer, a line at a time: tokens then know their line.
-pub(crate) struct ReportBytes<'o, 'r, 'a> {
-    pub(crate) report: &'o mut OneReport<'r, 'a>,
-    pub(crate) line: &'o Cell<usize>,
-    /// The end of the bytes so far.
-    pub(crate) tail: &'o RefCell<String>,
-    pub(crate) ready: Cursor<Vec<u8>>,
-}
-
-impl Read for ReportBytes<'_, '_, '_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.ready.position() == self.ready.get_ref().len() as u64 {
-            let Some(piece) = self.report.next() else { return Ok(0) };
-            self.line.set(piece.line);
-            let mut tail = self.tail.borrow_mut();
-            if tail.len() > 2 * TAIL_BYTES {
-                let cut = floor_boundary(&tail, tail.len() - TAIL_BYTES);
-                tail.drain(..cut);
-            }
-            tail.push_str(&piece.text);
-            let mut bytes = piece.text.into_bytes();
-            if piece.ends_line {
-                bytes.push(b'\n');
-            }
-            self.ready = Cursor::new(bytes);
-        }
-        self.ready.read(into)
     }
 }
 

@@ -5,20 +5,15 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// AWR of one instance.
     #[default]
     #[strum(to_string = "AWR")]
     Awr,
-    /// AWR of the instances of a cluster together.
     #[strum(to_string = "AWR global (RAC)")]
     AwrGlobal,
-    /// AWR of a pluggable database.
     #[strum(to_string = "AWR of a PDB")]
     AwrPdb,
-    /// AWR that compares two periods.
     #[strum(to_string = "AWR compare-period")]
     AwrCompare,
-    /// AWR that compares two periods of a cluster.
     #[strum(to_string = "AWR global compare-period")]
     AwrGlobalCompare,
     #[strum(to_string = "Statspack")]

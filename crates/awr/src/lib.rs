@@ -43,34 +43,21 @@ pub enum ReadError {
         "line {line}: this is no AWR or Statspack report: no line says 'WORKLOAD REPOSITORY report' or 'STATSPACK \
          report'; it begins with '{beginning}'"
     )]
-    NoReport {
-        /// The first line that is not blank.
-        line: usize,
-        beginning: String,
-    },
-    /// The kind has no counters.
+    NoReport { line: usize, beginning: String },
     #[error(
         "line {line}: this is an {kind} report, which has no counters of an interval: only AWR and Statspack are read"
     )]
     Refused { line: usize, kind: Kind },
-    /// The title is known, but the figures are missing.
     #[error(
         "line {line}: it calls itself {kind} ({format}), but snapshots, a load profile or wait events were not found in its {lines} \
          lines: its lines may have been wrapped or its columns moved"
     )]
-    NoFigures {
-        line: usize,
-        kind: Kind,
-        format: Format,
-        /// Number of lines.
-        lines: usize,
-    },
+    NoFigures { line: usize, kind: Kind, format: Format, lines: usize },
     #[error(
         "line {line}: {}, in section '{section}', before the report's end: it was cut short; everything before it was read",
-        end_words(*next_at)
+        .next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
     )]
     CutShort {
-        /// The last line.
         line: usize,
         section: String,
         /// The line where another report begins.
@@ -79,17 +66,7 @@ pub enum ReadError {
     },
     /// The disk or the packed data is damaged.
     #[error("line {line}: {why}; the rest of the file can't be read; everything before it was")]
-    Unreadable {
-        /// The last line that was read.
-        line: usize,
-        /// The message of the system or the unpacker.
-        why: String,
-        read: Vec<Report>,
-    },
-}
-
-fn end_words(next_at: Option<usize>) -> String {
-    next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
+    Unreadable { line: usize, why: String, read: Vec<Report> },
 }
 
 impl ReadError {
@@ -131,8 +108,6 @@ pub struct Reports<'a> {
 }
 
 impl<'a> Reports<'a> {
-    /// # Errors
-    /// If the input can't be read.
     pub fn of(input: impl Read + 'a) -> Result<Self, ReadError> {
         let unreadable = |error: std::io::Error| ReadError::Unreadable {
             line: 1,
@@ -143,7 +118,6 @@ impl<'a> Reports<'a> {
         Ok(Self { pieces: Some(Pieces::new(input)), is_first: true, scope: Scope::default() })
     }
 
-    #[must_use]
     pub fn within(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
@@ -152,11 +126,7 @@ impl<'a> Reports<'a> {
 impl Iterator for Reports<'_> {
     type Item = Result<Vec<Report>, ReadError>;
 
-    /// The next report of the file.
-    ///
-    /// # Errors
-    /// If it is no report, of a kind without counters, without figures, or cut short; the last error has the part that was
-    /// read.
+    /// The next report of the file, or its error with the part that was read.
     fn next(&mut self) -> Option<Self::Item> {
         let pieces = self.pieces.as_mut()?;
         let is_first = std::mem::take(&mut self.is_first);
@@ -205,10 +175,7 @@ impl Iterator for Reports<'_> {
     }
 }
 
-/// Reads all reports of a file in memory.
-///
-/// # Errors
-/// The first error of [`Reports`].
+/// Reads all reports of a file in memory, up to the first error.
 pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
     let reports: Result<Vec<Vec<Report>>, ReadError> = Reports::of(bytes)?.collect();
     Ok(reports?.into_iter().flatten().collect())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
-use crate::info::{db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s};
+use crate::info::{EXECUTES, LOGICAL_READS, PHYSICAL_READS, db_time_per_s};
 use crate::kind::Format;
 use crate::report::{Activity, IoLine, IoProfileLine, LoadLine, Report, WaitEvent};
 use crate::table::like;
@@ -36,8 +36,8 @@ impl Report {
 
     /// True for a report whose tables were not recognised: it lacks the main rates or all events.
     pub fn is_hollow(&self) -> bool {
-        let rates = [db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s];
-        let known = rates.iter().filter(|rate| rate(self).is_some()).count();
+        let rates = [EXECUTES, LOGICAL_READS, PHYSICAL_READS].map(|rate| rate.per_s(self));
+        let known = rates.into_iter().chain([db_time_per_s(self)]).flatten().count();
         let events = [&self.top_events, &self.foreground_events, &self.all_events];
         known < 2 || events.iter().all(|events| events.is_empty())
     }
@@ -47,7 +47,6 @@ impl Report {
         self.interval.elapsed_s.filter(|elapsed| elapsed.known().is_some_and(|seconds| seconds > 0.0))
     }
 
-    /// The quotient of a total and the interval.
     pub(crate) fn per_second(&self, total: Option<Figure>) -> Option<Figure> {
         total?.per_figure(self.elapsed()?)
     }
@@ -58,7 +57,7 @@ impl Report {
     }
 
     pub fn statistic(&self, name: &str) -> Option<&Activity> {
-        find(&self.activity, |line| &line.name, name, (self.format, &STATISTICS)).one()
+        find(&self.activity, |line| &line.name, name, (self.format, &STATISTICS)).ok()?
     }
 
     /// The rate of an instance activity statistic: as printed, or total by interval, whichever is more precise.
@@ -77,11 +76,9 @@ impl Report {
     }
 
     pub fn time_model_s(&self, name: &str) -> Option<Figure> {
-        let line = self.time_model.iter().find(|line| line.name.eq_ignore_ascii_case(name));
-        line.and_then(|line| line.seconds)
+        self.time_model.iter().find(|line| line.name.eq_ignore_ascii_case(name))?.seconds
     }
 
-    /// A statistic of the operating system.
     pub fn os(&self, name: &str) -> Option<f64> {
         self.os_statistics.iter().find(|line| line.name == name)?.value.map(|figure| figure.value)
     }
@@ -96,19 +93,16 @@ impl Report {
             if self.foreground_events.is_empty() { &self.all_events } else { &self.foreground_events };
         // Statspack's top events are those of foreground and background together.
         let is_foreground = self.all_events.is_empty() || self.foreground_events.is_empty();
-        let top = if is_foreground { self.event(&self.top_events, name) } else { Found::None };
-        match (self.event(events, name), top) {
-            // Several events are cut to this name.
-            (Found::Several, _) | (_, Found::Several) => None,
-            (Found::One(own), Found::One(top)) => Some(WaitEvent {
+        let top = if is_foreground { self.event(&self.top_events, name) } else { Ok(None) };
+        match (self.event(events, name).ok()?, top.ok()?) {
+            (Some(own), Some(top)) => Some(WaitEvent {
                 waits: Figure::finer(own.waits, top.waits),
                 total_s: Figure::finer(own.total_s, top.total_s),
                 average_us: Figure::finer(own.average_us, top.average_us),
                 percent: Figure::finer(own.percent, top.percent),
                 ..own.clone()
             }),
-            (Found::One(event), Found::None) | (Found::None, Found::One(event)) => Some(event.clone()),
-            (Found::None, Found::None) => None,
+            (own, top) => own.or(top).cloned(),
         }
     }
 
@@ -116,6 +110,11 @@ impl Report {
     pub fn top_wait(&self) -> Option<&WaitEvent> {
         let events = self.top_events.iter().chain(&self.foreground_events);
         events.into_iter().find(|event| !is_idle(event))
+    }
+
+    /// Wait classes of foreground sessions, or of all if the report does not separate them.
+    pub(crate) fn classes_of_sessions(&self) -> &[WaitEvent] {
+        if self.wait_classes.is_empty() { &self.all_wait_classes } else { &self.wait_classes }
     }
 
     /// Wait events of foreground sessions, or of all sessions, or else the top events.
@@ -129,16 +128,19 @@ impl Report {
     /// A wait event of background processes, or of all if the report does not separate them.
     pub fn background(&self, name: &str) -> Option<WaitEvent> {
         let all = if self.background_events.is_empty() { &self.all_events } else { &self.background_events };
-        self.event(all, name).one().cloned()
+        self.event(all, name).ok()?.cloned()
     }
 
-    /// An event in a list of this report.
-    pub(crate) fn event<'a>(&self, events: &'a [WaitEvent], name: &str) -> Found<'a, WaitEvent> {
+    pub(crate) fn event<'a>(
+        &self,
+        events: &'a [WaitEvent],
+        name: &str,
+    ) -> Result<Option<&'a WaitEvent>, Ambiguous> {
         find(events, |event| &event.name, name, (self.format, &EVENTS))
     }
 
     pub fn histogram(&self, event: &str) -> Option<&EventHistogram> {
-        find(&self.histograms, |own| &own.event, event, (self.format, &EVENTS)).one()
+        find(&self.histograms, |own| &own.event, event, (self.format, &EVENTS)).ok()?
     }
 
     /// DB time in seconds: the time model's, or the header's.
@@ -153,10 +155,6 @@ impl Report {
         self.time_model_s("DB CPU").or_else(|| top()?.total_s)
     }
 
-    pub fn background_cpu_s(&self) -> Option<Figure> {
-        self.time_model_s("background cpu time")
-    }
-
     pub fn io_total(&self) -> Option<IoLine> {
         total_of(&self.io_by_function)
     }
@@ -166,11 +164,9 @@ impl Report {
     }
 
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        let own = self.parameters.iter().find(|parameter| parameter.name == name);
-        own.map(|parameter| parameter.begin.as_str())
+        Some(&self.parameters.iter().find(|parameter| parameter.name == name)?.begin)
     }
 
-    /// The standard block size in bytes.
     pub fn block_bytes(&self) -> Option<f64> {
         self.database.block_bytes.or_else(|| self.parameter("db_block_size")?.parse().ok())
     }
@@ -195,23 +191,9 @@ pub(crate) fn total_of(lines: &[IoLine]) -> Option<IoLine> {
     })
 }
 
-/// The result of a search for a name.
+/// A column cut several names to the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Found<'a, T> {
-    None,
-    One(&'a T),
-    /// The column cut several names to the same.
-    Several,
-}
-
-impl<'a, T> Found<'a, T> {
-    pub(crate) fn one(self) -> Option<&'a T> {
-        match self {
-            Self::One(line) => Some(line),
-            Self::None | Self::Several => None,
-        }
-    }
-}
+pub(crate) struct Ambiguous;
 
 /// True for a name that a column of one of these widths makes of a longer one.
 pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
@@ -229,20 +211,17 @@ pub(crate) fn find<'a, T>(
     name: impl Fn(&T) -> &str,
     wanted: &str,
     (format, widths): (Format, &[usize]),
-) -> Found<'a, T> {
+) -> Result<Option<&'a T>, Ambiguous> {
     if let Some(line) = lines.iter().find(|line| name(line) == wanted) {
-        return Found::One(line);
+        return Ok(Some(line));
     }
     let fits = |line: &&T| {
         let is_of_text = format == Format::Text && is_cut(name(line), wanted, widths);
         is_of_text || is_cut(wanted, name(line), widths)
     };
     let mut fitting = lines.iter().filter(fits);
-    match (fitting.next(), fitting.next()) {
-        (Some(line), None) => Found::One(line),
-        (Some(_), Some(_)) => Found::Several,
-        (None, _) => Found::None,
-    }
+    let first = fitting.next();
+    if fitting.next().is_some() { Err(Ambiguous) } else { Ok(first) }
 }
 
 /// A name with its line in each of two reports.
@@ -378,7 +357,11 @@ pub(crate) fn is_idle(event: &WaitEvent) -> bool {
 mod tests {
     use super::*;
 
-    fn find<'a>(lines: &'a [&'a str], wanted: &str, format: Format) -> Found<'a, &'a str> {
+    fn find<'a>(
+        lines: &'a [&'a str],
+        wanted: &str,
+        format: Format,
+    ) -> Result<Option<&'a &'a str>, Ambiguous> {
         super::find(lines, |line| line, wanted, (format, &EVENTS))
     }
 
@@ -386,23 +369,23 @@ mod tests {
     fn a_name_is_cut_only_where_a_column_ends_and_only_in_text() {
         let whole = "control file sequential read";
         for cut in ["control file sequential r", "control file sequential re"] {
-            assert_eq!(find(&[cut], whole, Format::Text), Found::One(&cut));
-            assert_eq!(find(&[cut], whole, Format::Html), Found::None);
+            assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
+            assert_eq!(find(&[cut], whole, Format::Html), Ok(None));
         }
-        assert_eq!(find(&["control file sequential rea"], whole, Format::Text), Found::None);
+        assert_eq!(find(&["control file sequential rea"], whole, Format::Text), Ok(None));
         // The 28th character is a blank.
         let (whole, cut) = ("log file switch (checkpoint incomplete)", "log file switch (checkpoint");
-        assert_eq!(find(&[cut], whole, Format::Text), Found::One(&cut));
+        assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
     }
 
     #[test]
     fn an_equal_name_wins_and_an_ambiguous_one_is_none() {
         let [long, whole] = ["cell single block physical read: RDMA", "cell single block physical read"];
-        assert_eq!(find(&[long, whole], whole, Format::Html), Found::One(&whole));
-        assert_eq!(find(&[long], whole, Format::Html), Found::None);
+        assert_eq!(find(&[long, whole], whole, Format::Html), Ok(Some(&whole)));
+        assert_eq!(find(&[long], whole, Format::Html), Ok(None));
         let cut = "cell single block physical";
-        assert_eq!(find(&[cut], whole, Format::Text), Found::One(&cut));
-        assert_eq!(find(&[cut, cut], whole, Format::Text), Found::Several);
+        assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
+        assert_eq!(find(&[cut, cut], whole, Format::Text), Err(Ambiguous));
     }
 
     #[test]

@@ -37,16 +37,13 @@ pub struct Report {
     pub background_events: Vec<WaitEvent>,
     /// Wait events of foreground and background together, in reports that have such a section.
     pub all_events: Vec<WaitEvent>,
-    /// Wait-event histograms of foreground and background together.
     pub histograms: Vec<EventHistogram>,
     pub activity: Vec<Activity>,
     /// Instance activity statistics that are states, not counters.
     pub absolute_values: Vec<AbsoluteValue>,
     /// Log switches and the like.
     pub thread_activity: Vec<ThreadActivity>,
-    /// All I/O by function of the database.
     pub io_by_function: Vec<IoLine>,
-    /// All I/O by type of file.
     pub io_by_file_type: Vec<IoLine>,
     pub io_profile: Vec<IoProfileLine>,
     pub tablespaces: Vec<FileIo>,
@@ -69,10 +66,8 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// A table as it is printed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The section's title.
     pub title: String,
     /// Headings after the heading that columns share; lower case without blanks.
     pub heads: Vec<String>,
@@ -86,7 +81,6 @@ pub enum Period {
     Second,
 }
 
-/// The database and the instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Database {
     pub name: Option<String>,
@@ -99,7 +93,6 @@ pub struct Database {
     pub is_cdb: Option<bool>,
     /// The pluggable database of the report, or the root if it is of all of them.
     pub container: Option<String>,
-    /// Containers that the report names.
     pub containers: Vec<String>,
     /// Number of the cluster's instances.
     pub instances: Option<f64>,
@@ -108,7 +101,6 @@ pub struct Database {
     pub started: Option<DateTime>,
     /// False if the minutes of `started` are unknown: HTML of 11.1 to 12.2 prints the month in their place.
     pub started_to_the_minute: bool,
-    /// The standard block size.
     pub block_bytes: Option<f64>,
 }
 
@@ -133,14 +125,21 @@ pub struct Interval {
 }
 
 impl Interval {
+    pub fn begin_time(&self) -> Option<DateTime> {
+        self.begin.as_ref()?.time
+    }
+
+    pub fn end_time(&self) -> Option<DateTime> {
+        self.end.as_ref()?.time
+    }
+
     /// Seconds between the times of the snapshots.
     pub(crate) fn by_clock(&self) -> Option<Figure> {
-        let (begin, end) = self.begin.as_ref()?.time.zip(self.end.as_ref()?.time)?;
+        let (begin, end) = self.begin_time().zip(self.end_time())?;
         Some(Figure { value: end.duration_since(begin).as_secs_f64(), resolution: 1.0 })
     }
 }
 
-/// A line of instance efficiency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Percentage {
     pub name: String,
@@ -168,7 +167,6 @@ pub struct Section {
 pub struct SqlStatement {
     pub id: String,
     pub module: Option<String>,
-    /// The pluggable database.
     pub container: Option<String>,
     pub elapsed_s: Option<Figure>,
     pub cpu_s: Option<Figure>,
@@ -233,6 +231,7 @@ rows! {
         pub up_hours: Option<Figure> = number("uptime*"),
         pub per_second: Vec<LoadLine>,
     }
+    if |row| !row.number.is_empty() && row.number.bytes().all(|byte| byte.is_ascii_digit());
 
     pub struct LoadLine {
         pub name: String = name(FIRST),
@@ -255,8 +254,7 @@ rows! {
         pub waits_per_s: Option<Figure> = number("*waits/sec*>@*"),
         pub timeouts_percent: Option<Figure> = number("*%*&*out*&!*time)*"),
         pub total_s: Option<Figure> = number(TOTAL_COLUMN),
-        /// The mean as printed.
-        pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
+            pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
         pub percent: Option<Figure> = number(SHARE_COLUMN),
         pub percent_of: Option<ShareOf> = share_of(SHARE_COLUMN),
     }
@@ -266,6 +264,7 @@ rows! {
         pub seconds: Option<Figure> = number("time(s*|*time(s*>@*"),
         pub percent_of_db_time: Option<Figure> = number("%*dbtime|*%ofdbtime*>@*"),
     }
+    if |row| row.seconds.is_some();
 
     /// A statistic of the operating system; times are centiseconds.
     pub struct OsStatistic {
@@ -274,8 +273,8 @@ rows! {
         /// The value at the end if it is another.
         pub end: Option<Figure> = number("endvalue"),
     }
+    if |row| row.value.is_some();
 
-    /// Load and CPU of the host.
     pub struct HostCpu {
         pub load_begin: Option<Figure> = number("*begin"),
         pub load_end: Option<Figure> = number("*end"),
@@ -284,6 +283,7 @@ rows! {
         pub wait_percent: Option<Figure> = number("*wio"),
         pub idle_percent: Option<Figure> = number("*idle"),
     }
+    if |row| *row != Self::default();
 
     /// An instance activity statistic. Text cuts its name at 32 characters.
     pub struct Activity {
@@ -292,12 +292,14 @@ rows! {
         pub per_second: Option<Figure> = number("persecond|*persecond(elapsed*>@*"),
         pub per_transaction: Option<Figure> = number("pertrans*|*pertrans*>@*"),
     }
+    if |row| !row.name.is_empty();
 
     pub struct AbsoluteValue {
         pub name: String = name(FIRST),
         pub begin: Option<Figure> = number("beginvalue"),
         pub end: Option<Figure> = number("endvalue"),
     }
+    if |row| !row.name.is_empty();
 
     /// A statistic of the redo thread.
     pub struct ThreadActivity {
@@ -305,19 +307,21 @@ rows! {
         pub total: Option<Figure> = number("total"),
         pub per_hour: Option<Figure> = number("perhour"),
     }
+    if |row| !row.name.is_empty();
 
     pub struct CacheSize {
         pub name: String = name(FIRST),
         pub begin_bytes: Option<Figure> = mib("@*"),
         pub end_bytes: Option<Figure>,
     }
+    if |row| row.begin_bytes.is_some();
 
     pub struct Parameter {
         pub name: String = name(FIRST),
         pub begin: String = text("@*>begin*"),
-        /// The value at the end if it is another.
         pub end: Option<String> = words("@*>end*"),
     }
+    if |row| !row.name.is_empty();
 
     /// I/O of a function or a type of file. The reader adds `read/`, `write/` or `wait/` to the groups.
     pub struct IoLine {
@@ -330,15 +334,12 @@ rows! {
         pub writes_per_s: Option<Figure> = number("write/*>*req*"),
         pub written_bytes_per_s: Option<Figure> = bytes("write/*>*data*&*sec*"),
         pub waits: Option<Figure> = number("wait/*>*count*"),
-        /// The mean wait.
-        pub average_us: Option<Figure> = duration_ms("wait/*>*&!*count*&!*small*&!*large*"),
-        /// Mean service time of small reads.
-        pub small_read_us: Option<Figure> = duration_ms("*small*"),
-        /// Mean service time of large reads.
-        pub large_read_us: Option<Figure> = duration_ms("*large*"),
+            pub average_us: Option<Figure> = duration_ms("wait/*>*&!*count*&!*small*&!*large*"),
+            pub small_read_us: Option<Figure> = duration_ms("*small*"),
+            pub large_read_us: Option<Figure> = duration_ms("*large*"),
     }
+    if |row| !row.name.is_empty() && (row.reads_per_s.is_some() || row.writes_per_s.is_some());
 
-    /// A line of the I/O profile, per second.
     pub struct IoProfileLine {
         pub name: String = name(FIRST),
         pub both: Option<Figure> = number("read+write*"),
@@ -362,6 +363,7 @@ rows! {
         pub buffer_waits: Option<Figure> = number("bufferwaits"),
         pub buffer_wait_us: Option<Figure> = duration_ms("avbufwt(ms)|avbufwait(ms)|bufwt(ms)"),
     }
+    if |row| row.reads.is_some();
 
     /// A statistic of a segment. Its value has no heading of its own in some releases.
     pub struct Segment {
@@ -384,6 +386,7 @@ rows! {
         /// Some releases leave the unit out.
         pub thousand_reads: Option<Figure> = number("estimatedphys*"),
     }
+    if |row| row.size_mb.is_some();
 
     /// Estimated work with another target of the PGA.
     pub struct PgaAdvice {
@@ -393,6 +396,7 @@ rows! {
         pub cache_hit_percent: Option<Figure> = number("*hit%*"),
         pub overallocations: Option<Figure> = number("*allo*"),
     }
+    if |row| row.target_mb.is_some();
 
     /// An event by the samples of ASH.
     pub struct AshEvent {
@@ -404,4 +408,5 @@ rows! {
         pub average_active_sessions: Option<Figure> =
             number("avgactivesessions|avgactivesess|avgactive|sessions"),
     }
+    if |row| !row.event.is_empty();
 }

@@ -14,17 +14,19 @@ use crate::Scope;
 use crate::figure::{Figure, MIB, bytes, number};
 use crate::kind::{Format, Kind};
 use crate::report::{
-    AVERAGE_COLUMN, AbsoluteValue, Activity, AshEvent, BufferPoolAdvice, CacheSize, FileIo, HostCpu, IoLine,
-    IoProfileLine, LoadLine, OsStatistic, Parameter, Percentage, PgaAdvice, Report, Section, Segment, Sheet,
-    SqlStatement, TOTAL_COLUMN, ThreadActivity, TimeModelLine, WAITS_COLUMN, WaitEvent,
+    AVERAGE_COLUMN, Activity, CacheSize, FileIo, IoLine, IoProfileLine, LoadLine, Parameter, Percentage,
+    Report, Section, Segment, Sheet, SqlStatement, TOTAL_COLUMN, WAITS_COLUMN, WaitEvent,
 };
 use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
 
 pub(crate) use compare::reports as periods;
 pub(crate) use header::moment;
 
-/// The starts of a section's titles in lower case, its use, and the reader of its tables. The first that fits counts.
-type SectionReader = (&'static [&'static str], Use, fn(&mut Report, &Table));
+/// The starts of a section's titles, in lower case.
+type Starts = &'static [&'static str];
+
+/// Adds a table to a report.
+type Reader = fn(&mut Report, &Table);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
@@ -36,30 +38,25 @@ enum Use {
     Unread,
 }
 
-/// Sections that are the same in reports of one instance and of a cluster.
-const OF_ALL: &[SectionReader] = &[
+/// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
+const OF_ALL: &[(Starts, Use, Reader)] = &[
     // Statements by neither time nor work.
     (&["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"], Unread, sql),
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
     (&["top sql", "complete list of sql"], Unread, |_, _| {}),
     (&["segments by", "segment statistics"], Details, segments),
-    (&["buffer pool advisory"], Details, |report, table| {
-        let lines = table.lines().filter(|line: &BufferPoolAdvice| line.size_mb.is_some());
-        report.buffer_pool_advice.extend(lines);
-    }),
-    (&["pga memory advisory"], Details, |report, table| {
-        report.pga_advice.extend(table.lines().filter(|line: &PgaAdvice| line.target_mb.is_some()));
-    }),
+    (&["buffer pool advisory"], Details, |report, table| report.buffer_pool_advice.extend(table.lines())),
+    (&["pga memory advisory"], Details, |report, table| report.pga_advice.extend(table.lines())),
     (&["top events", "top user events", "top background events"], InRow, |report, table| {
         if table.column("%activity|%event|activity%").is_some() && table.column("event") == Some(0) {
-            report.ash_events.extend(table.lines::<AshEvent>().filter(|line| !line.event.is_empty()));
+            report.ash_events.extend(table.lines());
         }
     }),
 ];
 
 /// Sections of a report of one instance.
-const OF_INSTANCE: &[SectionReader] = &[
+const OF_INSTANCE: &[(Starts, Use, Reader)] = &[
     (&["load profile"], InRow, load_profile),
     (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
         report.top_events.extend(waits(table));
@@ -70,11 +67,12 @@ const OF_INSTANCE: &[SectionReader] = &[
     (&["wait event histogram"], Details, |_, _| {}),
     (&["wait events"], InRow, |report, table| report.all_events.extend(waits(table))),
     (&["wait class"], InRow, |report, table| report.all_wait_classes.extend(waits(table))),
-    (&["time model"], InRow, time_model),
-    (&["operating system statistics", "os statistics"], InRow, os_statistics),
+    (&["time model"], InRow, |report, table| report.time_model.extend(table.lines())),
+    (&["operating system statistics", "os statistics"], InRow, |report, table| {
+        report.os_statistics.extend(table.lines());
+    }),
     (&["host cpu"], InRow, |report, table| {
-        let cpu = table.lines::<HostCpu>().next().filter(|cpu| *cpu != HostCpu::default());
-        report.host_cpu = report.host_cpu.take().or(cpu);
+        report.host_cpu = report.host_cpu.take().or_else(|| table.lines().next());
     }),
     (&["instance activity", "key instance activity", "other instance activity"], InRow, activity),
     (&["iostat by function", "io stat by function - summary"], Details, |report, table| {
@@ -82,8 +80,8 @@ const OF_INSTANCE: &[SectionReader] = &[
     }),
     (&["iostat by file"], Details, |report, table| report.io_by_file_type.extend(io_lines(table))),
     (&["io profile"], InRow, io_profile),
-    (&["tablespace io"], Details, |report, table| report.tablespaces.extend(file_io(table))),
-    (&["file io"], Details, |report, table| report.files.extend(file_io(table))),
+    (&["tablespace io"], Details, |report, table| report.tablespaces.extend(table.lines())),
+    (&["file io"], Details, |report, table| report.files.extend(table.lines())),
     (
         &["init.ora", "modified parameters", "parameters modified", "initialization parameters"],
         Details,
@@ -236,14 +234,6 @@ fn load_profile(report: &mut Report, table: &Table) {
     }
 }
 
-fn time_model(report: &mut Report, table: &Table) {
-    report.time_model.extend(table.lines::<TimeModelLine>().filter(|line| line.seconds.is_some()));
-}
-
-fn os_statistics(report: &mut Report, table: &Table) {
-    report.os_statistics.extend(table.lines::<OsStatistic>().filter(|line| line.value.is_some()));
-}
-
 /// The events or wait classes of a table, if it is one of waits.
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
     let has = |patterns: &str| table.column(patterns).is_some();
@@ -252,9 +242,11 @@ fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
         !event.name.is_empty()
             && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
     };
-    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WaitEvent::FIELDS))
-        .lines(&table.rows);
-    lines.filter(move |event| is_of_waits && is_event(event))
+    wait_lines(table).filter(move |event| is_of_waits && is_event(event))
+}
+
+fn wait_lines(table: &Table) -> impl Iterator<Item = WaitEvent> {
+    Columns::of(&table.columns(), WAIT_NAME.iter().chain(WaitEvent::FIELDS)).lines(&table.rows)
 }
 
 /// There are fewer key statistics.
@@ -263,12 +255,11 @@ const KEY_STATISTICS: usize = 64;
 /// Reads instance activity, which has three kinds of tables.
 fn activity(report: &mut Report, table: &Table) {
     if table.has("beginvalue") {
-        let lines = table.lines::<AbsoluteValue>().filter(|line| !line.name.is_empty());
-        report.absolute_values.extend(lines);
+        report.absolute_values.extend(table.lines());
     } else if table.has("perhour") {
-        report.thread_activity.extend(table.lines::<ThreadActivity>().filter(|line| !line.name.is_empty()));
+        report.thread_activity.extend(table.lines());
     } else if table.has("total") {
-        for line in table.lines::<Activity>().filter(|line| !line.name.is_empty()) {
+        for line in table.lines::<Activity>() {
             // The table of all statistics repeats the key statistics.
             let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
             if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
@@ -304,19 +295,16 @@ fn parameters(report: &mut Report, table: &Table) {
 
 /// I/O by function or type of file. The same headings come twice, `Reads: Data | Reqs per sec | Writes: Data | ...`: a column
 /// is of the side that was named last.
-fn io_lines(table: &Table) -> impl Iterator<Item = IoLine> {
+fn io_lines(table: &Table) -> Vec<IoLine> {
     let mut side = "";
     let with_side = |(column, head): (usize, &Head)| {
         let names = |side: &&str| head.name.starts_with(&format!("{side}s:")) || head.group == *side;
         side = ["read", "write", "wait"].into_iter().filter(|_| column > 0).find(names).unwrap_or(side);
         Head { group: format!("{side}/{}", head.group), name: head.name.clone() }
     };
-    let heads: Vec<Head> = table.heads.iter().enumerate().map(with_side).collect();
-    let lines: Vec<IoLine> =
-        Columns::of(heads.iter().enumerate(), IoLine::FIELDS).lines(&table.rows).collect();
-    lines
-        .into_iter()
-        .filter(|line| !line.name.is_empty() && (line.reads_per_s.is_some() || line.writes_per_s.is_some()))
+    let heads: Vec<Head> = table.columns().map(with_side).collect();
+    let columns = Columns::of(&heads.iter().enumerate(), IoLine::FIELDS);
+    columns.lines(&table.rows).filter(IoLine::is_complete).collect()
 }
 
 fn io_profile(report: &mut Report, table: &Table) {
@@ -357,10 +345,6 @@ fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
     *field = Some(if is_data { rate.times(MIB) } else { rate });
 }
 
-fn file_io(table: &Table) -> impl Iterator<Item = FileIo> {
-    table.lines::<FileIo>().filter(|line| line.reads.is_some())
-}
-
 /// True for a SQL Id: 13 letters and digits.
 pub(crate) fn is_sql_id(text: &str) -> bool {
     text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
@@ -369,11 +353,11 @@ pub(crate) fn is_sql_id(text: &str) -> bool {
 /// Adds the figures of a section to the statements.
 fn sql(report: &mut Report, table: &Table) {
     let Some(id) = table.column("sqlid") else { return };
-    let heads = table.heads.iter().enumerate();
+    let heads = table.columns();
     // A global report has the same headings three times: totals, by execution, and shares.
     let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";
-    let totals = Columns::of(heads.clone().filter(is_total), SQL_TOTALS);
-    let texts = Columns::of(heads, SQL_TEXTS);
+    let totals = Columns::of(&heads.clone().filter(is_total), SQL_TOTALS);
+    let texts = Columns::of(&heads, SQL_TEXTS);
     let mut last = None;
     for row in &table.rows {
         let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {

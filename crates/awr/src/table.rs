@@ -9,7 +9,6 @@ use crate::sections::moment;
 /// A report as tables, before their meaning is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
-    /// The tables of sections that are read.
     pub(crate) tables: Vec<Table>,
     /// Labels with their values, from sections without headings.
     pub(crate) pairs: Vec<Pair>,
@@ -23,7 +22,6 @@ pub(crate) struct Document {
     pub(crate) periods: Vec<[Figure; 2]>,
     /// True if the report's own end was found.
     pub(crate) is_complete: bool,
-    /// The last line that is not blank.
     pub(crate) last_line: usize,
 }
 
@@ -37,7 +35,6 @@ pub(crate) struct Pair {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    /// The section's title.
     pub(crate) title: String,
     pub(crate) heads: Vec<Head>,
     pub(crate) rows: Vec<Row>,
@@ -53,27 +50,31 @@ pub(crate) struct Head {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// Line number, from 1.
     pub(crate) line: usize,
     pub(crate) cells: Vec<String>,
 }
 
 /// A field of `T`: the headings of its column, as [`find_head`] takes them, and the function that takes a cell.
-pub(crate) type Field<T> = (&'static str, fn(&mut T, Cell<'_>));
+pub(crate) type Field<T> = (&'static str, Set<T>);
+type Set<T> = fn(&mut T, Cell<'_>);
 
-/// A type whose values are rows of a table; [`rows`] implements it.
+/// A type whose values are rows of a table. The macro `rows` implements it.
 pub(crate) trait FromRow: Default + 'static {
     const FIELDS: &'static [Field<Self>];
+
+    /// False for rows without the figures that matter.
+    fn is_complete(&self) -> bool;
 }
 
-/// Defines the types of rows: after a field's type follow the reading function of its cell, a method of [`Cell`], and the
-/// headings of its column. Fields without them are set elsewhere.
+/// Defines the types of rows. The type of a field precedes the reading function of its cell, a method of [`Cell`], and the
+/// headings of its column; other code sets fields without them. A condition may follow that complete rows meet.
 macro_rules! rows {
     ($(
         $(#[$meta:meta])*
         pub struct $name:ident {
             $($(#[$field_meta:meta])* $vis:vis $field:ident: $type:ty $(= $read:ident($headings:expr))?,)*
         }
+        $(if $is_complete:expr;)?
     )*) => {$(
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -83,6 +84,11 @@ macro_rules! rows {
 
         impl FromRow for $name {
             const FIELDS: &'static [Field<Self>] = &[$($(($headings, |row, cell| row.$field = cell.$read()),)?)*];
+
+            fn is_complete(&self) -> bool {
+                let conditions: &[fn(&Self) -> bool] = &[$($is_complete)?];
+                conditions.iter().all(|is_met| is_met(self))
+            }
         }
     )*};
 }
@@ -136,7 +142,6 @@ impl Cell<'_> {
         self.text.map(|text| text.eq_ignore_ascii_case("yes"))
     }
 
-    /// The number without its precision.
     pub(crate) fn value(self) -> Option<f64> {
         self.number().map(|figure| figure.value)
     }
@@ -175,7 +180,6 @@ impl Cell<'_> {
 }
 
 impl Head {
-    /// A heading from its print.
     pub(crate) fn of(group: &str, name: &str) -> Self {
         Self { group: squeeze(group), name: squeeze(name) }
     }
@@ -217,7 +221,7 @@ impl<'p> Pattern<'p> {
 /// The first heading that fits one of the patterns between `|`. In a pattern `*` is any text. `group>name` asks for the group
 /// too, and `+` takes group and name as one text. `&` joins several patterns, of which one after `!` must not fit.
 pub(crate) fn find_head<'t>(
-    heads: impl Iterator<Item = (usize, &'t Head)> + Clone,
+    heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
     patterns: &str,
 ) -> Option<(usize, &'t Head)> {
     let found = patterns.split('|').filter_map(|pattern| {
@@ -246,7 +250,6 @@ pub(crate) fn like(text: &str, pattern: &str) -> bool {
     text.ends_with(end)
 }
 
-/// Lower case, without blanks.
 fn squeeze(text: &str) -> String {
     text.chars()
         .filter(|symbol| !symbol.is_whitespace() && *symbol != '\u{a0}')
@@ -255,9 +258,14 @@ fn squeeze(text: &str) -> String {
 }
 
 impl Table {
+    /// The headings with the numbers of their columns.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &Head)> + Clone {
+        self.heads.iter().enumerate()
+    }
+
     /// The first column whose heading fits.
     pub(crate) fn column(&self, patterns: &str) -> Option<usize> {
-        find_head(self.heads.iter().enumerate(), patterns).map(|(at, _)| at)
+        find_head(&self.columns(), patterns).map(|(at, _)| at)
     }
 
     /// True if a column has just this heading.
@@ -265,23 +273,23 @@ impl Table {
         self.heads.iter().any(|head| head.name == name)
     }
 
-    /// Each row as a value.
+    /// Each complete row as a value.
     pub(crate) fn lines<T: FromRow>(&self) -> impl Iterator<Item = T> {
-        Columns::of(self.heads.iter().enumerate(), T::FIELDS).lines(&self.rows)
+        Columns::of(&self.columns(), T::FIELDS).lines(&self.rows).filter(T::is_complete)
     }
 
     /// Sets the fields of a value from a row.
     pub(crate) fn fill<T>(&self, row: &Row, value: &mut T, fields: &[Field<T>]) {
-        Columns::of(self.heads.iter().enumerate(), fields).fill(row, value);
+        Columns::of(&self.columns(), fields).fill(row, value);
     }
 }
 
 /// Fields with their columns in a table; fields without a column are left out.
-pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, fn(&mut T, Cell<'_>))>);
+pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, Set<T>)>);
 
 impl<'t, T> Columns<'t, T> {
     pub(crate) fn of<'f>(
-        heads: impl Iterator<Item = (usize, &'t Head)> + Clone,
+        heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
         fields: impl IntoIterator<Item = &'f Field<T>>,
     ) -> Self
     where
@@ -293,7 +301,7 @@ impl<'t, T> Columns<'t, T> {
                 after_name = 1;
                 return Some((0, NO_HEAD, *set));
             }
-            let (at, head) = find_head(heads.clone().skip(after_name), patterns)?;
+            let (at, head) = find_head(&heads.clone().skip(after_name), patterns)?;
             Some((at, head, *set))
         };
         Self(fields.into_iter().filter_map(column).collect())
@@ -381,16 +389,15 @@ impl Document {
 /// Exchanges points and commas of a number; other texts stay.
 fn exchange_points(text: &mut String) {
     let number = text.trim_start_matches('-');
-    let end = number
-        .find(|symbol: char| !(symbol.is_ascii_digit() || matches!(symbol, '.' | ',')))
-        .unwrap_or(number.len());
-    let (whole, decimals) = number[..end].split_once(',').unwrap_or((&number[..end], "0"));
+    let is_part = |symbol: char| symbol.is_ascii_digit() || matches!(symbol, '.' | ',');
+    let number = &number[..number.find(|symbol| !is_part(symbol)).unwrap_or(number.len())];
+    let (whole, decimals) = number.split_once(',').unwrap_or((number, "0"));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = whole.split('.');
-    let first_is_short =
-        groups.next().is_some_and(|first| is_digits(first) && (first.len() <= 3 || !whole.contains('.')));
-    let are_threes = groups.all(|group| group.len() == 3 && is_digits(group));
-    if first_is_short && are_threes && is_digits(decimals) && end > 0 {
+    let first_is_short = groups.next().is_some_and(|first| first.len() <= 3 || !whole.contains('.'));
+    let are_threes = groups.all(|group| group.len() == 3);
+    if !number.is_empty() && first_is_short && are_threes && whole.split('.').chain([decimals]).all(is_digits)
+    {
         let exchange = |symbol: char| match symbol {
             '.' => ',',
             ',' => '.',

@@ -3,7 +3,6 @@
 //! A section begins where a line names the database (`Title   DB/Inst: X/y  Snaps: 1-2`) or is underlined with tildes.
 //! A table begins with a ruler, a line of dashes: its runs are the columns, and the words above them the headings.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -43,7 +42,6 @@ pub(crate) fn read(
 }
 
 struct Line {
-    /// Line number in the file, from 1.
     number: usize,
     text: String,
     /// Bytes before the first word.
@@ -51,11 +49,6 @@ struct Line {
 }
 
 impl Line {
-    fn new(number: usize, text: String) -> Self {
-        let indent = text.len() - text.trim_start().len();
-        Self { number, text, indent }
-    }
-
     /// The text from the first word on.
     fn words(&self) -> &str {
         &self.text[self.indent..]
@@ -92,7 +85,8 @@ impl<F: FnMut() -> Option<Piece>> Lines<F> {
     }
 
     fn take(&mut self, number: usize, text: String) {
-        let line = Line::new(number, text);
+        let indent = text.len() - text.trim_start().len();
+        let line = Line { number, text, indent };
         if line.words() == "OUTPUT" {
             self.blank.pop_back();
             self.after_page_head = true;
@@ -190,7 +184,6 @@ impl Reader {
 #[derive(Default)]
 struct End {
     may_lack: bool,
-    /// Lines since the end.
     lines_since: Option<usize>,
     /// True in the section that is the last one where there is no other end.
     is_last_section: bool,
@@ -230,16 +223,11 @@ fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
 
 /// A line above one that begins with tildes; words further to the right are headings.
 fn underlined(line: &Line, below: Option<&Line>) -> Option<String> {
-    let below = below?;
-    if below.indent > 3 || !below.words().starts_with("~~~~") {
+    if !below.is_some_and(|below| below.indent <= 3 && below.words().starts_with("~~~~")) {
         return None;
     }
-    let text = line.words();
-    if line.indent > 3 || !text.starts_with(|first: char| first.is_ascii_alphabetic()) {
-        return None;
-    }
-    let title = text.split("  ").next().unwrap_or(text).trim();
-    Some(title.to_owned())
+    let is_title = line.indent <= 3 && line.words().starts_with(|first: char| first.is_ascii_alphabetic());
+    is_title.then(|| line.words().split("  ").next().unwrap_or_default().trim().to_owned())
 }
 
 /// Titles without a mark.
@@ -301,7 +289,8 @@ fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
         return two_line_tables(title, lines);
     }
     let is_sql = title.starts_with("SQL ordered by") || title.starts_with("Top SQL with");
-    let mut tables: Vec<Open> = Vec::new();
+    // Each with the columns that cut its rows.
+    let mut tables: Vec<(Table, Vec<Range<usize>>)> = Vec::new();
     let mut is_open = false;
     for (index, line) in lines.iter().enumerate() {
         let text = line.text.as_str();
@@ -312,41 +301,29 @@ fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
                 continue;
             }
             let first = heading_start(lines, index);
-            if let Some(open) = tables.last_mut() {
-                open.table.rows.retain(|row| row.line < lines[first].number);
+            if let Some((table, _)) = tables.last_mut() {
+                table.rows.retain(|row| row.line < lines[first].number);
             }
-            tables.push(Open::of(title, &runs, &lines[first..index]));
+            let mut columns = runs;
+            // Labels before the first run.
+            if columns.first().is_some_and(|first| first.start >= 4) {
+                columns.insert(0, 0..columns[0].start - 1);
+            }
+            let heads = heads(title, &columns, &lines[first..index]);
+            tables.push((Table { title: title.to_owned(), heads, rows: Vec::new() }, columns));
             is_open = true;
         } else if is_open
             && !line.words().is_empty()
             && !text.starts_with("->")
-            && let Some(open) = tables.last_mut()
+            && let Some((table, columns)) = tables.last_mut()
         {
             // The text of a statement knows no columns.
             let has_columns = !is_sql || text.split_ascii_whitespace().any(is_sql_id);
-            let cells = if has_columns { cells(text, &open.columns) } else { vec![line.text.clone()] };
-            open.table.rows.push(Row { line: line.number, cells });
+            let cells = if has_columns { cells(text, columns) } else { vec![line.text.clone()] };
+            table.rows.push(Row { line: line.number, cells });
         }
     }
-    tables.into_iter().map(|open| open.table).filter(|table| !table.rows.is_empty()).collect()
-}
-
-/// A table that takes rows, with the columns that cut them.
-struct Open {
-    table: Table,
-    columns: Vec<Range<usize>>,
-}
-
-impl Open {
-    fn of(title: &str, runs: &[Range<usize>], heading: &[Line]) -> Self {
-        let mut columns = runs.to_vec();
-        // Labels before the first run.
-        if columns.first().is_some_and(|first| first.start >= 4) {
-            columns.insert(0, 0..columns[0].start - 1);
-        }
-        let heads = heads(title, &columns, heading);
-        Self { table: Table { title: title.to_owned(), heads, rows: Vec::new() }, columns }
-    }
+    tables.into_iter().map(|(table, _)| table).filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// True for a ruler above the headings of another one.
@@ -377,39 +354,37 @@ fn heads(title: &str, columns: &[Range<usize>], heading: &[Line]) -> Vec<Head> {
     let mut names = vec![String::new(); columns.len()];
     let mut shared = vec![String::new(); columns.len()];
     let group_ruler = heading.iter().rposition(|line| ruler(&line.text).is_some());
-    for (index, line) in heading.iter().enumerate() {
-        match group_ruler {
-            Some(at) if index < at => {
-                let over = ruler(&heading[at].text).unwrap_or_default();
-                for (word, span) in words(&line.text) {
-                    let run = over.iter().max_by_key(|run| overlap(run, &span));
-                    if let Some(run) = run.filter(|run| overlap(run, &span) > 0) {
-                        share(columns, run, word, &mut shared);
-                    }
-                }
+    let (groups, own) = heading.split_at(group_ruler.map_or(0, |at| at + 1));
+    if let Some((over, above)) = groups.split_last() {
+        let over = ruler(&over.text).unwrap_or_default();
+        for (word, span) in above.iter().flat_map(|line| words(&line.text)) {
+            let run = over.iter().max_by_key(|run| overlap(run, &span));
+            if let Some(run) = run.filter(|run| overlap(run, &span) > 0) {
+                share(columns, run, word, &mut shared);
             }
-            Some(at) if index == at => {}
-            _ => own_heads(columns, untitled(title, &line.text).as_ref(), &mut names, &mut shared),
         }
+    }
+    for line in own {
+        // Headings may share a line with the section's title. A short title may be a heading too, such as Statspack's
+        // `Host Name`.
+        let is_titled = title.len() > 10 && line.words().starts_with(title);
+        let from = if is_titled { line.indent + title.len() } else { 0 };
+        let words = words(&line.text).filter(|(_, span)| span.start >= from);
+        own_heads(columns, words, &mut names, &mut shared);
     }
     names.iter().zip(&shared).map(|(name, group)| Head::of(group, name)).collect()
 }
 
-/// Blanks the section's title in a line that headings share with it.
-fn untitled<'a>(title: &str, line: &'a str) -> Cow<'a, str> {
-    let indent = line.len() - line.trim_start().len();
-    // A title that is also a heading, such as Statspack's `Host Name`, is not followed by blanks alone.
-    match line[indent..].strip_prefix(title) {
-        Some(rest) if title.len() > 10 => Cow::Owned(format!("{}{rest}", " ".repeat(indent + title.len()))),
-        _ => Cow::Borrowed(line),
-    }
-}
-
 /// Gives the words of a heading line to the columns below. The columns below the dashes share `---- Read ----`.
-fn own_heads(columns: &[Range<usize>], line: &str, names: &mut [String], shared: &mut [String]) {
+fn own_heads<'l>(
+    columns: &[Range<usize>],
+    words: impl Iterator<Item = (&'l str, Range<usize>)>,
+    names: &mut [String],
+    shared: &mut [String],
+) {
     let mut dashes: Option<Range<usize>> = None;
     let mut caption = String::new();
-    for (word, span) in words(line) {
+    for (word, span) in words {
         let is_dashes = word.len() > 1 && word.bytes().all(|byte| byte == b'-');
         match (&mut dashes, is_dashes) {
             (None, true) => dashes = Some(span),

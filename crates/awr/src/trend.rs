@@ -14,13 +14,10 @@ use crate::report::{Report, WaitEvent};
 pub struct Trend {
     /// A series has reports of one subject.
     pub subject: Subject,
-    /// Time of the first snapshot.
     pub begin: Option<DateTime>,
-    /// Time of the last snapshot.
     pub end: Option<DateTime>,
     pub row: Row,
     pub cpus: Option<f64>,
-    /// Mean wait.
     pub log_file_sync_us: Option<f64>,
     /// Average sessions in each wait class and on CPU.
     pub classes: BTreeMap<String, f64>,
@@ -37,7 +34,6 @@ pub struct Subject {
     pub id: Option<String>,
     /// Absent for a cluster.
     pub instance: Option<String>,
-    /// The pluggable database.
     pub container: Option<String>,
 }
 
@@ -56,10 +52,7 @@ impl Trend {
             times.extend(cpu.map(|cpu| ("CPU".to_owned(), cpu)));
             times
         };
-        let mut classes = times(match report.wait_classes.is_empty() {
-            true => &report.all_wait_classes,
-            false => &report.wait_classes,
-        });
+        let mut classes = times(report.classes_of_sessions());
         classes.retain(|class, _| class != "Idle");
         let statements = report.top_sql.iter();
         Self {
@@ -69,8 +62,8 @@ impl Trend {
                 instance: database.instance.clone(),
                 container: database.container.clone(),
             },
-            begin: report.interval.begin.as_ref().and_then(|snapshot| snapshot.time),
-            end: report.interval.end.as_ref().and_then(|snapshot| snapshot.time),
+            begin: report.interval.begin_time(),
+            end: report.interval.end_time(),
             row: Row::of(named),
             cpus: report.cpus(),
             log_file_sync_us: log_file_sync_us(report),
@@ -124,12 +117,12 @@ impl Rates {
         let statistic = |name| known(report.statistic_per_s(name));
         let read = info::single_block_read(report);
         Self {
-            logical_reads: known(info::logical_reads_per_s(report)),
-            physical_reads: known(info::physical_reads_per_s(report)),
+            logical_reads: known(info::LOGICAL_READS.per_s(report)),
+            physical_reads: known(info::PHYSICAL_READS.per_s(report)),
             physical_read_requests: statistic("physical read IO requests"),
             physical_read_bytes: statistic("physical read bytes"),
-            physical_writes: known(info::physical_writes_per_s(report)),
-            redo_bytes: known(info::redo_per_s(report)),
+            physical_writes: known(info::PHYSICAL_WRITES.per_s(report)),
+            redo_bytes: known(info::REDO.per_s(report)),
             commits: statistic("user commits"),
             db_time_s: known(info::db_time_per_s(report)),
             single_block_reads: read.as_ref().and_then(|read| known(report.per_second(read.waits))),

@@ -3,12 +3,14 @@
 //!
 //! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
 
+use jiff::civil::DateTime;
+
 use super::{
-    MIB, Named, Value, db_cpu_per_s, db_time_per_s, executes_per_s, load, logical_reads_per_s,
-    physical_reads_per_s, physical_writes_per_s, rate, redo_per_s, single_block_read,
+    BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, MIB, Named, PARSES, PHYSICAL_READS,
+    PHYSICAL_WRITES, REDO, Rate, USER_CALLS, Value, db_cpu_per_s, db_time_per_s, load, single_block_read,
 };
 use crate::figure::Figure;
-use crate::report::{Report, Segment, ShareOf, Snapshot, SqlStatement, ThreadActivity, WaitEvent};
+use crate::report::{Report, Segment, ShareOf, SqlStatement, ThreadActivity, WaitEvent};
 
 pub struct Column {
     pub name: String,
@@ -37,7 +39,11 @@ fn number(name: &str, get: fn(&Report) -> Option<f64>) -> Column {
 }
 
 fn figure(name: &str, get: fn(&Report) -> Option<Figure>) -> Column {
-    column(name, move |named| get(&named.report).map(|figure| Value::Number(figure.value)))
+    column(name, move |named| cell(get(&named.report)))
+}
+
+fn rate(name: &str, rate: Rate) -> Column {
+    column(name, move |named| cell(rate.per_s(&named.report)))
 }
 
 /// The columns of a row for each report.
@@ -113,9 +119,9 @@ fn identity() -> Vec<Column> {
         number("Server Memory (GB)", |report| report.host.memory_gb),
         number("DB Block Size", Report::block_bytes),
         number("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
-        text("Begin Time", |report| time(report.interval.begin.as_ref())),
+        text("Begin Time", |report| time(report.interval.begin_time())),
         number("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
-        text("End Time", |report| time(report.interval.end.as_ref())),
+        text("End Time", |report| time(report.interval.end_time())),
         number("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
         number("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
         figure("Average Active Sessions", db_time_per_s),
@@ -123,8 +129,8 @@ fn identity() -> Vec<Column> {
     ]
 }
 
-fn time(snapshot: Option<&Snapshot>) -> Option<String> {
-    Some(snapshot?.time?.strftime("%Y-%m-%d %H:%M:%S").to_string())
+fn time(moment: Option<DateTime>) -> Option<String> {
+    Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 /// The rate of an instance activity statistic.
@@ -138,8 +144,8 @@ fn rates() -> Vec<Column> {
     const READ_BYTES: &str = "physical read total bytes";
     const WRITTEN_BYTES: &str = "physical write total bytes";
     vec![
-        figure("Logical Reads/sec", logical_reads_per_s),
-        figure("Block Changes/sec", |report| rate(report, &["Block changes"], "db block changes")),
+        rate("Logical Reads/sec", LOGICAL_READS),
+        rate("Block Changes/sec", BLOCK_CHANGES),
         number("Read IOPS", |report| of(report, READS)),
         number("Write IOPS", |report| Some((of(report, WRITES)? - of(report, "redo writes")?).max(0.0))),
         number("Redo IOPS", |report| of(report, "redo writes")),
@@ -147,9 +153,9 @@ fn rates() -> Vec<Column> {
         number("Total IOPS", |report| Some(of(report, READS)? + of(report, WRITES)?)),
         number("Read Throughput (MiB/sec)", |report| Some(of(report, READ_BYTES)? / MIB)),
         number("Write Throughput (MiB/sec)", |report| {
-            Some((of(report, WRITTEN_BYTES)? - redo_per_s(report)?.value).max(0.0) / MIB)
+            Some((of(report, WRITTEN_BYTES)? - REDO.per_s(report)?.value).max(0.0) / MIB)
         }),
-        number("Redo Throughput (MiB/sec)", |report| Some(redo_per_s(report)?.value / MIB)),
+        number("Redo Throughput (MiB/sec)", |report| Some(REDO.per_s(report)?.value / MIB)),
         number("All Write Throughput (MiB/sec)", |report| Some(of(report, WRITTEN_BYTES)? / MIB)),
         number("Total Throughput (MiB/sec)", |report| {
             Some((of(report, READ_BYTES)? + of(report, WRITTEN_BYTES)?) / MIB)
@@ -164,13 +170,11 @@ fn rates() -> Vec<Column> {
     .into_iter()
     .chain(waits("Wait Class User I/O", |report| wait_class(report, "User I/O"), "Latency"))
     .chain([
-        figure("User Calls/sec", |report| rate(report, &["User calls"], "user calls")),
-        figure("Parses/sec", |report| rate(report, &["Parses (SQL)", "Parses"], "parse count (total)")),
-        figure("Hard Parses/sec", |report| {
-            rate(report, &["Hard parses (SQL)", "Hard parses"], "parse count (hard)")
-        }),
-        figure("Logons/sec", |report| rate(report, &["Logons"], "logons cumulative")),
-        figure("Executes/sec", executes_per_s),
+        rate("User Calls/sec", USER_CALLS),
+        rate("Parses/sec", PARSES),
+        rate("Hard Parses/sec", HARD_PARSES),
+        rate("Logons/sec", LOGONS),
+        rate("Executes/sec", EXECUTES),
         figure("Transactions/sec", |report| load(report, &["Transactions"])),
         number("Buffer Hit Ratio (%)", |report| percent(report, &["Buffer Hit %"])),
         number("In-Memory Sort Ratio (%)", |report| {
@@ -229,9 +233,7 @@ fn waits(
 
 fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
     let own = |name: &str| class == name || (name.len() >= 8 && class.starts_with(name));
-    let classes =
-        if report.wait_classes.is_empty() { &report.all_wait_classes } else { &report.wait_classes };
-    classes.iter().find(|event| own(&event.name)).cloned()
+    report.classes_of_sessions().iter().find(|event| own(&event.name)).cloned()
 }
 
 /// True if the role or a destination of redo shows a standby.
@@ -275,9 +277,9 @@ fn lacking() -> Vec<Column> {
         number("Elapsed Time (s)", Report::elapsed_s),
         figure("DB Time (s)", Report::db_time_s),
         figure("CPUs used by the database", db_cpu_per_s),
-        figure("Background CPU Time (s)", Report::background_cpu_s),
-        figure("Physical Read Blocks/sec", physical_reads_per_s),
-        figure("Physical Write Blocks/sec", physical_writes_per_s),
+        figure("Background CPU Time (s)", |report| report.time_model_s("background cpu time")),
+        rate("Physical Read Blocks/sec", PHYSICAL_READS),
+        rate("Physical Write Blocks/sec", PHYSICAL_WRITES),
         number("Read IOPS (application)", |report| of(report, "physical read IO requests")),
         number("Write IOPS (application)", |report| of(report, "physical write IO requests")),
         number("Read Throughput (application, MiB/sec)", |report| {
@@ -305,17 +307,20 @@ pub enum Work {
 
 type Cells = Vec<Option<Value>>;
 
+/// The head of a column, and the cell of a row.
+type Head<T> = (&'static str, fn(&T, &Report) -> Option<Value>);
+
 /// Columns of the report that precede each row.
-const OF_REPORT: [(&str, fn(&Named) -> Option<Value>); 6] = [
-    ("Filename", |named| Some(Value::Text(named.label()))),
-    ("Database Name", |named| words(named.report.database.name.as_deref())),
-    ("Instance Name", |named| words(named.report.database.instance.as_deref())),
-    ("Begin Time", |named| time(named.report.interval.begin.as_ref()).map(Value::Text)),
-    ("End Time", |named| time(named.report.interval.end.as_ref()).map(Value::Text)),
-    ("Elapsed Time (s)", |named| cell(named.report.elapsed())),
+const OF_REPORT: &[Head<Named>] = &[
+    ("Filename", |named, _| Some(Value::Text(named.label()))),
+    ("Database Name", |_, report| words(report.database.name.as_deref())),
+    ("Instance Name", |_, report| words(report.database.instance.as_deref())),
+    ("Begin Time", |_, report| time(report.interval.begin_time()).map(Value::Text)),
+    ("End Time", |_, report| time(report.interval.end_time()).map(Value::Text)),
+    ("Elapsed Time (s)", |_, report| cell(report.elapsed())),
 ];
 
-const OF_STATEMENT: [(&str, fn(&SqlStatement, &Report) -> Option<Value>); 14] = [
+const OF_STATEMENT: &[Head<SqlStatement>] = &[
     ("SQL Id", |sql, _| words(Some(&sql.id))),
     ("Module", |sql, _| words(sql.module.as_deref())),
     ("Container", |sql, _| words(sql.container.as_deref())),
@@ -338,15 +343,15 @@ const OF_STATEMENT: [(&str, fn(&SqlStatement, &Report) -> Option<Value>); 14] = 
     ("SQL Text", |sql, _| words(Some(&sql.text.split_whitespace().collect::<Vec<_>>().join(" ")))),
 ];
 
-const OF_SEGMENT: [(&str, fn(&Segment) -> Option<Value>); 8] = [
-    ("Statistic", |segment| words(Some(&segment.statistic))),
-    ("Owner", |segment| words(segment.owner.as_deref())),
-    ("Tablespace", |segment| words(segment.tablespace.as_deref())),
-    ("Object", |segment| words(Some(&segment.object))),
-    ("Subobject", |segment| words(segment.subobject.as_deref())),
-    ("Object Type", |segment| words(segment.kind.as_deref())),
-    ("Value", |segment| cell(segment.value)),
-    ("%Total", |segment| cell(segment.percent)),
+const OF_SEGMENT: &[Head<Segment>] = &[
+    ("Statistic", |segment, _| words(Some(&segment.statistic))),
+    ("Owner", |segment, _| words(segment.owner.as_deref())),
+    ("Tablespace", |segment, _| words(segment.tablespace.as_deref())),
+    ("Object", |segment, _| words(Some(&segment.object))),
+    ("Subobject", |segment, _| words(segment.subobject.as_deref())),
+    ("Object Type", |segment, _| words(segment.kind.as_deref())),
+    ("Value", |segment, _| cell(segment.value)),
+    ("%Total", |segment, _| cell(segment.percent)),
 ];
 
 fn words(words: Option<&str>) -> Option<Value> {
@@ -358,33 +363,32 @@ fn cell(figure: Option<Figure>) -> Option<Value> {
 }
 
 impl Work {
-    /// The names of the columns.
     pub fn heads(self) -> Vec<&'static str> {
-        let of_report = OF_REPORT.iter().map(|(head, _)| *head);
-        match self {
-            Self::Statements => of_report.chain(OF_STATEMENT.iter().map(|(head, _)| *head)).collect(),
-            Self::Segments => of_report.chain(OF_SEGMENT.iter().map(|(head, _)| *head)).collect(),
-        }
+        let own: Vec<&str> = match self {
+            Self::Statements => OF_STATEMENT.iter().map(|(head, _)| *head).collect(),
+            Self::Segments => OF_SEGMENT.iter().map(|(head, _)| *head).collect(),
+        };
+        OF_REPORT.iter().map(|(head, _)| *head).chain(own).collect()
     }
 
     /// The rows of a report, with a cell for each head; `None` if the report lacks it.
     pub fn rows(self, named: &Named) -> Vec<Cells> {
+        fn cells<T>(heads: &[Head<T>], row: &T, report: &Report) -> Cells {
+            heads.iter().map(|(_, cell)| cell(row, report)).collect()
+        }
         let report = &named.report;
-        let of_report: Cells = OF_REPORT.iter().map(|(_, get)| get(named)).collect();
-        let row = |own: Cells| [of_report.clone(), own].concat();
-        match self {
+        let own: Vec<Cells> = match self {
             Self::Statements => {
                 let mut statements: Vec<&SqlStatement> = report.top_sql.iter().collect();
                 let seconds = |sql: &SqlStatement| sql.elapsed_s.map_or(-1.0, |figure| figure.value);
                 statements.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
-                let cells =
-                    |sql: &SqlStatement| OF_STATEMENT.iter().map(|(_, get)| get(sql, report)).collect();
-                statements.into_iter().map(|sql| row(cells(sql))).collect()
+                statements.into_iter().map(|sql| cells(OF_STATEMENT, sql, report)).collect()
             }
             Self::Segments => {
-                let cells = |segment: &Segment| OF_SEGMENT.iter().map(|(_, get)| get(segment)).collect();
-                report.segments.iter().map(|segment| row(cells(segment))).collect()
+                report.segments.iter().map(|segment| cells(OF_SEGMENT, segment, report)).collect()
             }
-        }
+        };
+        let of_report = cells(OF_REPORT, named, report);
+        own.into_iter().map(|own| [of_report.clone(), own].concat()).collect()
     }
 }

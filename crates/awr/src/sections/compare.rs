@@ -2,32 +2,28 @@
 //! headings of their period.
 
 use super::header::DATABASE;
-use super::{
-    WAIT_NAME, begins, empty, io_name, line_of, load_profile, os_statistics, set_io_rate, time_model,
-};
+use super::{Reader, Starts, begins, empty, io_name, line_of, load_profile, set_io_rate, wait_lines};
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
     Activity, CacheSize, HostCpu, Interval, IoLine, Parameter, Period, Report, ShareOf, Snapshot, WaitEvent,
 };
-use crate::table::{Columns, Document, Field, FromRow, Head, Table};
+use crate::table::{Columns, Document, Field, Head, Table};
 
-/// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
+const SECTIONS: &[(Starts, Reader)] = &[
     (&["host configuration"], host),
     (&["cache sizes"], |report, table| {
         let name = |size: &CacheSize| size.name.trim_start_matches('.').to_owned();
-        let lines = table.lines().filter(|size: &CacheSize| size.begin_bytes.is_some());
-        report.cache_sizes.extend(lines.map(|size| CacheSize { name: name(&size), ..size }));
+        report.cache_sizes.extend(table.lines().map(|size| CacheSize { name: name(&size), ..size }));
     }),
     (&["workload comparison", "load profile"], load_profile),
     (&["top timed", "top 5 ", "top 10 "], top_events),
     (&["time model"], |report, table| {
-        time_model(report, table);
+        report.time_model.extend(table.lines());
         let db_time = report.time_model_s("DB time");
         report.interval.db_time_s = Figure::finer(report.interval.db_time_s, db_time);
     }),
-    (&["operating system"], os_statistics),
+    (&["operating system"], |report, table| report.os_statistics.extend(table.lines())),
     (&["foreground wait class"], |report, table| report.wait_classes.extend(waits(table))),
     (&["wait classes"], |report, table| report.all_wait_classes.extend(waits(table))),
     (&["wait events", "foreground wait events"], |report, table| report.all_events.extend(waits(table))),
@@ -44,7 +40,7 @@ const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
             true => Parameter { begin: line.end.unwrap_or_default(), end: None, ..line },
             false => line,
         };
-        report.parameters.extend(table.lines().map(line).filter(|line| !line.name.is_empty()));
+        report.parameters.extend(table.lines().map(line));
     }),
 ];
 
@@ -66,7 +62,6 @@ const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("*%*", |event, cell| event.percent = cell.number()),
 ];
 
-/// The reports of both periods.
 pub(crate) fn reports(document: &mut Document, kind: Kind, format: Format) -> Vec<Report> {
     let mut reports = [Period::First, Period::Second]
         .map(|period| Report { period: Some(period), ..empty(document, kind, format) });
@@ -176,25 +171,23 @@ fn top_events(report: &mut Report, table: &Table) {
     let period = report.period.map_or(0, |period| period as usize);
     let Some(first) = firsts.get(period).copied() else { return };
     let end = firsts.get(period + 1).copied().unwrap_or(table.heads.len());
-    let heads = table.heads.iter().enumerate().take(end).skip(first);
+    let heads = table.columns().take(end).skip(first);
     // A dash marks events of the other period's list.
     let is_own =
         |event: &WaitEvent| !event.name.is_empty() && !event.name.starts_with('-') && event.total_s.is_some();
-    let events = Columns::of(heads, TOP_EVENT).lines(&table.rows).filter(is_own);
+    let events = Columns::of(&heads, TOP_EVENT).lines(&table.rows).filter(is_own);
     report.top_events.extend(events.map(|event| WaitEvent { percent_of: Some(ShareOf::DbTime), ..event }));
 }
 
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
-    let lines = Columns::of(table.heads.iter().enumerate(), WAIT_NAME.iter().chain(WaitEvent::FIELDS))
-        .lines(&table.rows);
-    lines.filter(|event| event.total_s.is_some() && !event.name.is_empty())
+    wait_lines(table).filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 
 /// Reads I/O with a column for each function or type of file, and tables for data and for requests.
 fn io(lines: &mut Vec<IoLine>, table: &Table) {
     let Some(row) = table.rows.first() else { return };
     let is_data = table.title.to_lowercase().contains("data rate");
-    for (column, head) in table.heads.iter().enumerate().filter(|(_, head)| head.name == "@") {
+    for (column, head) in table.columns().filter(|(_, head)| head.name == "@") {
         let Some(figure) = row.number(Some(column)) else { continue };
         let is_write = head.group.contains("write") || head.group == "dbwr" || head.group == "lgwr";
         let at = line_of(lines, io_name(&head.group), |line| &mut line.name);

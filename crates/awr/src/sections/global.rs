@@ -4,16 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::header::DATABASE;
-use super::{activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
+use super::{Reader, Starts, activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
 use crate::figure::{Figure, MIB};
 use crate::report::{
-    AbsoluteValue, CacheSize, HostCpu, Instance, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf,
-    Snapshot, TimeModelLine, WaitEvent,
+    AbsoluteValue, CacheSize, HostCpu, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf, Snapshot,
+    TimeModelLine, WaitEvent,
 };
 use crate::table::{Columns, Field, FromRow, Head, Row, Table, find_head};
 
-/// The starts of titles in lower case, and the reader of their tables.
-const SECTIONS: &[(&[&str], fn(&mut Report, &Table))] = &[
+const SECTIONS: &[(Starts, Reader)] = &[
     (&["database summary"], summary),
     (&["system statistics (absolute"], absolute_values),
     (&["system statistics", "global messaging statistics"], |report, table| {
@@ -128,17 +127,12 @@ const CACHES: [(&str, &str); 9] = [
 
 pub(super) fn read(report: &mut Report, table: &Table) {
     if table.has("instance") && table.column("elapsedtime*").is_some() {
-        let is_number = |own: &Instance| is_number(&own.number);
-        report.instances = table.lines().filter(is_number).collect();
+        report.instances = table.lines().collect();
     } else if table.has("id") && table.has("blocksize") {
         summary(report, table);
     } else if let Some((_, read)) = SECTIONS.iter().find(|(starts, _)| begins(&table.title, starts)) {
         read(report, table);
     }
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn summary(report: &mut Report, table: &Table) {
@@ -149,12 +143,11 @@ fn summary(report: &mut Report, table: &Table) {
     table.fill(row, report, SUMMARY);
 }
 
-/// The rows of instances.
 fn instances(table: &Table) -> impl Iterator<Item = &Row> {
-    table.rows.iter().filter(|row| is_number(row.name()))
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    table.rows.iter().filter(move |row| is_number(row.name()))
 }
 
-/// The sum of a column.
 fn total<'t>(rows: impl Iterator<Item = &'t Row>, column: Option<usize>) -> Option<Figure> {
     Figure::sum(rows.map(|row| row.number(column)))
 }
@@ -182,29 +175,27 @@ fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
 }
 
 fn events<'t>(table: &'t Table, rows: impl IntoIterator<Item = &'t Row>) -> Vec<WaitEvent> {
-    let columns = Columns::of(table.heads.iter().enumerate(), NAME_AND_CLASS.iter().chain(WaitEvent::FIELDS));
+    let columns = Columns::of(&table.columns(), NAME_AND_CLASS.iter().chain(WaitEvent::FIELDS));
     let is_event =
         |event: &WaitEvent| !event.name.is_empty() && (event.waits.is_some() || event.total_s.is_some());
     columns.lines(rows).filter(is_event).collect()
 }
 
 /// Whatever the heading says, shares of background events are of background time.
-fn of_background(mut events: Vec<WaitEvent>) -> Vec<WaitEvent> {
-    for event in &mut events {
-        event.percent_of = event.percent_of.map(|_| ShareOf::BackgroundTime);
-    }
-    events
+fn of_background(events: Vec<WaitEvent>) -> impl Iterator<Item = WaitEvent> {
+    let share_of = |event: &WaitEvent| event.percent_of.map(|_| ShareOf::BackgroundTime);
+    events.into_iter().map(move |event| WaitEvent { percent_of: share_of(&event), ..event })
 }
 
 /// Replaces the top events by all events, but for CPU, which only the top events have.
-fn replace_by_all(events: &mut Vec<WaitEvent>, all: Vec<WaitEvent>) {
-    if !all.is_empty() {
+fn replace_by_all(events: &mut Vec<WaitEvent>, all: impl IntoIterator<Item = WaitEvent>) {
+    let mut all = all.into_iter().peekable();
+    if all.peek().is_some() {
         events.retain(|event| event.waits.is_none());
         events.extend(all);
     }
 }
 
-/// Reads rates of all instances and of each.
 fn rates(report: &mut Report, table: &Table) {
     let lines = |row: &Row| -> Vec<LoadLine> {
         let line = |(head, name, unit): &(&str, &str, f64)| {
@@ -279,7 +270,7 @@ fn time_model(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     for (head, name) in TIME_MODEL {
         let of_db_time = |(_, own): &(usize, &Head)| !(is_of_shares && own.group.contains("bg"));
-        let column = find_head(table.heads.iter().enumerate().filter(of_db_time), head);
+        let column = find_head(&table.columns().filter(of_db_time), head);
         let figure = sum_row(table).and_then(|row| row.number(Some(column?.0)));
         let Some(figure) = figure else { continue };
         match report.time_model.iter_mut().find(|known| known.name == name) {
@@ -303,8 +294,8 @@ fn os_statistics(report: &mut Report, table: &Table) {
     };
     let rows: Vec<&Row> = instances(table).filter(|row| seen.insert(host_of(row))).collect();
     let is_at_begin = |(_, head): &(usize, &Head)| !head.group.contains("endvalue");
-    let heads = table.heads.iter().enumerate().filter(is_at_begin);
-    let total = |names: &str| total(rows.iter().copied(), Some(find_head(heads.clone(), names)?.0));
+    let heads = table.columns().filter(is_at_begin);
+    let total = |names: &str| total(rows.iter().copied(), Some(find_head(&heads, names)?.0));
     let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
     let cpus = total("#cpus|numcpus|cpus|#cpu");
     let cores = total("#cores|numcores|cores");
@@ -355,7 +346,6 @@ fn host_cpu(table: &Table, rows: &[&Row]) -> Option<HostCpu> {
     (cpu != HostCpu::default()).then_some(cpu)
 }
 
-/// Adds up the megabytes of the instances.
 fn cache_sizes(report: &mut Report, table: &Table) {
     for (head, name) in CACHES {
         let at = |moment: &str| table.column(&format!("+{head}*&{moment}|+{head}*&{head}"));
@@ -371,11 +361,11 @@ fn cache_sizes(report: &mut Report, table: &Table) {
 /// Reads I/O by function or type of file: a row for each of them from 12.1 on, a column before that.
 fn io(table: &Table) -> Vec<IoLine> {
     if table.column(IO_NAME).is_some() {
-        let lines = Columns::of(table.heads.iter().enumerate(), IO_LINE).lines(rows_of_all(table));
+        let lines = Columns::of(&table.columns(), IO_LINE).lines(rows_of_all(table));
         return lines.filter(|line| !line.name.is_empty()).collect();
     }
     let mut lines: Vec<IoLine> = Vec::new();
-    for (column, head) in table.heads.iter().enumerate() {
+    for (column, head) in table.columns() {
         let all = head.all();
         let is_data = all.contains("mb/s");
         let figure = sum_row(table).and_then(|row| row.number(Some(column)));

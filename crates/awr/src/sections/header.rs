@@ -23,7 +23,7 @@ pub(super) const DATABASE: &[Field<Report>] = &[
     ("instnum*", |own, cell| own.database.instance_number = cell.id().or(own.database.instance_number)),
     ("startuptime", |own, cell| own.database.started = cell.moment().or(own.database.started)),
     ("blocksize|stdblocksize*", |own, cell| {
-        own.database.block_bytes = cell.value().or(own.database.block_bytes)
+        own.database.block_bytes = cell.value().or(own.database.block_bytes);
     }),
     ("host*", |own, cell| own.host.name = cell.words().or(own.host.name.take())),
 ];
@@ -162,8 +162,8 @@ fn month_of(word: &str) -> Option<i8> {
         &["mar", "mär", "mrz", "03"],
         &["apr", "abr", "avr", "04"],
         &["may", "mai", "mag", "05"],
-        &["jun", "giu", "06"],
-        &["jul", "lug", "07"],
+        &["jun", "jui", "giu", "06"],
+        &["jul", "juil", "lug", "07"],
         &["aug", "ago", "aoû", "08"],
         &["sep", "set", "09"],
         &["oct", "okt", "out", "ott", "10"],
@@ -171,10 +171,8 @@ fn month_of(word: &str) -> Option<i8> {
         &["dec", "dez", "dic", "déc", "12"],
     ];
     let word = word.to_lowercase();
-    if word.starts_with("jui") {
-        return Some(if word.starts_with("juil") { 7 } else { 6 });
-    }
-    let at = MONTHS.iter().position(|names| names.iter().any(|name| word.starts_with(name)))?;
+    // From the end: `juil` is no `jui`.
+    let at = MONTHS.iter().rposition(|names| names.iter().any(|name| word.starts_with(name)))?;
     i8::try_from(at + 1).ok()
 }
 

@@ -133,7 +133,7 @@ fn merged(parts: &[Part]) -> Option<Vec<Bucket>> {
     Some(buckets)
 }
 
-/// The share of a bucket that a section prints.
+/// The share that a section prints for just this bucket.
 fn exact(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
     parts.iter().find_map(|part| {
         let at = part.edges.iter().position(|edge| *edge == to)?;
