@@ -334,7 +334,7 @@ rows! {
         pub writes_per_s: Option<Figure> = number("write/*>*req*"),
         pub written_bytes_per_s: Option<Figure> = bytes("write/*>*data*&*sec*"),
         pub waits: Option<Figure> = number("wait/*>*count*"),
-            pub average_us: Option<Figure> = duration_ms("wait/*>*&!*count*&!*small*&!*large*"),
+            pub average_us: Option<Figure> = duration_ms("wait/*>*avg*|wait/*>*tm*|wait/*>*time*"),
             pub small_read_us: Option<Figure> = duration_ms("*small*"),
             pub large_read_us: Option<Figure> = duration_ms("*large*"),
     }

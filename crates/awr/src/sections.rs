@@ -218,7 +218,7 @@ fn label(name: &str) -> Option<&str> {
 }
 
 /// The index of a name's line, which is added if there is none.
-fn line_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &mut String) -> usize {
+fn index_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &mut String) -> usize {
     lines.iter_mut().position(|line| name_of(line) == name).unwrap_or_else(|| {
         let mut line = T::default();
         name_of(&mut line).push_str(name);
@@ -228,10 +228,8 @@ fn line_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &m
 }
 
 fn load_profile(report: &mut Report, table: &Table) {
-    if table.column("persecond|@persec*").is_some() {
-        let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
-        report.load_profile.extend(table.lines::<LoadLine>().filter_map(line));
-    }
+    let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
+    report.load_profile.extend(table.lines::<LoadLine>().filter_map(line));
 }
 
 /// The events or wait classes of a table, if it is one of waits.
@@ -366,7 +364,7 @@ fn sql(report: &mut Report, table: &Table) {
             }
             continue;
         };
-        let at = line_of(&mut report.top_sql, name, |sql| &mut sql.id);
+        let at = index_of(&mut report.top_sql, name, |sql| &mut sql.id);
         let sql = &mut report.top_sql[at];
         // Text repeats a statement in each section.
         last = sql.text.is_empty().then_some(at);
@@ -392,7 +390,7 @@ fn sql_plans(report: &mut Report, table: &Table) {
     for row in &table.rows {
         let id = row.text(Some(id)).filter(|id| is_sql_id(id));
         if let Some((id, plan)) = id.zip(row.text(Some(plan)).filter(is_plan)) {
-            let at = line_of(&mut report.top_sql, id, |sql| &mut sql.id);
+            let at = index_of(&mut report.top_sql, id, |sql| &mut sql.id);
             let plans = &mut report.top_sql[at].plans;
             if !plans.iter().any(|known| known == plan) {
                 plans.push(plan.to_owned());

@@ -66,8 +66,8 @@ pub(crate) trait FromRow: Default + 'static {
     fn is_complete(&self) -> bool;
 }
 
-/// Defines the types of rows. The type of a field precedes the reading function of its cell, a method of [`Cell`], and the
-/// headings of its column; other code sets fields without them. A condition may follow that complete rows meet.
+/// Defines types of rows. A field names the method of [`Cell`] that reads it and the headings of its column; other code sets
+/// fields without them. A condition that complete rows meet may follow a type.
 macro_rules! rows {
     ($(
         $(#[$meta:meta])*
@@ -83,7 +83,8 @@ macro_rules! rows {
         }
 
         impl FromRow for $name {
-            const FIELDS: &'static [Field<Self>] = &[$($(($headings, |row, cell| row.$field = cell.$read()),)?)*];
+            const FIELDS: &'static [Field<Self>] =
+                &[$($(($headings, |row, cell| row.$field = cell.$read()),)?)*];
 
             fn is_complete(&self) -> bool {
                 let conditions: &[fn(&Self) -> bool] = &[$($is_complete)?];
@@ -94,8 +95,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// The heading of a field that is read from the first column, whatever that one's heading. Fields after it are read from other
-/// columns.
+/// The heading of a field that the first column always fills. Fields after it are read from other columns.
 pub(crate) const FIRST: &str = "^";
 
 const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
@@ -448,6 +448,53 @@ fn is_value(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::FileIo;
+
+    #[test]
+    fn patterns_describe_headings() {
+        let head = Head::of("Wait Time", "Avg Wait (ms)");
+        for patterns in [
+            "avgwait(ms)",
+            "total|avgwait(ms)",
+            "avg*",
+            "*wait*",
+            "*(ms)",
+            "a*w*(ms)",
+            "waittime>avg*",
+            "*time>*",
+            "+waittimeavg*",
+            "*avg*&!*total*",
+            "!*bg*>*&*wait*",
+        ] {
+            assert!(find_head(&[(0, &head)].into_iter(), patterns).is_some(), "{patterns}");
+        }
+        for patterns in [
+            "avg",
+            "*ms",
+            "avgwait(ms)*x",
+            "time>avg*",
+            "+avg*",
+            "*avg*&*total*",
+            "!*wait*",
+            "*wait*avg*",
+            "",
+        ] {
+            assert!(find_head(&[(0, &head)].into_iter(), patterns).is_none(), "{patterns}");
+        }
+    }
+
+    #[test]
+    fn rows_become_values_by_headings() {
+        let heads = ["Writes", "Reads", "Av Rd(ms)", "Writes"].map(|name| Head::of("", name)).to_vec();
+        let row = |cells: [&str; 4]| Row { line: 1, cells: cells.map(str::to_owned).to_vec() };
+        let rows = vec![row(["USERS [1]", "1,200", "2.5", "7"]), row(["", "", "", "3"])];
+        let lines: Vec<FileIo> = Table { title: String::new(), heads, rows }.lines().collect();
+        let [line] = &lines[..] else { panic!("a row without reads is no line: {lines:?}") };
+        // The first column is the name, whatever its heading.
+        assert_eq!(line.tablespace, "USERS");
+        let values = [line.reads, line.read_us, line.writes].map(|figure| figure.unwrap().value);
+        assert_eq!(values, [1200.0, 2500.0, 7.0]);
+    }
 
     fn read(line: &str) -> Vec<(String, Vec<String>)> {
         let pieces = line.trim().split("  ").filter(|piece| !piece.trim().is_empty());
@@ -455,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_may_hold_blanks_and_stand_close_to_their_value() {
+    fn labels_may_hold_blanks_and_touch_their_value() {
         let own = |label: &str, values: &[&str]| {
             (label.to_owned(), values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
         };

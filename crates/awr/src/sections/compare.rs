@@ -2,7 +2,7 @@
 //! headings of their period.
 
 use super::header::DATABASE;
-use super::{Reader, Starts, begins, empty, io_name, line_of, load_profile, set_io_rate, wait_lines};
+use super::{Reader, Starts, begins, empty, index_of, io_name, load_profile, set_io_rate, wait_lines};
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
@@ -16,7 +16,11 @@ const SECTIONS: &[(Starts, Reader)] = &[
         let name = |size: &CacheSize| size.name.trim_start_matches('.').to_owned();
         report.cache_sizes.extend(table.lines().map(|size| CacheSize { name: name(&size), ..size }));
     }),
-    (&["workload comparison", "load profile"], load_profile),
+    (&["workload comparison", "load profile"], |report, table| {
+        if table.column("@persec*").is_some() {
+            load_profile(report, table);
+        }
+    }),
     (&["top timed", "top 5 ", "top 10 "], top_events),
     (&["time model"], |report, table| {
         report.time_model.extend(table.lines());
@@ -190,7 +194,7 @@ fn io(lines: &mut Vec<IoLine>, table: &Table) {
     for (column, head) in table.columns().filter(|(_, head)| head.name == "@") {
         let Some(figure) = row.number(Some(column)) else { continue };
         let is_write = head.group.contains("write") || head.group == "dbwr" || head.group == "lgwr";
-        let at = line_of(lines, io_name(&head.group), |line| &mut line.name);
+        let at = index_of(lines, io_name(&head.group), |line| &mut line.name);
         set_io_rate(&mut lines[at], figure, is_data, is_write);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::header::DATABASE;
-use super::{Reader, Starts, activity, begins, io_name, io_profile, line_of, parameters, set_io_rate};
+use super::{Reader, Starts, activity, begins, index_of, io_name, io_profile, parameters, set_io_rate};
 use crate::figure::{Figure, MIB};
 use crate::report::{
     AbsoluteValue, CacheSize, HostCpu, IoLine, LoadLine, OsStatistic, Parameter, Report, ShareOf, Snapshot,
@@ -254,7 +254,7 @@ fn wait_classes(report: &mut Report, table: &Table) {
     let Some(row) = sum_row(table).or_else(only) else { return };
     for (head, name) in CLASSES {
         let Some(figure) = row.number(table.column(head)) else { continue };
-        let at = line_of(&mut report.wait_classes, name, |class| &mut class.name);
+        let at = index_of(&mut report.wait_classes, name, |class| &mut class.name);
         let class = &mut report.wait_classes[at];
         if is_of_shares {
             class.percent = Figure::finer(class.percent, Some(figure));
@@ -376,7 +376,7 @@ fn io(table: &Table) -> Vec<IoLine> {
             (false, true) => false,
             _ => head.name.contains("write"),
         };
-        let at = line_of(&mut lines, io_name(&head.name), |line| &mut line.name);
+        let at = index_of(&mut lines, io_name(&head.name), |line| &mut line.name);
         set_io_rate(&mut lines[at], figure, is_data, is_write);
     }
     lines
