@@ -13,7 +13,7 @@ use crate::report::{FileIo, IoLine, Report, WaitEvent};
 
 /// Two counters of the same thing agree up to this difference: they are not read at the same moment.
 pub const AGREE_PERCENT: f64 = 3.0;
-/// From this difference on they contradict each other.
+/// Larger differences contradict each other.
 pub const CONTRADICT_PERCENT: f64 = 10.0;
 /// Counters of waits are not read at the same moment: so many waits may come between.
 const WAITS_BETWEEN: f64 = 10.0;
@@ -358,7 +358,7 @@ fn idle(named: &Named) -> Option<Warning> {
             ))
         });
     }
-    // With less than one session on average, no session was in a call for at least this share of the interval.
+    // An average below one session means that for this share of the interval no session was in a call, or for longer.
     let idle = 100.0 * (1.0 - active);
     (idle > IDLE_PERCENT).then(|| {
         Weight::Doubt.warning(format!(

@@ -119,7 +119,7 @@ pub struct Host {
 pub struct Interval {
     pub begin: Option<Snapshot>,
     pub end: Option<Snapshot>,
-    /// From the snapshots' times, or as printed in hundredths of a minute.
+    /// The difference of the snapshots' times, or the printed hundredths of a minute.
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
 }
@@ -209,7 +209,7 @@ const SHARE_COLUMN: &str = "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*
 rows! {
     pub struct Snapshot {
         pub id: Option<u64> = id("snapid"),
-        /// By the host's clock.
+        /// The host's time.
         pub time: Option<DateTime> = moment("snaptime"),
         pub sessions: Option<f64> = value("sessions"),
         pub cursors_per_session: Option<f64> = value("curs*"),
@@ -249,7 +249,7 @@ rows! {
         pub class: Option<String>,
         /// `DB CPU` has none.
         pub waits: Option<Figure> = number(WAITS_COLUMN),
-        /// As printed: only comparisons do.
+        /// Only comparisons print it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub waits_per_s: Option<Figure> = number("*waits/sec*>@*"),
         pub timeouts_percent: Option<Figure> = number("*%*&*out*&!*time)*"),

@@ -453,7 +453,7 @@ fn restore_units(lines: &mut [IoLine], elapsed_s: Option<f64>) -> bool {
 }
 
 fn restore_unit(rate: &mut Option<Figure>, data: Option<Figure>, elapsed_s: Option<f64>) -> bool {
-    // With a unit, the resolution is a thousandth of a megabyte or more.
+    // The resolution of a rate with a unit is a thousandth of a megabyte or more.
     let Some(bare) = rate.filter(|rate| rate.value > 0.0 && rate.resolution <= 1.0) else { return false };
     let expected = data.zip(elapsed_s).map(|(data, seconds)| data.value / seconds).filter(|rate| *rate > 0.0);
     let distance = |unit: &f64| expected.map_or(0.0, |expected| (bare.value * unit / expected).ln().abs());

@@ -171,7 +171,7 @@ fn month_of(word: &str) -> Option<i8> {
         &["dec", "dez", "dic", "déc", "12"],
     ];
     let word = word.to_lowercase();
-    // From the end: `juil` is no `jui`.
+    // July comes before June: `juil` is no `jui`.
     let at = MONTHS.iter().rposition(|names| names.iter().any(|name| word.starts_with(name)))?;
     i8::try_from(at + 1).ok()
 }
