@@ -358,7 +358,7 @@ fn idle(named: &Named) -> Option<Warning> {
             ))
         });
     }
-    // An average below one session means that for this share of the interval no session was in a call, or for longer.
+    // With fewer than one session on average, the instance was idle for the rest of the interval, or longer.
     let idle = 100.0 * (1.0 - active);
     (idle > IDLE_PERCENT).then(|| {
         Weight::Doubt.warning(format!(

@@ -193,14 +193,10 @@ fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
 }
 
 /// A row, unless both sides are absent.
-fn row(name: &str, [first, second]: [Option<Side>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
-    let side = |side: Option<Side>| side.unwrap_or(Side::Absent);
-    (first.is_some() || second.is_some()).then(|| DiffRow {
-        name: name.to_owned(),
-        first: side(first),
-        second: side(second),
-        change_percent,
-    })
+fn row(name: &str, sides: [Option<Side>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
+    let is_present = sides.iter().any(Option::is_some);
+    let [first, second] = sides.map(|side| side.unwrap_or(Side::Absent));
+    is_present.then(|| DiffRow { name: name.to_owned(), first, second, change_percent })
 }
 
 fn numbers(name: &str, sides: [Option<f64>; 2]) -> Option<DiffRow> {

@@ -7,8 +7,8 @@ use serde::Serialize;
 /// Bytes of a megabyte as Oracle counts them.
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
-/// A printed number and the step of its last digit: `9` under `(ms)` lies within half a millisecond of 9, and a total of
-/// whole seconds that reads 0 may be more.
+/// A printed number and the step of its last digit. `9` under `(ms)` lies within half a millisecond of 9; a total of whole
+/// seconds that reads 0 may be more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// In the unit that the field's name says.

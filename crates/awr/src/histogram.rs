@@ -75,8 +75,8 @@ impl EventHistogram {
     /// Finds two groups of waits behind one mean, such as reads from a cache and reads from a disk.
     ///
     /// A peak is a bucket that no neighbour exceeds, by its share per doubling of the duration: releases before 12.2 have
-    /// one bucket from 32 ms to 1 s. Two peaks count if each side of the valley holds at least 5 % of the waits, and the
-    /// lowest bucket between them has less than half of the lower peak's share per doubling.
+    /// one bucket from 32 ms to 1 s. Each side of the valley must hold at least 5 % of the waits. The valley must have less
+    /// than half of the lower peak's share per doubling.
     pub fn two_peaks(&self) -> Option<TwoPeaks> {
         let shares: Vec<f64> = self.buckets.iter().map(|bucket| bucket.percent.value).collect();
         let heights: Vec<f64> =

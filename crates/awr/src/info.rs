@@ -196,13 +196,11 @@ fn time_of(event: &WaitEvent) -> Option<Figure> {
 
 /// A column of `awr_info`, under the heading that it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Head {
-    #[strum(serialize = "FILE")]
     File,
-    #[strum(serialize = "SESSIONS")]
     Sessions,
     /// Seconds.
-    #[strum(serialize = "ELAPSED")]
     Elapsed,
     /// CPUs busy with the database.
     #[strum(serialize = "DB CPU")]
@@ -211,7 +209,6 @@ pub enum Head {
     #[strum(serialize = "DB Tm")]
     DbTime,
     /// Per second.
-    #[strum(serialize = "EXECUTES")]
     Executes,
     /// Blocks per second.
     #[strum(serialize = "LIO")]

@@ -1,8 +1,8 @@
 //! OpenSLOB: readers of Oracle's AWR and Statspack reports.
 //!
 //! [`Reports`] finds the reports in a file and gives each as a [`Report`]: figures with their units and the precision of their
-//! print. Text and HTML become tables (`text`, `html`). `sections` lists the sections with the fields of their columns, so
-//! that titles and headings find a figure, never line numbers.
+//! print. Text and HTML become tables (`text`, `html`). Titles find the reader of a table (`sections`), and headings the fields
+//! of its rows (`report`); line numbers mean nothing.
 //!
 //! A figure that a report lacks is absent, never 0. A file that is no report, or of a kind without counters, is an error. A
 //! file that ends early is an error with the part that was read.

@@ -204,8 +204,7 @@ pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
         && widths.iter().any(|width| *width < whole.len() && is_left(width))
 }
 
-/// The line of a name: the line of just this name, or else the only one that a text cut to it, or of which the wanted name
-/// is cut.
+/// The line of a name, or else the only line whose name a text cut to it, or from whose name a text cut it.
 pub(crate) fn find<'a, T>(
     lines: &'a [T],
     name: impl Fn(&T) -> &str,

@@ -1,5 +1,5 @@
-//! Tables to types. A section is a row of a table here: the start of its title, its use, and its reader. The reader of a plain
-//! section is a list of fields with the headings of their columns, the same for text and HTML.
+//! Tables to types, the same for text and HTML. A section is a row of a table here: the starts of its titles, its use, and its
+//! reader. The reader of a plain section takes [`Table::lines`], whose type names the headings of its columns.
 
 mod compare;
 mod global;

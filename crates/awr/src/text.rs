@@ -55,8 +55,8 @@ impl Line {
     }
 }
 
-/// The lines of a text without CR, form feeds (which may be glued to a title) and blank lines at the end, with tabs
-/// expanded. Page heads of SQL*Plus are left out too: a blank line, `OUTPUT`, and a rule below it.
+/// The lines of a text with tabs expanded, without CR, form feeds (they may be glued to a title) and blank lines at the end.
+/// Page heads of SQL*Plus are left out too: a blank line, `OUTPUT`, and a rule below it.
 struct Lines<F> {
     pieces: F,
     ready: VecDeque<Line>,
@@ -427,8 +427,8 @@ fn nearest(columns: &[Range<usize>], span: &Range<usize>) -> Option<usize> {
     (0..columns.len()).min_by_key(|at| (usize::MAX - overlap(&columns[*at], span), distance(&columns[*at])))
 }
 
-/// The cells of a line, each from its column's start to that of the next; the last one takes the rest. If a column is
-/// printed beside its ruler, the word on the border goes to the column that it overlaps more.
+/// The cells of a line, each from its column's start to that of the next; the last one takes the rest. A word on the border
+/// goes to the column that it overlaps more: some columns are printed beside their rulers.
 fn cells(line: &str, columns: &[Range<usize>]) -> Vec<String> {
     if !line.is_ascii() {
         // Columns are characters: an umlaut in a name must not shift the cells behind it.

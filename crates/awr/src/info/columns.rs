@@ -1,5 +1,5 @@
-//! Tables for spreadsheets: a row for each report, with the columns of `awr-parser` and others that it lacks, or a row for each
-//! statement or segment.
+//! Tables for spreadsheets: a row for each report, statement or segment. Those of reports have the columns of `awr-parser` and
+//! others that it lacks.
 //!
 //! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
 

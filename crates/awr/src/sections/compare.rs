@@ -6,7 +6,7 @@ use super::{Reader, Starts, begins, empty, index_of, io_name, load_profile, set_
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
-    Activity, CacheSize, HostCpu, Interval, IoLine, Parameter, Period, Report, ShareOf, Snapshot, WaitEvent,
+    Activity, CacheSize, HostCpu, Interval, IoLine, Parameter, Period, Report, ShareOf, WaitEvent,
 };
 use crate::table::{Columns, Document, Field, Head, Table};
 
@@ -133,8 +133,7 @@ fn header(report: &mut Report, table: &Table) {
     let Some(row) = table.rows.iter().find(|row| row.name().contains(word(report))) else { return };
     table.fill(row, report, DATABASE);
     if row.text(table.column("beginsnapid*")).is_some() {
-        let snapshot = || Some(Snapshot::default());
-        let mut interval = Interval { begin: snapshot(), end: snapshot(), ..Interval::default() };
+        let mut interval = Interval::default();
         table.fill(row, &mut interval, INTERVAL);
         let by_clock = interval.by_clock().filter(|clock| clock.value > 0.0);
         interval.elapsed_s = Figure::finer(interval.elapsed_s, by_clock);

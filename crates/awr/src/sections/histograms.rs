@@ -1,7 +1,7 @@
 //! The sections of wait-event histograms, put together on one scale.
 //!
-//! Releases before 12.2 have eight columns of milliseconds and three sections of details, later ones columns of microseconds
-//! and six sections. Headings name the columns, though text cuts their units.
+//! Releases before 12.2 have eight columns of milliseconds and three sections of details. Later ones have columns of
+//! microseconds and six sections. Headings name the columns, though text cuts their units.
 
 use std::collections::BTreeMap;
 
