@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_awr::Scope;
-use slob_awr::doubts::{AGREE_PERCENT, CONTRADICT_PERCENT, Doubts, Pair, Verdict};
+use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Verdict};
 use slob_report::format::{ABSENT, signed_percent, significant};
 
 use super::awr_files::Files;
@@ -14,27 +14,27 @@ use crate::terminal_table::{self, Column};
 
 pub(crate) fn check(matches: &ArgMatches) -> Outcome {
     let read =
-        Files::read(matches.get_many("files").unwrap_or_default(), Scope::All, |named| Doubts::of(&named))?;
+        Files::read(matches.get_many("files").unwrap_or_default(), Scope::All, |named| Checks::of(&named))?;
     if matches.get_flag("json") {
         output::print(&output::json("the pairs", &read.kept)?)?;
     } else {
         let all = matches.get_flag("verbose");
-        output::print(&read.kept.iter().map(|doubts| text(doubts, all)).collect::<String>())?;
+        output::print(&read.kept.iter().map(|checks| text(checks, all)).collect::<String>())?;
         // What a word means is the same for all of them.
-        if let Some(general) = read.kept.iter().flat_map(|doubts| &doubts.warnings).find(|one| one.is_general)
+        if let Some(general) = read.kept.iter().flat_map(|checks| &checks.warnings).find(|one| one.is_general)
         {
             output::print(&format!("{}: {}.\n", general.weight.word(), general.text))?;
         }
     }
     let code = read.exit_code()?;
-    if matches.get_flag("strict") && read.kept.iter().any(Doubts::is_contradictory) {
+    if matches.get_flag("strict") && read.kept.iter().any(Checks::is_contradictory) {
         return Ok(ExitCode::from(JUDGED));
     }
     Ok(code)
 }
 
 /// A line where there is nothing to doubt; else what differs, or all of it.
-fn text(check: &Doubts, all: bool) -> String {
+fn text(check: &Checks, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, summary(check));
     let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
     let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
@@ -62,7 +62,7 @@ fn indented(table: &str) -> String {
     table.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-fn summary(check: &Doubts) -> String {
+fn summary(check: &Checks) -> String {
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
         (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),

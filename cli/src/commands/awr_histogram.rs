@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ArgMatches;
-use slob_awr::series::{EVENTS, Point, sort};
+use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::{Figure, Scope, duration, duration_us};
 use slob_report::format::{ABSENT, significant};
 

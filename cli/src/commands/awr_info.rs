@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use slob_awr::Scope;
-use slob_awr::info::{Head, Named, Row, Value, Work, columns};
+use slob_awr::info::{Head, Named, Row, Value, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
 use slob_report::format::{ABSENT, significant};
 use slob_report::{csv_cell, pipe_cell};
@@ -63,7 +63,9 @@ fn work(matches: &ArgMatches) -> Option<Work> {
 fn json_of(named: &Named) -> Result<Json, String> {
     let report = serde_json::to_value(&named.report)
         .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
-    Ok(json!({ "file": named.label_of_file(), "sessions": named.sessions(), "report": report }))
+    Ok(
+        json!({ "file": part_of_file(&named.file, named.nth), "sessions": named.sessions(), "report": report }),
+    )
 }
 
 fn plain(cell: Option<&Value>) -> String {

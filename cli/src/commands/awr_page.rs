@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use jiff::civil::DateTime;
 use slob_awr::Scope;
+use slob_awr::histogram::{EVENTS, Point};
 use slob_awr::info::{Head, Named, Value};
-use slob_awr::series::{EVENTS, Point};
 use slob_awr::trend::{Subject, Trend, subject_words};
 use slob_report::format::{ABSENT, significant};
 use slob_report::html::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
@@ -95,7 +95,7 @@ fn group(mut reports: Vec<Summary>, events: &[&str]) -> SeriesGroup {
         intervals: intervals(&trends),
         lines: [time_lines(&trends), lines(&trends)].concat(),
         heat_maps,
-        heads: Head::ALL.map(|head| head.text().to_owned()).into(),
+        heads: Head::ALL.iter().map(|head| head.text().to_owned()).collect(),
         rows: trends.iter().map(|trend| trend.row.cells().map(cell).collect()).collect(),
     }
 }

@@ -1,159 +1,235 @@
 //! Two reports side by side, in the tables of a compare-period report.
 //!
-//! What costs comes first: waits and CPU, classes, statements, by how much of DB time changed. Idle waits are left out.
-//! What grows with the interval is divided by its seconds: of 60 minutes and of 15 the totals say nothing about the load.
+//! Costs come first: waits and CPU, classes, and statements, ordered by their change. Idle waits are left out. Totals are
+//! divided by the seconds of their interval, because intervals differ.
 
-mod sql;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::idle::is_idle;
-use crate::names;
-use crate::report::{OsStatistic, Report, WaitEvent};
+use crate::info::{
+    BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES, PHYSICAL_READS, PHYSICAL_WRITES,
+    REDO, USER_CALLS, db_cpu_per_s, db_time_per_s,
+};
+use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
+use crate::report::{IoLine, OsStatistic, Report, SqlStatement, WaitEvent};
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffTable {
-    /// What it is about.
     pub title: &'static str,
-    /// The unit of its figures.
     pub unit: &'static str,
-    /// Whether the rows are in the order of their change, the largest first.
+    /// True if the rows with the largest change come first.
     pub is_by_change: bool,
-    /// Its rows.
     pub rows: Vec<DiffRow>,
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffRow {
-    /// What it is about.
     pub name: String,
-    /// The first report's value.
     pub first: Side,
-    /// The second's.
     pub second: Side,
-    /// The second relative to the first, in percent; absent if one is absent or the first is 0.
+    /// The second relative to the first; absent if one is absent or the first is 0.
     pub change_percent: Option<f64>,
 }
 
-/// A value of one report.
+/// The value of one report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Side {
-    /// It has none.
     Absent,
-    /// A number.
     Number(f64),
-    /// Words.
     Text(String),
 }
 
-/// The tables of two reports. Rows that both lack are left out.
-#[must_use]
-pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
-    let both = Both { first, second };
-    let tables = [
-        both.test(),
-        both.facts(),
-        both.events("Wait Events and CPU: time", SECONDS_PER_SECOND, |event, report| {
-            per_second(event.time_s(), report)
-        })
-        .by_change(),
-        both.classes().by_change(),
-        sql::time(&both).by_change(),
-        sql::per_execution(&both).by_change(),
-        sql::plans(&both),
-        both.load(),
-        both.time_model(),
-        both.events("Wait Events: average wait", "us", |event, _| {
-            Some(event.mean_us().filter(|mean| !mean.is_below_resolution())?.value)
-        }),
-        both.events("Wait Events: waits per second", "1/s", |event, report| {
-            event.waits_per_s.map(|rate| rate.value).or_else(|| per_second(event.waits, report))
-        }),
-        both.os("Operating System Statistics: time", SECONDS_PER_SECOND, |line, report| {
-            let is_time = line.name.ends_with("_TIME");
-            // Operating systems count in centiseconds, of all CPUs together.
-            per_second(line.value.filter(|_| is_time).map(|time| time.times(0.01)), report)
-        }),
-        both.os("Operating System Statistics: paging", "bytes per second", |line, report| {
-            per_second(line.value.filter(|_| is_paging(&line.name)), report)
-        }),
-        both.os("Operating System Statistics", "", |line, _| {
-            let is_counter = line.name.ends_with("_TIME") || is_paging(&line.name);
-            Some(line.value.filter(|_| !is_counter)?.value)
-        }),
-        both.io("IOStat by Function: requests per second", |line| sum(line.reads_per_s, line.writes_per_s)),
-        both.io("IOStat by Function: bytes per second", |line| {
-            sum(line.read_bytes_per_s, line.written_bytes_per_s)
-        }),
-        sql::segments(&both, "Segments: logical reads", "logical reads").by_change(),
-        sql::segments(&both, "Segments: physical reads", "physical reads").by_change(),
-        both.activity(),
-        both.caches(),
-        both.parameters(),
-    ];
-    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
-}
+type Both<'a> = [&'a Report; 2];
 
-impl DiffTable {
-    fn new(title: &'static str, unit: &'static str, rows: Vec<DiffRow>) -> Self {
-        Self { title, unit, is_by_change: false, rows }
-    }
-
-    /// With the rows in the order of what changed most; what one side lacks counts as 0.
-    fn by_change(mut self) -> Self {
-        let number = |side: &Side| match side {
-            Side::Number(number) => *number,
-            Side::Absent | Side::Text(_) => 0.0,
-        };
-        let change = |row: &DiffRow| (number(&row.second) - number(&row.first)).abs();
-        self.rows.sort_by(|one, other| change(other).total_cmp(&change(one)));
-        self.is_by_change = true;
-        self
-    }
-}
-
-/// Of seconds that sessions or CPUs spent: so many of them at a time.
+/// The unit of average sessions or CPUs.
 const SECONDS_PER_SECOND: &str = "s per second";
 
-/// A total by the interval's seconds.
+/// Title, unit, true for the largest changes first, and the rows.
+type Table = (&'static str, &'static str, bool, fn(Both<'_>) -> Vec<DiffRow>);
+
+const TABLES: [Table; 21] = [
+    ("Snapshots", "", false, |both| {
+        SNAPSHOTS.iter().filter_map(|(name, of)| texts(name, both.map(of))).collect()
+    }),
+    ("Host Configuration Comparison", "", false, |both| {
+        HOST.iter().filter_map(|(name, of)| numbers(name, both.map(of))).collect()
+    }),
+    ("Wait Events and CPU: time", SECONDS_PER_SECOND, true, |both| {
+        events(both, |event, report| per_second(event.time_s(), report))
+    }),
+    ("Wait Classes: wait time", SECONDS_PER_SECOND, true, |both| {
+        let lists = both.map(|report| report.wait_classes.as_slice());
+        by_name(both, lists, |line| &line.name, &[], |line, report| per_second(line.time_s(), report))
+    }),
+    ("SQL: elapsed time", SECONDS_PER_SECOND, true, |both| {
+        statements(both, |sql, report| per_second(sql.elapsed_s, report))
+    }),
+    ("SQL: elapsed time per execution", "s", true, |both| {
+        statements(both, |sql, _| {
+            sql.elapsed_s?.known()?;
+            Some(sql.elapsed_s?.per(sql.executions?.value)?.value)
+        })
+    }),
+    ("SQL whose plan changed", "", false, plans),
+    ("Workload Comparison", "per second", false, |both| {
+        let value = |of: fn(&Report) -> Option<Figure>| both.map(|report| Some(of(report)?.value));
+        LOAD.iter().filter_map(|(name, of)| numbers(name, value(*of))).collect()
+    }),
+    ("Time Model Statistics", SECONDS_PER_SECOND, false, |both| {
+        let lists = both.map(|report| report.time_model.as_slice());
+        by_name(both, lists, |line| &line.name, &TIME_MODEL, |line, report| per_second(line.seconds, report))
+    }),
+    ("Wait Events: average wait", "us", false, |both| events(both, |event, _| event.mean_us()?.known())),
+    ("Wait Events: waits per second", "1/s", false, |both| {
+        events(both, |event, report| {
+            event.waits_per_s.map(|rate| rate.value).or_else(|| per_second(event.waits, report))
+        })
+    }),
+    ("Operating System Statistics: time", SECONDS_PER_SECOND, false, |both| {
+        os_statistics(both, |line, report| {
+            // Operating systems count centiseconds, of all CPUs together.
+            per_second(line.value.filter(|_| is_time(line)).map(|time| time.times(0.01)), report)
+        })
+    }),
+    ("Operating System Statistics: paging", "bytes per second", false, |both| {
+        os_statistics(both, |line, report| per_second(line.value.filter(|_| is_paging(line)), report))
+    }),
+    ("Operating System Statistics", "", false, |both| {
+        os_statistics(both, |line, _| Some(line.value.filter(|_| !is_time(line) && !is_paging(line))?.value))
+    }),
+    ("IOStat by Function: requests per second", "1/s", false, |both| {
+        io(both, |line| [line.reads_per_s, line.writes_per_s])
+    }),
+    ("IOStat by Function: bytes per second", "1/s", false, |both| {
+        io(both, |line| [line.read_bytes_per_s, line.written_bytes_per_s])
+    }),
+    ("Segments: logical reads", "per second", true, |both| segments(both, "logical reads")),
+    ("Segments: physical reads", "per second", true, |both| segments(both, "physical reads")),
+    ("Instance Activity Stats", "per second", false, |both| {
+        let lists = both.map(|report| report.activity.as_slice());
+        by_name(both, lists, |line| &line.name, &STATISTICS, |line, report| Some(report.per_s(line)?.value))
+    }),
+    ("Cache Sizes", "bytes", false, |both| {
+        let lists = both.map(|report| report.cache_sizes.as_slice());
+        by_name(both, lists, |line| &line.name, &[], |line, _| Some(line.begin_bytes?.value))
+    }),
+    ("init.ora Parameters that differ", "", false, parameters),
+];
+
+/// A name with its value in a report.
+type Line<T> = (&'static str, fn(&Report) -> Option<T>);
+
+const SNAPSHOTS: &[Line<String>] = &[
+    ("Database", |report| report.database.name.clone()),
+    ("Instance", |report| report.database.instance.clone()),
+    ("Release", |report| report.database.release.clone()),
+    ("Host", |report| report.host.name.clone()),
+    ("Platform", |report| report.host.platform.clone()),
+    ("Begin snapshot", |report| Some(report.interval.begin_time()?.to_string())),
+    ("End snapshot", |report| Some(report.interval.end_time()?.to_string())),
+];
+
+const HOST: &[Line<f64>] = &[
+    ("Elapsed (s)", Report::elapsed_s),
+    ("DB time (s)", |report| Some(report.db_time_s()?.value)),
+    ("Average active sessions", |report| Some(db_time_per_s(report)?.value)),
+    ("CPUs", Report::cpus),
+    ("Cores", |report| report.host.cores),
+    ("Sockets", |report| report.host.sockets),
+    ("Memory (GB)", |report| report.host.memory_gb),
+    ("Load at begin", |report| Some(report.host_cpu.as_ref()?.load_begin?.value)),
+    ("Load at end", |report| Some(report.host_cpu.as_ref()?.load_end?.value)),
+    ("User (%)", |report| Some(report.host_cpu.as_ref()?.user_percent?.value)),
+    ("System (%)", |report| Some(report.host_cpu.as_ref()?.system_percent?.value)),
+    ("Idle (%)", |report| Some(report.host_cpu.as_ref()?.idle_percent?.value)),
+    ("Waiting for I/O (%)", |report| Some(report.host_cpu.as_ref()?.wait_percent?.value)),
+];
+
+/// Lines of the load profile, which releases and formats name differently.
+const LOAD: &[Line<Figure>] = &[
+    ("DB time (s)", db_time_per_s),
+    ("DB CPU (s)", db_cpu_per_s),
+    ("Redo size (bytes)", |report| REDO.per_s(report)),
+    ("Logical reads (blocks)", |report| LOGICAL_READS.per_s(report)),
+    ("Block changes", |report| BLOCK_CHANGES.in_load_profile(report)),
+    ("Physical reads (blocks)", |report| PHYSICAL_READS.per_s(report)),
+    ("Physical writes (blocks)", |report| PHYSICAL_WRITES.per_s(report)),
+    ("Read requests", |report| report.statistic_per_s("physical read IO requests")),
+    ("Write requests", |report| report.statistic_per_s("physical write IO requests")),
+    ("User calls", |report| USER_CALLS.in_load_profile(report)),
+    ("Parses", |report| PARSES.in_load_profile(report)),
+    ("Hard parses", |report| HARD_PARSES.in_load_profile(report)),
+    ("Logons", |report| LOGONS.in_load_profile(report)),
+    ("Executes", |report| EXECUTES.per_s(report)),
+    ("Transactions", |report| report.load(&["Transactions"])?.per_second),
+];
+
+/// The tables of two reports, without empty ones.
+pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
+    let table = |&(title, unit, is_by_change, rows): &Table| {
+        let mut rows = rows([first, second]);
+        if is_by_change {
+            rows.sort_by(|one, other| change(other).total_cmp(&change(one)));
+        }
+        DiffTable { title, unit, is_by_change, rows }
+    };
+    TABLES.iter().map(table).filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// The size of a change; an absent side counts as 0.
+fn change(row: &DiffRow) -> f64 {
+    let number = |side: &Side| match side {
+        Side::Number(number) => *number,
+        Side::Absent | Side::Text(_) => 0.0,
+    };
+    (number(&row.second) - number(&row.first)).abs()
+}
+
 fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
     Some(report.per_second(total)?.value)
 }
 
-/// `VM_IN_BYTES` and `VM_OUT_BYTES`; Oracle marks them with an asterisk where they are of the whole host.
-fn is_paging(name: &str) -> bool {
-    matches!(name.trim_start_matches('*'), "VM_IN_BYTES" | "VM_OUT_BYTES")
+/// A row, unless both sides are absent.
+fn row(name: &str, sides: [Option<Side>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
+    let is_present = sides.iter().any(Option::is_some);
+    let [first, second] = sides.map(|side| side.unwrap_or(Side::Absent));
+    is_present.then(|| DiffRow { name: name.to_owned(), first, second, change_percent })
 }
 
-fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            Some(Figure { value: one.value + other.value, resolution: one.resolution + other.resolution })
-        }
-        (one, other) => one.or(other),
-    }
+fn numbers(name: &str, sides: [Option<f64>; 2]) -> Option<DiffRow> {
+    let both = sides[0].zip(sides[1]).filter(|(first, _)| *first != 0.0);
+    let change_percent = both.map(|(first, second)| 100.0 * (second - first) / first);
+    row(name, sides.map(|side| side.map(Side::Number)), change_percent)
 }
 
-/// A row, unless both lack it.
-fn numbers(name: impl Into<String>, [first, second]: [Option<f64>; 2]) -> Option<DiffRow> {
-    let change = first.zip(second).filter(|(first, _)| *first != 0.0);
-    let side = |value: Option<f64>| value.map_or(Side::Absent, Side::Number);
-    (first.is_some() || second.is_some()).then(|| DiffRow {
-        name: name.into(),
-        first: side(first),
-        second: side(second),
-        change_percent: change.map(|(first, second)| 100.0 * (second - first) / first),
-    })
+fn texts(name: &str, sides: [Option<String>; 2]) -> Option<DiffRow> {
+    row(name, sides.map(|side| side.map(Side::Text)), None)
 }
 
-/// Events of foreground and background together, with the CPU of sessions, without what is idle.
-fn all_events(report: &Report) -> Vec<WaitEvent> {
+/// The lines of two lists, paired by names that columns of these widths cut.
+fn by_name<'a, T>(
+    both: Both<'_>,
+    [first, second]: [&'a [T]; 2],
+    name: impl Fn(&'a T) -> &'a str,
+    widths: &[usize],
+    value: impl Fn(&T, &Report) -> Option<f64>,
+) -> Vec<DiffRow> {
+    let pairs = pairs([(first, both[0].format), (second, both[1].format)], name, widths);
+    let row =
+        |(name, sides): Paired<'_, T>| numbers(name, [0, 1].map(|side| value(sides[side]?, both[side])));
+    pairs.into_iter().filter_map(row).collect()
+}
+
+fn events(both: Both<'_>, value: fn(&WaitEvent, &Report) -> Option<f64>) -> Vec<DiffRow> {
+    let [first, second] = both.map(busy_events);
+    by_name(both, [&first, &second], |event| &event.name, &EVENTS, value)
+}
+
+/// Events of foreground and background together, with the CPU of sessions, without idle events.
+fn busy_events(report: &Report) -> Vec<WaitEvent> {
     let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
         true => [&report.all_events, &[]],
         false => [&report.foreground_events, &report.background_events],
@@ -162,228 +238,95 @@ fn all_events(report: &Report) -> Vec<WaitEvent> {
     for event in lists.concat() {
         match events.iter_mut().find(|known| known.name == event.name) {
             Some(known) => {
-                known.waits = sum(known.waits, event.waits);
-                known.total_s = sum(known.total_s, event.total_s);
-                known.average_us = known
-                    .total_s
-                    .zip(known.waits)
-                    .and_then(|(total, waits)| total.times(1e6).per(waits.value));
+                known.waits = Figure::sum([known.waits, event.waits]);
+                known.total_s = Figure::sum([known.total_s, event.total_s]);
+                let total = known.total_s.zip(known.waits);
+                known.average_us = total.and_then(|(total, waits)| total.times(1e6).per(waits.value));
             }
             None => events.push(event),
         }
     }
-    events.retain(|event| !is_idle(event) && !IS_CPU.contains(&event.name.as_str()));
-    let cpu = report.db_cpu_s();
-    events.extend(cpu.map(|total| WaitEvent {
-        name: "DB CPU".into(),
-        total_s: Some(total),
-        ..WaitEvent::default()
-    }));
+    let is_cpu = |name: &str| ["DB CPU", "CPU time", "background cpu time"].contains(&name);
+    events.retain(|event| !is_idle(event) && !is_cpu(&event.name));
+    if let Some(total) = report.db_cpu_s() {
+        events.push(WaitEvent { name: "DB CPU".into(), total_s: Some(total), ..WaitEvent::default() });
+    }
     events
 }
 
-/// What stands for CPU among events.
-const IS_CPU: [&str; 3] = ["DB CPU", "CPU time", "background cpu time"];
-
-struct Both<'a> {
-    first: &'a Report,
-    second: &'a Report,
+fn os_statistics(both: Both<'_>, value: fn(&OsStatistic, &Report) -> Option<f64>) -> Vec<DiffRow> {
+    let lists = both.map(|report| report.os_statistics.as_slice());
+    by_name(both, lists, |line| &line.name, &OS_STATISTICS, value)
 }
 
-impl Both<'_> {
-    fn numbers(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<f64>) -> Option<DiffRow> {
-        numbers(name, [of(self.first), of(self.second)])
-    }
+fn is_time(line: &OsStatistic) -> bool {
+    line.name.ends_with("_TIME")
+}
 
-    fn texts(&self, name: impl Into<String>, of: impl Fn(&Report) -> Option<String>) -> Option<DiffRow> {
-        let (first, second) = (of(self.first), of(self.second));
-        let side = |value: Option<String>| value.map_or(Side::Absent, Side::Text);
-        (first.is_some() || second.is_some()).then(|| DiffRow {
-            name: name.into(),
-            first: side(first),
-            second: side(second),
-            change_percent: None,
-        })
-    }
+/// True for `VM_IN_BYTES` and `VM_OUT_BYTES`. Oracle marks them with an asterisk if they are of the whole host.
+fn is_paging(line: &OsStatistic) -> bool {
+    matches!(line.name.trim_start_matches('*'), "VM_IN_BYTES" | "VM_OUT_BYTES")
+}
 
-    fn test(&self) -> DiffTable {
-        let time = |of: fn(&Report) -> Option<jiff::civil::DateTime>| {
-            move |report: &Report| Some(of(report)?.to_string())
-        };
-        let rows = [
-            self.texts("Database", |report| report.database.name.clone()),
-            self.texts("Instance", |report| report.database.instance.clone()),
-            self.texts("Release", |report| report.database.release.clone()),
-            self.texts("Host", |report| report.host.name.clone()),
-            self.texts("Platform", |report| report.host.platform.clone()),
-            self.texts("Begin snapshot", time(|report| report.interval.begin.as_ref()?.time)),
-            self.texts("End snapshot", time(|report| report.interval.end.as_ref()?.time)),
-        ];
-        DiffTable::new("Snapshots", "", rows.into_iter().flatten().collect())
-    }
+fn io(both: Both<'_>, sides: fn(&IoLine) -> [Option<Figure>; 2]) -> Vec<DiffRow> {
+    let lists = both.map(|report| report.io_by_function.as_slice());
+    let value = |line: &IoLine, _: &Report| Some(Figure::sum(sides(line))?.value);
+    by_name(both, lists, |line| &line.name, &FUNCTIONS, value)
+}
 
-    fn facts(&self) -> DiffTable {
-        let host = |of: fn(&crate::report::HostCpu) -> Option<Figure>| {
-            move |report: &Report| Some(of(report.host_cpu.as_ref()?)?.value)
-        };
-        let rows = [
-            self.numbers("Elapsed (s)", Report::elapsed_s),
-            self.numbers("DB time (s)", |report| report.db_time_s().map(|figure| figure.value)),
-            self.numbers("Average active sessions", |report| Some(crate::info::db_time_per_s(report)?.value)),
-            self.numbers("CPUs", Report::cpus),
-            self.numbers("Cores", |report| report.host.cores),
-            self.numbers("Sockets", |report| report.host.sockets),
-            self.numbers("Memory (GB)", |report| report.host.memory_gb),
-            self.numbers("Load at begin", host(|cpu| cpu.load_begin)),
-            self.numbers("Load at end", host(|cpu| cpu.load_end)),
-            self.numbers("User (%)", host(|cpu| cpu.user_percent)),
-            self.numbers("System (%)", host(|cpu| cpu.system_percent)),
-            self.numbers("Idle (%)", host(|cpu| cpu.idle_percent)),
-            self.numbers("Waiting for I/O (%)", host(|cpu| cpu.wait_percent)),
-        ];
-        DiffTable::new("Host Configuration Comparison", "", rows.into_iter().flatten().collect())
-    }
+fn sql_pairs(both: Both<'_>) -> Vec<Paired<'_, SqlStatement>> {
+    pairs(both.map(|report| (report.top_sql.as_slice(), report.format)), |sql| &sql.id, &[])
+}
 
-    /// Lines of the load profile, which releases and formats name differently.
-    fn load(&self) -> DiffTable {
-        let of = |get: fn(&Report) -> Option<Figure>| move |report: &Report| Some(get(report)?.value);
-        let line =
-            |name: &'static [&'static str]| move |report: &Report| Some(report.load(name)?.per_second?.value);
-        let rows = [
-            self.numbers("DB time (s)", of(crate::info::db_time_per_s)),
-            self.numbers("DB CPU (s)", of(crate::info::db_cpu_per_s)),
-            self.numbers("Redo size (bytes)", of(crate::info::redo_per_s)),
-            self.numbers("Logical reads (blocks)", of(crate::info::logical_reads_per_s)),
-            self.numbers("Block changes", line(&["Block changes"])),
-            self.numbers("Physical reads (blocks)", of(crate::info::physical_reads_per_s)),
-            self.numbers("Physical writes (blocks)", of(crate::info::physical_writes_per_s)),
-            self.numbers("Read requests", of(|report| report.statistic_per_s("physical read IO requests"))),
-            self.numbers("Write requests", of(|report| report.statistic_per_s("physical write IO requests"))),
-            self.numbers("User calls", line(&["User calls"])),
-            self.numbers("Parses", line(&["Parses (SQL)", "Parses"])),
-            self.numbers("Hard parses", line(&["Hard parses (SQL)", "Hard parses"])),
-            self.numbers("Logons", line(&["Logons"])),
-            self.numbers("Executes", of(crate::info::executes_per_s)),
-            self.numbers("Transactions", line(&["Transactions"])),
-        ];
-        DiffTable::new("Workload Comparison", "per second", rows.into_iter().flatten().collect())
-    }
+/// Characters of a statement beside its id.
+const SQL_CHARS: usize = 48;
 
-    /// The lines of both reports by their names, which columns of these widths cut.
-    fn by_name<'a, T: 'a>(
-        &'a self,
-        list: impl Fn(&'a Report) -> &'a [T],
-        name: impl Fn(&'a T) -> &'a str,
-        widths: &[usize],
-        value: impl Fn(&T, &Report) -> Option<f64>,
-    ) -> Vec<DiffRow> {
-        self.paired([list(self.first), list(self.second)], name, widths, value)
-    }
+/// The id of a statement, and the start of its text.
+fn sql_name(id: &str, sides: [Option<&SqlStatement>; 2]) -> String {
+    let text = sides.into_iter().flatten().map(|sql| sql.text.as_str()).find(|text| !text.is_empty());
+    let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
+    let start: String = words.join(" ").chars().take(SQL_CHARS).collect();
+    format!("{id} {start}").trim_end().to_owned()
+}
 
-    fn paired<'a, T: 'a>(
-        &self,
-        [first, second]: [&'a [T]; 2],
-        name: impl Fn(&'a T) -> &'a str,
-        widths: &[usize],
-        value: impl Fn(&T, &Report) -> Option<f64>,
-    ) -> Vec<DiffRow> {
-        let sides = [(first, self.first.format), (second, self.second.format)];
-        let pairs = names::pairs(sides, name, widths).into_iter();
-        pairs
-            .filter_map(|(name, [first, second])| {
-                let first = first.and_then(|line| value(line, self.first));
-                let second = second.and_then(|line| value(line, self.second));
-                numbers(name, [first, second])
-            })
-            .collect()
-    }
+fn statements(both: Both<'_>, value: fn(&SqlStatement, &Report) -> Option<f64>) -> Vec<DiffRow> {
+    let row = |(id, sides): Paired<'_, SqlStatement>| {
+        let values = [0, 1].map(|side| value(sides[side]?, both[side]));
+        numbers(&sql_name(id, sides), values)
+    };
+    sql_pairs(both).into_iter().filter_map(row).collect()
+}
 
-    fn time_model(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.time_model,
-            |line| &line.name,
-            &names::TIME_MODEL,
-            |line, report| per_second(line.seconds, report),
-        );
-        DiffTable::new("Time Model Statistics", SECONDS_PER_SECOND, rows)
-    }
+fn plans(both: Both<'_>) -> Vec<DiffRow> {
+    let row = |(id, sides): Paired<'_, SqlStatement>| {
+        let [first, second] = [&sides[0]?.plans, &sides[1]?.plans];
+        let differ = !first.is_empty() && !second.is_empty() && first != second;
+        texts(&sql_name(id, sides), [first, second].map(|plans| differ.then(|| plans.join(" "))))
+    };
+    sql_pairs(both).into_iter().filter_map(row).collect()
+}
 
-    fn classes(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.wait_classes,
-            |line| &line.name,
-            &[],
-            |line, report| per_second(line.time_s(), report),
-        );
-        DiffTable::new("Wait Classes: wait time", SECONDS_PER_SECOND, rows)
-    }
+fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
+    let sides = both.map(|report| -> BTreeMap<String, f64> {
+        let own = report.segments.iter().filter(|segment| segment.statistic.eq_ignore_ascii_case(statistic));
+        let named = own.filter_map(|segment| {
+            let parts = [segment.owner.as_deref(), Some(&*segment.object), segment.subobject.as_deref()];
+            let name: Vec<&str> = parts.into_iter().flatten().collect();
+            Some((name.join("."), per_second(segment.value, report)?))
+        });
+        named.collect()
+    });
+    let names: BTreeSet<&String> = sides.iter().flat_map(BTreeMap::keys).collect();
+    let row = |name: &String| numbers(name, [0, 1].map(|side| sides[side].get(name).copied()));
+    names.into_iter().filter_map(row).collect()
+}
 
-    /// Events of foreground and background.
-    fn events(
-        &self,
-        title: &'static str,
-        unit: &'static str,
-        of: fn(&WaitEvent, &Report) -> Option<f64>,
-    ) -> DiffTable {
-        let (first, second) = (all_events(self.first), all_events(self.second));
-        let rows = self.paired([&first, &second], |event| &event.name, &names::EVENTS, of);
-        DiffTable::new(title, unit, rows)
-    }
-
-    fn os(
-        &self,
-        title: &'static str,
-        unit: &'static str,
-        of: fn(&OsStatistic, &Report) -> Option<f64>,
-    ) -> DiffTable {
-        let rows = self.by_name(|report| &report.os_statistics, |line| &line.name, &names::OS_STATISTICS, of);
-        DiffTable::new(title, unit, rows)
-    }
-
-    fn io(&self, title: &'static str, of: fn(&crate::report::IoLine) -> Option<Figure>) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.io_by_function,
-            |line| &line.name,
-            &names::FUNCTIONS,
-            |line, _| of(line).map(|figure| figure.value),
-        );
-        DiffTable::new(title, "1/s", rows)
-    }
-
-    fn activity(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.activity,
-            |line| &line.name,
-            &names::STATISTICS,
-            |line, report| report.per_s(line).map(|figure| figure.value),
-        );
-        DiffTable::new("Instance Activity Stats", "per second", rows)
-    }
-
-    fn caches(&self) -> DiffTable {
-        let rows = self.by_name(
-            |report| &report.cache_sizes,
-            |line| &line.name,
-            &[],
-            |line, _| line.begin_bytes.map(|size| size.value),
-        );
-        DiffTable::new("Cache Sizes", "bytes", rows)
-    }
-
-    /// Only those that differ.
-    fn parameters(&self) -> DiffTable {
-        let names: BTreeSet<&str> = self
-            .first
-            .parameters
-            .iter()
-            .chain(&self.second.parameters)
-            .map(|parameter| parameter.name.as_str())
-            .collect();
-        let value = |report: &Report, name: &str| report.parameter(name).map(str::to_owned);
-        let rows = names
-            .into_iter()
-            .filter(|name| value(self.first, name) != value(self.second, name))
-            .filter_map(|name| self.texts(name, |report| value(report, name)));
-        DiffTable::new("init.ora Parameters that differ", "", rows.collect())
-    }
+fn parameters(both: Both<'_>) -> Vec<DiffRow> {
+    let all = both.into_iter().flat_map(|report| &report.parameters);
+    let names: BTreeSet<&str> = all.map(|parameter| parameter.name.as_str()).collect();
+    let row = |name: &str| {
+        let [first, second] = both.map(|report| report.parameter(name).map(str::to_owned));
+        texts(name, [first, second]).filter(|row| row.first != row.second)
+    };
+    names.into_iter().filter_map(row).collect()
 }

@@ -1,90 +1,82 @@
-//! Numbers as reports print them, with what their print does not say.
+//! Numbers as reports print them, with the precision of their print.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// A printed number and the step of its last digit: `9` under `(ms)` is somewhere within half a millisecond of 9,
-/// and a total of whole seconds that reads 0 is not 0.
+/// Bytes of a megabyte as Oracle counts them.
+pub(crate) const MIB: f64 = 1024.0 * 1024.0;
+
+/// A printed number and the step of its last digit. `9` under `(ms)` lies within half a millisecond of 9; a total of whole
+/// seconds that reads 0 may be more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What is printed, in the unit that the field's name says.
+    /// In the unit that the field's name says.
     pub value: f64,
     /// The step of the last printed digit, in the same unit.
     pub resolution: f64,
 }
 
 impl Figure {
-    /// A number that is known as it is.
-    #[must_use]
     pub fn exact(value: f64) -> Self {
         Self { value, resolution: 0.0 }
     }
 
-    /// In a unit that is `factor` times smaller.
-    #[must_use]
+    /// The figure in a unit that is `factor` times smaller.
     pub fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, resolution: self.resolution * factor }
     }
 
-    /// Divided by a number that is taken as exact; `None` if that is not more than 0.
-    #[must_use]
+    /// The quotient by an exact number; `None` if that is not more than 0.
     pub fn per(self, divisor: f64) -> Option<Self> {
         (divisor > 0.0).then(|| self.times(1.0 / divisor))
     }
 
-    /// Divided by a number that is itself known only so far; `None` if that is not more than 0.
-    #[must_use]
+    /// The quotient by a rounded number; `None` if that is not more than 0.
     pub fn per_figure(self, divisor: Self) -> Option<Self> {
         let quotient = self.per(divisor.value)?;
         let of_divisor = quotient.value.abs() * divisor.resolution / divisor.value;
         Some(Self { resolution: quotient.resolution + of_divisor, ..quotient })
     }
 
-    /// Whether it is printed as 0 though it may be more: it is below the resolution.
-    #[must_use]
+    /// True for a printed 0 that may be more.
     pub fn is_below_resolution(self) -> bool {
         self.value == 0.0 && self.resolution > 0.0
     }
 
     /// The value, unless its print is too coarse to tell it from 0.
-    #[must_use]
     pub fn known(self) -> Option<f64> {
         (!self.is_below_resolution()).then_some(self.value)
     }
 
-    /// The one that says more: with the finer resolution. What is printed wins where it is as fine: put it first.
-    #[must_use]
+    /// The figure with the finer resolution; the first of two that are equally fine.
     pub fn finer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) if other.resolution < one.resolution => Some(other),
             (one, other) => one.or(other),
         }
     }
+
+    /// The sum of the figures that are present; `None` if none is.
+    pub(crate) fn sum(figures: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        figures.into_iter().flatten().reduce(|one, other| Self {
+            value: one.value + other.value,
+            resolution: one.resolution + other.resolution,
+        })
+    }
 }
 
-/// What K, M, G, T and P stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
-    /// Multiples of 1000: counts and requests.
-    Thousand,
-    /// Multiples of 1024: bytes.
-    Binary,
+/// A count; K, M, G, T and P are powers of 1000. `None` for blanks, `N/A`, and `####`, a number that did not fit its column.
+pub(crate) fn number(text: &str) -> Option<Figure> {
+    scaled(text, 1e3)
 }
 
-/// A number without a unit; K, M, G, T and P are multiples of 1000.
-///
-/// `None` for what is no number: blank, `N/A`, and `####`, which is a number that did not fit.
-#[must_use]
-pub fn number(text: &str) -> Option<Figure> {
-    scaled(text, Base::Thousand)
+/// An amount of data in bytes; K, M, G, T and P are powers of 1024.
+pub(crate) fn bytes(text: &str) -> Option<Figure> {
+    scaled(text, 1024.0)
 }
 
-/// An amount of data in bytes. Without a letter it is bytes already.
-#[must_use]
-pub fn bytes(text: &str) -> Option<Figure> {
-    scaled(text, Base::Binary)
-}
-
-fn scaled(text: &str, base: Base) -> Option<Figure> {
+fn scaled(text: &str, step: f64) -> Option<Figure> {
     let (figure, rest) = prefix(text)?;
     let power = match rest.trim() {
         "" | "%" | "B" => 0,
@@ -95,46 +87,15 @@ fn scaled(text: &str, base: Base) -> Option<Figure> {
         "P" | "p" | "PB" => 5,
         _ => return None,
     };
-    let step: f64 = match base {
-        Base::Thousand => 1e3,
-        Base::Binary => 1024.0,
-    };
     Some(figure.times(step.powi(power)))
 }
 
-/// A unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Microseconds.
-    Us,
-    /// Milliseconds.
-    Ms,
-    /// Centiseconds, of which operating systems count their time.
-    Cs,
-    /// Seconds.
-    S,
-}
-
-impl TimeUnit {
-    /// How many microseconds it has.
-    #[must_use]
-    pub fn us(self) -> f64 {
-        match self {
-            Self::Us => 1.0,
-            Self::Ms => 1e3,
-            Self::Cs => 1e4,
-            Self::S => 1e6,
-        }
-    }
-}
-
-/// A duration in microseconds: `109.72us`, `.98ms`, `52.86 s`, `258.01ns`, or a bare number in the unit of its heading.
-/// A bare number under a heading without a unit is not known.
-#[must_use]
-pub fn duration_us(text: &str, heading: Option<TimeUnit>) -> Option<Figure> {
+/// A duration in microseconds: `109.72us`, `.98ms`, `52.86 s`, `258.01ns`, or a bare number in a unit of so many
+/// microseconds. A bare number without a unit is not known.
+pub fn duration_us(text: &str, bare_unit_us: Option<f64>) -> Option<Figure> {
     let (figure, rest) = prefix(text)?;
     let factor = match rest.trim() {
-        "" => heading?.us(),
+        "" => bare_unit_us?,
         "ns" => 1e-3,
         "us" => 1.0,
         "ms" => 1e3,
@@ -147,36 +108,42 @@ pub fn duration_us(text: &str, heading: Option<TimeUnit>) -> Option<Figure> {
     Some(figure.times(factor))
 }
 
-/// The number that a text begins with, and what follows it.
-#[must_use]
+/// The number that a text begins with, and the text behind it.
 pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
-    let text = text.trim();
+    let text = text.trim_ascii();
     let (sign, body) = match text.strip_prefix('-') {
         Some(body) => (-1.0, body),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    let mantissa_end =
-        body.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b',')).unwrap_or(body.len());
-    let (mantissa, rest) = body.split_at(mantissa_end);
-    if !mantissa.bytes().any(|byte| byte.is_ascii_digit()) || mantissa.matches('.').count() > 1 {
+    let (mut digits, mut commas, mut decimals, mut has_point) = (0, 0, 0, false);
+    let end = body.bytes().position(|byte| {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                decimals += i32::from(has_point && decimals < 300);
+            }
+            b',' => commas += 1,
+            b'.' if !has_point => has_point = true,
+            _ => return true,
+        }
+        false
+    });
+    let (mantissa, rest) = body.split_at(end.unwrap_or(body.len()));
+    if digits == 0 || rest.starts_with('.') {
         return None;
     }
-    let (exponent, rest) = exponent(rest);
-    let grouped;
-    let digits = if mantissa.contains(',') {
-        grouped = mantissa.replace(',', "");
-        grouped.as_str()
-    } else {
-        mantissa
+    let mantissa = match commas {
+        0 => Cow::Borrowed(mantissa),
+        _ => Cow::Owned(mantissa.replace(',', "")),
     };
-    let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len().min(300)) as i32;
-    let value: f64 = digits.strip_suffix('.').unwrap_or(digits).parse().ok()?;
+    let value: f64 = mantissa.strip_suffix('.').unwrap_or(&mantissa).parse().ok()?;
+    let (exponent, rest) = exponent(rest);
     let figure =
         Figure { value: sign * value * 10f64.powi(exponent), resolution: 10f64.powi(exponent - decimals) };
     (figure.value.is_finite() && figure.resolution.is_finite()).then_some((figure, rest))
 }
 
-/// `E+05` and what follows it.
+/// `E+05`, and the text behind it.
 fn exponent(rest: &str) -> (i32, &str) {
     let Some(after) = rest.strip_prefix(['E', 'e']) else { return (0, rest) };
     let signed = after.strip_prefix(['+', '-']).unwrap_or(after);
@@ -229,8 +196,8 @@ mod tests {
         assert_eq!(us("52.86 s"), Some(52_860_000.0));
         assert!((us("258.01ns").unwrap() - 0.258_01).abs() < 1e-12);
         assert_eq!(us("9"), None);
-        assert_eq!(duration_us("9", Some(TimeUnit::Ms)).unwrap().value, 9000.0);
-        assert_eq!(duration_us("9", Some(TimeUnit::Ms)).unwrap().resolution, 1000.0);
+        assert_eq!(duration_us("9", Some(1e3)).unwrap().value, 9000.0);
+        assert_eq!(duration_us("9", Some(1e3)).unwrap().resolution, 1000.0);
     }
 
     #[test]

@@ -1,41 +1,41 @@
-//! Histograms of waits on one scale.
+//! Histograms of waits on one scale, and the same event in consecutive reports.
 
+use jiff::civil::DateTime;
 use serde::Serialize;
 
 use crate::figure::Figure;
+use crate::info::Named;
 
-/// How long the waits for an event took.
+/// The durations of the waits for an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventHistogram {
-    /// The event; text cuts its name.
+    /// Text cuts the name.
     pub event: String,
-    /// All waits, foreground and background.
+    /// Waits of foreground and background.
     pub waits: Option<Figure>,
-    /// Whether text cut the K, M or G of `waits`, and it was found again by its decimals.
+    /// True if text cut the K, M or G of `waits`, and its decimals showed it.
     pub waits_were_cut: bool,
     /// Buckets from short to long, without gaps.
     pub buckets: Vec<Bucket>,
 }
 
-/// Waits from one duration up to another.
+/// Waits of one duration up to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bucket {
-    /// The shortest, in microseconds.
     pub from_us: f64,
-    /// What they stay below, in microseconds; `None` for the last one, which is open.
+    /// Absent for the last bucket.
     pub to_us: Option<f64>,
-    /// Their share of the event's waits in percent. A blank is truly 0; `.0` is less than 0.05.
+    /// Share of the event's waits. A blank is exactly 0; `.0` is less than 0.05.
     pub percent: Figure,
 }
 
 impl Bucket {
     /// Waits in it, of so many.
-    #[must_use]
     pub fn waits_of(&self, waits: f64) -> f64 {
         waits * self.percent.value / 100.0
     }
 
-    /// Its width in powers of two. Where it begins at 0 or has no end that is not known, and it counts as one.
+    /// The width in powers of two; 1 for the first and the last bucket.
     fn octaves(&self) -> f64 {
         match self.to_us {
             Some(to_us) if self.from_us > 0.0 => (to_us / self.from_us).log2(),
@@ -44,25 +44,21 @@ impl Bucket {
     }
 }
 
-/// What share of waits took longer than a limit.
+/// The share of waits that took longer than a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Over {
-    /// At least so many percent.
     pub least_percent: f64,
-    /// At most so many: the bucket that the limit lies in may hold shorter ones.
+    /// Includes the bucket of the limit, which may hold shorter waits.
     pub most_percent: f64,
 }
 
 impl EventHistogram {
-    /// The share of waits that took longer than a limit. It is exact where the limit is the border of a bucket; borders
-    /// are powers of two, so that one within 3 % is meant: 8 ms is 8,192 us.
-    #[must_use]
+    /// The share of waits that took longer than a limit; exact if a bucket begins there. Borders are powers of two, so that one
+    /// within 3 % is taken: 8 ms is 8,192 us.
     pub fn over(&self, limit_us: f64) -> Over {
         let borders = self.buckets.iter().map(|bucket| bucket.from_us);
-        let limit_us = borders
-            .into_iter()
-            .find(|border| (border - limit_us).abs() <= 0.03 * limit_us)
-            .unwrap_or(limit_us);
+        let is_near = |border: &f64| (border - limit_us).abs() <= 0.03 * limit_us;
+        let limit_us = borders.into_iter().find(is_near).unwrap_or(limit_us);
         let mut over = Over { least_percent: 0.0, most_percent: 0.0 };
         for bucket in &self.buckets {
             let percent = bucket.percent.value;
@@ -76,12 +72,11 @@ impl EventHistogram {
         over
     }
 
-    /// Two groups of waits behind one mean, if there are: such as reads that a cache served and reads of a disk.
+    /// Finds two groups of waits behind one mean, such as reads from a cache and reads from a disk.
     ///
     /// A peak is a bucket that no neighbour exceeds, by its share per doubling of the duration: releases before 12.2 have
-    /// one bucket from 32 ms to 1 s. Two are told apart if each holds at least 5 % of the waits with the buckets on its
-    /// side of the valley, and the lowest bucket between them has less than half of the lower one's share per doubling.
-    #[must_use]
+    /// one bucket from 32 ms to 1 s. Each side of the valley must hold at least 5 % of the waits. The valley must have less
+    /// than half of the lower peak's share per doubling.
     pub fn two_peaks(&self) -> Option<TwoPeaks> {
         let shares: Vec<f64> = self.buckets.iter().map(|bucket| bucket.percent.value).collect();
         let heights: Vec<f64> =
@@ -110,7 +105,7 @@ impl EventHistogram {
     }
 }
 
-/// Fewer waits are chance and no peak.
+/// Fewer waits may be chance.
 const FEWEST_OF_A_PEAK: f64 = 20.0;
 
 fn highest(heights: &[f64]) -> Option<usize> {
@@ -120,28 +115,24 @@ fn highest(heights: &[f64]) -> Option<usize> {
 /// Two groups of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TwoPeaks {
-    /// The highest bucket of the short ones.
+    /// The highest bucket of the short waits.
     pub short: Bucket,
-    /// The highest bucket of the long ones.
+    /// The highest bucket of the long waits.
     pub long: Bucket,
-    /// Share of waits on the short side, in percent.
     pub short_percent: f64,
-    /// Share of waits on the long side, in percent.
     pub long_percent: f64,
 }
 
 impl TwoPeaks {
-    /// Whether the short ones are as short as waits that a cache serves: below 1 ms, of 1,024 us.
-    #[must_use]
+    /// True if the short waits may be a cache's: below 1 ms, of 1,024 us.
     pub fn may_be_a_caches(&self) -> bool {
         self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
     }
 }
 
 /// A duration for people.
-#[must_use]
 pub fn duration(us: f64) -> String {
-    // Reports count in powers of two: 512 us, then 1 ms, which is 1,024 us.
+    // Reports count in powers of two: 1,024 us are 1 ms.
     let of = |value: f64, unit: &str| {
         let text = format!("{value:.2}");
         format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
@@ -153,6 +144,78 @@ pub fn duration(us: f64) -> String {
         us if us < 60e6 => of((us / 1e6 * 10.0).round() / 10.0, "s"),
         us => of((us / 60e6 * 10.0).round() / 10.0, "min"),
     }
+}
+
+/// The events of storage: reads of one block, and writes of the log.
+pub const EVENTS: [&str; 4] = [
+    "db file sequential read",
+    "cell single block physical read",
+    "log file sync",
+    "log file parallel write",
+];
+
+/// An event in one of several reports.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub file: String,
+    pub begin: Option<DateTime>,
+    pub end: Option<DateTime>,
+    pub event: String,
+    /// Mean wait of foreground sessions, or of all if the report does not separate them.
+    pub mean_us: Option<Figure>,
+    pub histogram: EventHistogram,
+    pub over: Over,
+    pub two_peaks: Option<TwoPeaks>,
+}
+
+impl Point {
+    /// `None` for a report without a histogram of the event.
+    pub fn of(named: &Named, event: &str, limit_us: f64) -> Option<Self> {
+        let report = &named.report;
+        let histogram = report.histogram(event)?.clone();
+        let wait = report.foreground(event).or_else(|| report.background(event));
+        Some(Self {
+            file: named.label(),
+            begin: report.interval.begin_time(),
+            end: report.interval.end_time(),
+            event: event.to_owned(),
+            mean_us: wait.and_then(|wait| wait.mean_us()),
+            over: histogram.over(limit_us),
+            two_peaks: histogram.two_peaks(),
+            histogram,
+        })
+    }
+
+    /// The two groups of waits that the mean hides, in words.
+    pub fn words(&self) -> Option<String> {
+        let peaks = self.two_peaks?;
+        let bucket = |bucket: &Bucket| match bucket.to_us {
+            Some(to) => format!("{} to {}", duration(bucket.from_us), duration(to)),
+            None => format!("{} and more", duration(bucket.from_us)),
+        };
+        let mean = self.mean_us.and_then(Figure::known);
+        let mean = mean.map_or_else(
+            || "a mean that is printed too coarsely".to_owned(),
+            |mean| format!("a mean of {}", duration(mean)),
+        );
+        // Only reads are served by a cache.
+        let [short, long] = match peaks.may_be_a_caches() && self.event.contains(" read") {
+            true => [", as a cache would serve them,", ", as a slower device would"],
+            false => ["", ""],
+        };
+        Some(format!(
+            "two peaks behind {mean}: {:.0} % of waits around {}{short} and {:.0} % around {}{long}",
+            peaks.short_percent,
+            bucket(&peaks.short),
+            peaks.long_percent,
+            bucket(&peaks.long),
+        ))
+    }
+}
+
+/// Orders points by their first snapshots; points without a time come last, in their order.
+pub fn sort(points: &mut [Point]) {
+    points.sort_by_key(|point| (point.begin.is_none(), point.begin));
 }
 
 #[cfg(test)]
@@ -169,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_over_a_limit_is_exact_at_the_border_of_a_bucket() {
+    fn the_share_over_a_limit_is_exact_at_a_border() {
         let waits = histogram(&[50.0, 30.0, 15.0, 5.0]);
         assert_eq!(waits.over(4.0), Over { least_percent: 20.0, most_percent: 20.0 });
         assert_eq!(waits.over(5.0), Over { least_percent: 5.0, most_percent: 20.0 });
@@ -177,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn two_peaks_are_told_from_one_with_a_tail() {
+    fn two_peaks_are_not_a_peak_with_a_tail() {
         let peaks = histogram(&[2.0, 40.0, 3.0, 1.0, 30.0, 24.0]).two_peaks().unwrap();
         assert_eq!((peaks.short.from_us, peaks.long.from_us), (2.0, 16.0));
         assert!(peaks.short_percent > 44.0 && peaks.long_percent > 54.0);
@@ -198,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_bucket_is_no_peak_for_its_width() {
+    fn a_wide_bucket_is_no_peak_because_of_its_width() {
         // 30 % within five doublings are less for each than the 12 % before them: a tail.
         assert_eq!(wide([0.0, 0.0, 3.0, 15.0, 40.0, 12.0, 30.0, 0.0]).two_peaks(), None);
         // And 20 % within five are a valley, which the same share of one doubling would not be.

@@ -1,21 +1,27 @@
-//! HTML reports: tokens to tables. No tree is built, so that memory is that of the text and its tables.
+//! HTML reports: tokens to tables. No tree is built: memory holds the text of a table and the finished tables.
 
-mod grid;
-
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{IoReader, Span, Tokenizer};
 
-use crate::split::{Bytes, OneReport};
-use crate::table::{Document, pairs};
-use grid::Grid;
+use crate::input::{Blocks, OneReport};
+use crate::kind::floor_boundary;
+use crate::table::{Document, Head, Row, Table, pairs};
 
-/// Reads an HTML report. Tables for whose titles `wanted` is false are named, but not kept.
+/// Tables have no more columns.
+const COLUMNS: usize = 100;
+/// A larger table is damaged, or one of texts: its beginning will do.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes at the end of a page that are searched for its closing tags.
+const TAIL_BYTES: usize = 8 * 1024;
+
+/// Reads an HTML report and names its sections. Tables are kept if `wanted` is true for a title of theirs.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool) -> Document {
     let line = Cell::new(0);
-    let tail = RefCell::new(String::new());
+    let mut tail = String::new();
     let mut reader = Reader::default();
     {
         let mut emitter =
@@ -24,15 +30,26 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
                 reader.take(&event, &wanted);
                 None
             });
-        // The contents of style and script are no tags.
+        // Tags within style and script are none.
         emitter.naively_switch_states(true);
-        let bytes = IoReader::new(Bytes::new(report, &line, &tail));
-        let mut tokenizer = Tokenizer::new_with_emitter(bytes, emitter);
-        // Nothing is emitted: this runs to the end.
+        // A line at a time, so that tokens know their line.
+        let lines = Blocks::new(|| {
+            let Some(piece) = report.next() else { return Ok(None) };
+            line.set(piece.line);
+            if tail.len() > 2 * TAIL_BYTES {
+                tail.drain(..floor_boundary(&tail, tail.len() - TAIL_BYTES));
+            }
+            tail.push_str(&piece.text);
+            let mut bytes = piece.text.into_bytes();
+            bytes.extend(piece.ends_line.then_some(b'\n'));
+            Ok(Some(bytes))
+        });
+        let mut tokenizer = Tokenizer::new_with_emitter(IoReader::new(lines), emitter);
+        // The callback emits nothing, so that this runs to the end.
         tokenizer.by_ref().for_each(drop);
     }
     reader.close_table();
-    let tail = tail.into_inner().to_ascii_lowercase();
+    tail.make_ascii_lowercase();
     let ends = ["end of report", "</html>", "</body>"];
     reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
     reader.document.last_line = report.last_line;
@@ -43,51 +60,44 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool
 struct Reader {
     document: Document,
     line: usize,
-    /// The start tag whose attributes come.
+    /// The last start or end tag; attributes follow a start tag.
     tag: String,
     attribute: String,
     summary: String,
+    /// Columns and rows of a cell.
     spans: (usize, usize),
     is_link: bool,
-    /// Depth of elements whose text is no title: lists, links, styles.
-    silent: Silent,
-    /// The text since the last block began, and the titles it may be.
+    /// True within elements whose text is no title.
+    in_list: bool,
+    in_link: bool,
+    in_code: bool,
+    /// The text since the last block began, and the texts that may be a title.
     block: String,
     heading: String,
     caption: String,
-    table: Option<Open>,
-}
-
-#[derive(Default)]
-struct Silent {
-    list: bool,
-    link: bool,
-    code: bool,
-}
-
-/// A table that is being read.
-struct Open {
-    title: String,
-    /// None of a table that nobody wants.
-    grid: Option<Grid>,
+    /// The title of the open table and its grid; no grid if the table is not wanted.
+    table: Option<(String, Option<Grid>)>,
 }
 
 impl Reader {
     fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> bool) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
-                self.tag = lower(name);
+                set_lower(&mut self.tag, name);
                 self.summary.clear();
                 self.spans = (1, 1);
                 self.is_link = false;
             }
             CallbackEvent::AttributeName { name } => {
-                self.attribute = lower(name);
+                set_lower(&mut self.attribute, name);
                 self.is_link |= self.attribute == "href";
             }
             CallbackEvent::AttributeValue { value } => self.attribute_value(value),
             CallbackEvent::CloseStartTag { .. } => self.start_tag(wanted),
-            CallbackEvent::EndTag { name } => self.end_tag(&lower(name)),
+            CallbackEvent::EndTag { name } => {
+                set_lower(&mut self.tag, name);
+                self.end_tag();
+            }
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             _ => {}
         }
@@ -112,32 +122,38 @@ impl Reader {
                 self.end_block(false);
                 let title = self.title(wanted);
                 let grid = title.as_ref().map(|_| Grid::default());
-                self.table = Some(Open { title: title.unwrap_or_default(), grid });
+                self.table = Some((title.unwrap_or_default(), grid));
             }
-            "tr" => self.with_grid(|grid| grid.row(line)),
+            "tr" => self.with_grid(|grid| {
+                grid.end_row();
+                grid.line = line;
+            }),
             "td" | "th" => {
-                let cell = grid::Cell::new(self.tag == "th", self.spans);
-                self.with_grid(|grid| grid.cell(cell));
+                let (is_head, spans) = (self.tag == "th", self.spans);
+                self.with_grid(|grid| {
+                    grid.end_cell();
+                    grid.open = Some(GridCell { is_head, spans, text: String::new() });
+                });
             }
             "li" | "ul" => {
                 self.end_block(false);
-                self.silent.list = true;
+                self.in_list = true;
             }
-            "a" => self.silent.link = self.is_link,
-            "style" | "script" | "title" => self.silent.code = true,
+            "a" => self.in_link = self.is_link,
+            "style" | "script" | "title" => self.in_code = true,
             "p" | "br" | "hr" | "div" | "h1" | "h2" | "h3" | "h4" | "h5" => self.end_block(false),
             _ => {}
         }
     }
 
-    fn end_tag(&mut self, name: &str) {
-        match name {
+    fn end_tag(&mut self) {
+        match self.tag.as_str() {
             "table" => self.close_table(),
             "tr" => self.with_grid(Grid::end_row),
             "td" | "th" => self.with_grid(Grid::end_cell),
-            "ul" | "li" => self.silent.list = false,
-            "a" => self.silent.link = false,
-            "style" | "script" | "title" => self.silent.code = false,
+            "ul" | "li" => self.in_list = false,
+            "a" => self.in_link = false,
+            "style" | "script" | "title" => self.in_code = false,
             "h1" | "h2" | "h3" | "h4" | "h5" => self.end_block(true),
             "p" | "div" => self.end_block(false),
             _ => {}
@@ -145,7 +161,7 @@ impl Reader {
     }
 
     fn with_grid(&mut self, change: impl FnOnce(&mut Grid)) {
-        if let Some(grid) = self.table.as_mut().and_then(|open| open.grid.as_mut()) {
+        if let Some(grid) = self.table.as_mut().and_then(|(_, grid)| grid.as_mut()) {
             change(grid);
         }
     }
@@ -153,12 +169,12 @@ impl Reader {
     fn text(&mut self, text: &str) {
         if self.table.is_some() {
             self.with_grid(|grid| grid.text(text));
-        } else if !(self.silent.list || self.silent.link || self.silent.code) && self.block.len() < 1000 {
+        } else if !(self.in_list || self.in_link || self.in_code) && self.block.len() < 1000 {
             self.block.push_str(text);
         }
     }
 
-    /// A text between blocks may be the title of the table that follows.
+    /// Takes the text of a block, which may be the title of the next table.
     fn end_block(&mut self, is_heading: bool) {
         if self.table.is_some() {
             return;
@@ -176,19 +192,19 @@ impl Reader {
         self.caption = title;
     }
 
-    /// What the table that begins is about; `None` if nobody wants it.
+    /// The title of the table that begins; `None` if it is not wanted.
     fn title(&mut self, wanted: &impl Fn(&str) -> bool) -> Option<String> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.split(". ").next().unwrap_or_default().trim();
         let candidates = [self.caption.as_str(), self.heading.as_str(), summary];
         let title = candidates.into_iter().find(|title| wanted(title)).map(str::to_owned);
-        // What the database and its host are is in tables without a title of their own.
+        // Tables of the database and its host have no title.
         let is_header = self.document.sections.len() <= 1;
         title.or_else(|| is_header.then(String::new))
     }
 
     fn close_table(&mut self) {
-        let Some(Open { title, grid: Some(grid) }) = self.table.take() else { return };
+        let Some((title, Some(grid))) = self.table.take() else { return };
         if grid.is_cut {
             self.document.cut_tables.push(title.clone());
         }
@@ -202,6 +218,128 @@ impl Reader {
     }
 }
 
-fn lower(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).to_ascii_lowercase()
+/// The cells of a table, with headings over several columns and rows.
+#[derive(Default)]
+struct Grid {
+    heading: Vec<Vec<GridCell>>,
+    rows: Vec<Row>,
+    cells: Vec<GridCell>,
+    line: usize,
+    open: Option<GridCell>,
+    bytes: usize,
+    /// True if rows beyond [`MOST_BYTES`] were dropped.
+    is_cut: bool,
+}
+
+#[derive(Clone, Default)]
+struct GridCell {
+    is_head: bool,
+    /// Columns and rows.
+    spans: (usize, usize),
+    text: String,
+}
+
+impl Grid {
+    fn text(&mut self, text: &str) {
+        self.bytes += text.len();
+        if self.bytes > MOST_BYTES {
+            self.is_cut = true;
+            return;
+        }
+        if let Some(cell) = &mut self.open {
+            cell.text.push_str(text);
+        }
+    }
+
+    fn end_cell(&mut self) {
+        if let Some(mut cell) = self.open.take()
+            && self.cells.len() < COLUMNS
+        {
+            cell.text.truncate(cell.text.trim_end().len());
+            cell.text.drain(..cell.text.len() - cell.text.trim_start().len());
+            self.cells.push(cell);
+        }
+    }
+
+    fn end_row(&mut self) {
+        self.end_cell();
+        let cells = std::mem::take(&mut self.cells);
+        if cells.is_empty() || self.is_cut {
+            return;
+        }
+        let is_heading = cells.iter().any(|cell| cell.is_head)
+            && cells.iter().all(|cell| cell.is_head || cell.text.is_empty());
+        if !is_heading {
+            let cells = cells.into_iter().map(|cell| cell.text).collect();
+            self.rows.push(Row { line: self.line, cells });
+        } else if self.rows.is_empty() && self.heading.len() < 8 {
+            self.heading.push(cells);
+        }
+    }
+
+    fn table(mut self, title: &str) -> Table {
+        self.end_row();
+        Table { title: title.to_owned(), heads: heads(&self.heading), rows: self.rows }
+    }
+}
+
+/// The headings of the lowest row, each with the headings above it.
+fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
+    let mut grid: Vec<Vec<Option<&str>>> = vec![Vec::new(); rows.len()];
+    for (at, row) in rows.iter().enumerate() {
+        let mut column = 0;
+        for cell in row {
+            while grid[at].get(column).is_some_and(Option::is_some) {
+                column += 1;
+            }
+            for below in grid.iter_mut().skip(at).take(cell.spans.1) {
+                let end = (column + cell.spans.0).min(COLUMNS);
+                if below.len() < end {
+                    below.resize(end, None);
+                }
+                below[column.min(end)..end].fill(Some(&cell.text));
+            }
+            column = (column + cell.spans.0).min(COLUMNS);
+        }
+    }
+    let Some((lowest, above)) = grid.split_last() else { return Vec::new() };
+    let head = |(column, name): (usize, &Option<&str>)| {
+        let name = name.unwrap_or_default();
+        let over =
+            above.iter().filter_map(|row| row.get(column).copied().flatten()).filter(|over| *over != name);
+        Head::of(&over.collect::<String>(), name)
+    };
+    lowest.iter().enumerate().map(head).collect()
+}
+
+/// Replaces a text by a name in lower case.
+fn set_lower(text: &mut String, name: &[u8]) {
+    text.clear();
+    text.extend(name.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(text: &str, columns: usize, rows: usize) -> GridCell {
+        GridCell { is_head: true, spans: (columns, rows), text: text.into() }
+    }
+
+    #[test]
+    fn headings_over_several_columns_are_their_group() {
+        let rows = [
+            vec![cell("Event", 1, 2), cell("% of DB time", 2, 1)],
+            vec![cell("1st", 1, 1), cell("2nd", 1, 1)],
+        ];
+        assert_eq!(
+            heads(&rows),
+            [Head::of("", "Event"), Head::of("% of DB time", "1st"), Head::of("% of DB time", "2nd")]
+        );
+        let blanks = [
+            vec![cell("", 1, 1), cell("", 1, 1), cell("% of Waits", 1, 1)],
+            vec![cell("Event", 1, 1), cell("Total", 1, 1), cell("<1ms", 1, 1)],
+        ];
+        assert_eq!(heads(&blanks)[2], Head::of("% of Waits", "<1ms"));
+    }
 }

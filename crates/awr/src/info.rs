@@ -1,39 +1,39 @@
-//! One row per report: the columns of `awr_info`, and those of `awr-parser` with what it lacks.
+//! One row per report: the columns of `awr_info`, from a report or from the text of that script. `columns` has those of
+//! `awr-parser`, and the rows of statements and segments.
 
-mod parser;
-mod pipes;
-mod row;
-mod work;
+mod columns;
 
-use crate::figure::Figure;
-use crate::report::{Period, Report, WaitEvent};
+use std::collections::BTreeMap;
 
-pub use parser::{Column, columns};
-pub use pipes::{PipesError, is_pipes, read_pipes};
-pub use row::{Head, Row};
-pub use work::Work;
+use crate::figure::{Figure, MIB};
+use crate::report::{IoProfileLine, Period, Report, WaitEvent};
 
-/// A cell.
+pub use columns::{Column, Work, columns};
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Words.
     Text(String),
-    /// A number.
     Number(f64),
 }
 
 impl Value {
-    /// As machines read it: no separators, no exponent, six significant digits at least.
-    #[must_use]
+    /// The value for machines: no separators, no exponent, six significant digits at least.
     pub fn plain(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Number(number) => plain(*number),
-        }
+        let number = match self {
+            Self::Text(text) => return text.clone(),
+            Self::Number(number) => *number,
+        };
+        let decimals = match number.abs() {
+            size if size >= 1e5 => 0,
+            size if size >= 1e3 => 2,
+            size if size >= 1.0 => 4,
+            _ => 7,
+        };
+        let text = format!("{number:.decimals$}");
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        if text == "-0" { "0".into() } else { text.into() }
     }
 
-    /// The number, if it is one.
-    #[must_use]
     pub fn as_number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -42,67 +42,40 @@ impl Value {
     }
 }
 
-fn plain(number: f64) -> String {
-    let decimals = match number.abs() {
-        size if size >= 1e5 => 0,
-        size if size >= 1e3 => 2,
-        size if size >= 1.0 => 4,
-        _ => 7,
-    };
-    let text = format!("{number:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".into() } else { text.into() }
-}
-
-/// The most that the parameter SESSIONS takes.
+/// The largest value of the parameter SESSIONS.
 const MOST_SESSIONS: u32 = 65_536;
-
-const MIB: f64 = 1024.0 * 1024.0;
 
 /// A report with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// The file's name.
     pub file: String,
-    /// Which of the reports in the file it is, from 1.
+    /// Number of the report in its file, from 1.
     pub nth: usize,
-    /// What it holds.
     pub report: Report,
 }
 
 impl Named {
     /// The only report of a file, or the first one.
-    #[must_use]
     pub fn new(file: impl Into<String>, report: Report) -> Self {
         Self { file: file.into(), nth: 1, report }
     }
 
-    /// The same as one of several in its file, from 1.
-    #[must_use]
     pub fn nth(self, nth: usize) -> Self {
         Self { nth, ..self }
     }
 
-    /// The file's name; `FILE#2` is the second report of a file, and `(1st)` and `(2nd)` are the periods of a comparison.
-    #[must_use]
+    /// The file's name with the period of a comparison: `FILE (1st)`, `FILE#2 (2nd)`.
     pub fn label(&self) -> String {
-        let place = self.label_of_file();
+        let file = part_of_file(&self.file, self.nth);
         match self.report.period {
-            None => place,
-            Some(Period::First) => format!("{place} (1st)"),
-            Some(Period::Second) => format!("{place} (2nd)"),
+            None => file,
+            Some(Period::First) => format!("{file} (1st)"),
+            Some(Period::Second) => format!("{file} (2nd)"),
         }
     }
 
-    /// The file's name; `FILE#2` is the second report of a file.
-    #[must_use]
-    pub fn label_of_file(&self) -> String {
-        part_of_file(&self.file, self.nth)
-    }
-
-    /// Sessions from the file's name: the number after its last dot, where the name is one that scripts around SLOB
-    /// give, such as `awr.txt.128`, `run7.html.16` or `awr.rac.8`. A date is no number of sessions.
-    #[must_use]
+    /// Sessions from the file's name: the number after its last dot in names that scripts around SLOB give, such as
+    /// `awr.txt.128`, `run7.html.16` or `awr.rac.8`. A date is no number of sessions.
     pub fn sessions(&self) -> Option<u32> {
         let name = self.file.rsplit('/').next().unwrap_or(&self.file).to_ascii_lowercase();
         let (before, number) = name.rsplit_once('.')?;
@@ -114,91 +87,79 @@ impl Named {
     }
 }
 
-/// What a report of a file is called: `FILE`, `FILE#2` and so on.
-#[must_use]
+/// The label of a report in its file: `FILE`, `FILE#2` and so on.
 pub fn part_of_file(file: &str, nth: usize) -> String {
     if nth > 1 { format!("{file}#{nth}") } else { file.to_owned() }
-}
-
-/// Megabytes per second of the I/O profile as bytes.
-fn profile(
-    report: &Report,
-    name: &str,
-    side: fn(&crate::report::IoProfileLine) -> Option<Figure>,
-) -> Option<Figure> {
-    report.io_profile_line(name).and_then(side).map(|figure| figure.times(MIB))
 }
 
 fn load(report: &Report, names: &[&str]) -> Option<Figure> {
     report.load(names)?.per_second
 }
 
-/// A rate that both the load profile and instance activity have: the more precise of them.
-fn rate(report: &Report, names: &[&str], statistic: &str) -> Option<Figure> {
-    Figure::finer(load(report, names), report.statistic_per_s(statistic))
+/// A rate of the load profile, where releases name it differently, and of instance activity.
+pub(crate) struct Rate {
+    names: &'static [&'static str],
+    pub(crate) statistic: &'static str,
 }
 
-pub(crate) fn logical_reads_per_s(report: &Report) -> Option<Figure> {
-    rate(
-        report,
-        &["Logical read (blocks)", "Logical reads", "Logical reads (blocks)"],
-        "session logical reads",
-    )
+impl Rate {
+    pub(crate) fn in_load_profile(&self, report: &Report) -> Option<Figure> {
+        load(report, self.names)
+    }
+
+    /// The more precise of both.
+    pub(crate) fn per_s(&self, report: &Report) -> Option<Figure> {
+        Figure::finer(self.in_load_profile(report), report.statistic_per_s(self.statistic))
+    }
 }
 
-pub(crate) fn executes_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Executes (SQL)", "Executes"], "execute count")
-}
-
-pub(crate) fn redo_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Redo size (bytes)", "Redo size"], "redo size")
-}
-
+pub(crate) const LOGICAL_READS: Rate = Rate {
+    names: &["Logical read (blocks)", "Logical reads", "Logical reads (blocks)"],
+    statistic: "session logical reads",
+};
 /// Blocks, not requests.
-pub(crate) fn physical_reads_per_s(report: &Report) -> Option<Figure> {
-    rate(report, &["Physical read (blocks)", "Physical reads", "Physical reads (blocks)"], "physical reads")
-}
-
+pub(crate) const PHYSICAL_READS: Rate = Rate {
+    names: &["Physical read (blocks)", "Physical reads", "Physical reads (blocks)"],
+    statistic: "physical reads",
+};
 /// Blocks, not requests.
-pub(crate) fn physical_writes_per_s(report: &Report) -> Option<Figure> {
-    rate(
-        report,
-        &["Physical write (blocks)", "Physical writes", "Physical writes (blocks)"],
-        "physical writes",
-    )
-}
+pub(crate) const PHYSICAL_WRITES: Rate = Rate {
+    names: &["Physical write (blocks)", "Physical writes", "Physical writes (blocks)"],
+    statistic: "physical writes",
+};
+pub(crate) const REDO: Rate = Rate { names: &["Redo size (bytes)", "Redo size"], statistic: "redo size" };
+pub(crate) const EXECUTES: Rate = Rate { names: &["Executes (SQL)", "Executes"], statistic: "execute count" };
+pub(crate) const USER_CALLS: Rate = Rate { names: &["User calls"], statistic: "user calls" };
+pub(crate) const PARSES: Rate = Rate { names: &["Parses (SQL)", "Parses"], statistic: "parse count (total)" };
+pub(crate) const HARD_PARSES: Rate =
+    Rate { names: &["Hard parses (SQL)", "Hard parses"], statistic: "parse count (hard)" };
+pub(crate) const LOGONS: Rate = Rate { names: &["Logons"], statistic: "logons cumulative" };
+pub(crate) const BLOCK_CHANGES: Rate = Rate { names: &["Block changes"], statistic: "db block changes" };
 
 pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
     Figure::finer(load(report, &["DB Time(s)", "DB time"]), report.per_second(report.db_time_s()))
 }
 
-/// DB CPU, and background CPU where the load profile has it.
+/// DB CPU, with background CPU if the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let names = ["DB CPU(s)", "CPU time"];
     let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
-    let background = report
-        .load(&["Background CPU(s)"])
-        .and_then(|line| Figure::finer(line.per_second, divided(report.background_cpu_s())));
-    Some(match background {
-        Some(background) => Figure {
-            value: foreground.value + background.value,
-            resolution: foreground.resolution + background.resolution,
-        },
-        None => foreground,
-    })
+    let background = report.load(&["Background CPU(s)"]);
+    let background = background
+        .and_then(|line| Figure::finer(line.per_second, divided(report.time_model_s("background cpu time"))));
+    Figure::sum([Some(foreground), background])
 }
 
 const CELL_READ: &str = "cell single block physical read";
 
-/// Whether an event is a read of one block from a storage cell: from a disk, or from flash, persistent memory or RDMA, which
-/// have names of their own since 19c (`cell single block physical read: RDMA`). Text cuts them.
+/// True for reads of one block from a storage cell. Since 19c reads from flash, persistent memory and RDMA have names of
+/// their own (`cell single block physical read: RDMA`). Text cuts them.
 fn is_cell_read(name: &str) -> bool {
     name.starts_with(CELL_READ) || (name.len() >= 25 && CELL_READ.starts_with(name))
 }
 
-/// The wait for one block. Exadata has names of its own for it, one for each kind of memory that it is served from: all of
-/// them together, weighed by their waits.
+/// The wait for one block. Exadata has several names for it, one for each kind of memory: their mean is weighted by waits.
 pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
     let of_cells = || report.waits_of_sessions().iter().filter(|event| is_cell_read(&event.name));
     let mut kinds: Vec<WaitEvent> = match of_cells().count() {
@@ -214,10 +175,7 @@ pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
     let all: f64 = kinds.iter().map(waits_of).sum();
     let times: Option<Vec<Figure>> = kinds.iter().map(time_of).collect();
     let Some(times) = times.filter(|_| all > 0.0) else { return Some(largest) };
-    let time = Figure {
-        value: times.iter().map(|time| time.value).sum(),
-        resolution: times.iter().map(|time| time.resolution).sum(),
-    };
+    let time = Figure::sum(times.into_iter().map(Some))?;
     Some(WaitEvent {
         waits: Some(Figure { value: all, resolution: largest.waits.map_or(1.0, |waits| waits.resolution) }),
         total_s: Some(time),
@@ -236,17 +194,233 @@ fn time_of(event: &WaitEvent) -> Option<Figure> {
     Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
+/// A column of `awr_info`, under the heading that it prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
+pub enum Head {
+    File,
+    Sessions,
+    /// Seconds.
+    Elapsed,
+    /// CPUs busy with the database.
+    #[strum(serialize = "DB CPU")]
+    DbCpu,
+    /// Average active sessions.
+    #[strum(serialize = "DB Tm")]
+    DbTime,
+    /// Per second.
+    Executes,
+    /// Blocks per second.
+    #[strum(serialize = "LIO")]
+    LogicalReads,
+    /// Per second. AWR counts requests; `slob info` prints blocks for its own runs.
+    #[strum(serialize = "PREADS")]
+    Reads,
+    /// MiB per second, all I/O.
+    #[strum(serialize = "READ_MBS")]
+    ReadMib,
+    /// Per second, counted like `Reads`.
+    #[strum(serialize = "PWRITES")]
+    Writes,
+    /// MiB per second, all I/O.
+    #[strum(serialize = "WRITE_MBS")]
+    WriteMib,
+    /// MiB per second.
+    #[strum(serialize = "REDO_MBS")]
+    RedoMib,
+    /// Mean read of one block in microseconds.
+    #[strum(serialize = "DFSR_LAT")]
+    SingleBlockRead,
+    /// Mean `direct path read` in microseconds.
+    #[strum(serialize = "DPR_LAT")]
+    DirectRead,
+    /// Mean `db file parallel read` in microseconds.
+    #[strum(serialize = "DFPR_LAT")]
+    ParallelRead,
+    /// Mean `db file parallel write` in microseconds.
+    #[strum(serialize = "DFPW_LAT")]
+    BlockWrite,
+    /// Mean `log file parallel write` in microseconds.
+    #[strum(serialize = "LFPW_LAT")]
+    LogWrite,
+    #[strum(serialize = "TOP WAIT")]
+    TopWait,
+}
+
+impl Head {
+    /// All columns in the order of `awr_info`.
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+
+    pub fn text(self) -> &'static str {
+        self.into()
+    }
+
+    /// True for columns without numbers.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::File | Self::TopWait)
+    }
+}
+
+type Get = fn(&Named) -> Option<f64>;
+
+/// The figures of a report's row, with the definitions of `awr_info`: PREADS and PWRITES are requests of the application,
+/// READ_MBS and WRITE_MBS all I/O. Latencies are the most precise means of the report.
+const FIGURES: &[(Head, Get)] = &[
+    (Head::Sessions, |named| named.sessions().map(f64::from)),
+    (Head::Elapsed, |named| named.report.elapsed_s()),
+    (Head::DbCpu, |named| Some(db_cpu_per_s(&named.report)?.value)),
+    (Head::DbTime, |named| Some(db_time_per_s(&named.report)?.value)),
+    (Head::Executes, |named| Some(EXECUTES.per_s(&named.report)?.value)),
+    (Head::LogicalReads, |named| Some(LOGICAL_READS.per_s(&named.report)?.value)),
+    (Head::Reads, |named| requests(&named.report, "physical read IO requests", "Read IO requests")),
+    (Head::ReadMib, |named| mib(&named.report, "physical read total bytes", |line| line.read)),
+    (Head::Writes, |named| requests(&named.report, "physical write IO requests", "Write IO requests")),
+    (Head::WriteMib, |named| mib(&named.report, "physical write total bytes", |line| line.written)),
+    (Head::RedoMib, |named| Some(REDO.per_s(&named.report)?.value / MIB)),
+    (Head::SingleBlockRead, |named| mean_us(single_block_read(&named.report))),
+    (Head::DirectRead, |named| mean_us(named.report.foreground("direct path read"))),
+    (Head::ParallelRead, |named| mean_us(named.report.foreground("db file parallel read"))),
+    (Head::BlockWrite, |named| mean_us(named.report.background("db file parallel write"))),
+    (Head::LogWrite, |named| mean_us(named.report.background("log file parallel write"))),
+];
+
+fn requests(report: &Report, statistic: &str, load_name: &str) -> Option<f64> {
+    let rate = report.statistic_per_s(statistic).or_else(|| load(report, &[load_name]));
+    Some(rate?.value)
+}
+
+fn mib(report: &Report, statistic: &str, side: fn(&IoProfileLine) -> Option<Figure>) -> Option<f64> {
+    let profile = || Some(side(report.io_profile_line("Total (MB)")?)?.times(MIB));
+    Some(report.statistic_per_s(statistic).or_else(profile)?.value / MIB)
+}
+
+/// The mean, unless its print is too coarse to tell it from 0.
+fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
+    event?.mean_us()?.known()
+}
+
+/// A row of `awr_info`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    pub file: String,
+    /// The older form of `awr_info` has these in place of SESSIONS.
+    pub writers_and_readers: Option<[u32; 2]>,
+    pub top_wait: Option<String>,
+    /// Unknown figures are absent, never 0.
+    figures: BTreeMap<Head, f64>,
+}
+
+impl Row {
+    /// The number in a column, in the unit of its head.
+    pub fn figure(&self, head: Head) -> Option<f64> {
+        self.figures.get(&head).copied()
+    }
+
+    pub fn cell(&self, head: Head) -> Option<Value> {
+        match head {
+            Head::File => Some(Value::Text(self.file.clone())),
+            Head::TopWait => self.top_wait.clone().map(Value::Text),
+            head => self.figure(head).map(Value::Number),
+        }
+    }
+
+    /// The cells in the order of [`Head::ALL`].
+    pub fn cells(&self) -> impl Iterator<Item = Option<Value>> {
+        Head::ALL.iter().map(|head| self.cell(*head))
+    }
+
+    pub fn of(named: &Named) -> Self {
+        let known = FIGURES.iter().filter_map(|(head, of)| Some((*head, of(named)?)));
+        Self {
+            file: named.label(),
+            writers_and_readers: None,
+            top_wait: named.report.top_wait().map(|event| event.name.clone()),
+            figures: known.filter(|(_, figure)| figure.is_finite()).collect(),
+        }
+    }
+}
+
+/// The text of `awr_info` can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PipesError {
+    #[error(
+        "it is not in the form of awr_info: the first line must begin with FILE| and name SESSIONS, or WRITERS and READERS"
+    )]
+    Head,
+    #[error("line {line} has {found} cells, but the head has {expected}")]
+    Cells { line: usize, found: usize, expected: usize },
+    #[error("line {line}: {head} is '{text}', which is not a number")]
+    Number { line: usize, head: String, text: String },
+}
+
+/// True for a text that begins like one of `awr_info`.
+pub fn is_pipes(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    let after_file = first.and_then(|line| line.trim_start().strip_prefix(Head::File.text()));
+    after_file.is_some_and(|rest| rest.starts_with('|'))
+}
+
+/// Reads the rows that `awr_info` printed, each cell ended by a pipe. Heads may repeat, as when several files are joined; empty
+/// cells are unknown. The older form has WRITERS, READERS and REDO (bytes per second) in place of SESSIONS and REDO_MBS.
+pub fn read_pipes(text: &str) -> Result<Vec<Row>, PipesError> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let (_, head) = lines.next().ok_or(PipesError::Head)?;
+    let heads = pipe_cells(head);
+    let has = |head: &str| heads.contains(&head);
+    let is_older = has("WRITERS") && has("READERS");
+    if heads.first() != Some(&Head::File.text()) || !(is_older || has(Head::Sessions.text())) {
+        return Err(PipesError::Head);
+    }
+    let mut rows = Vec::new();
+    for (line, text) in lines.filter(|(_, text)| pipe_cells(text) != heads) {
+        let cells = pipe_cells(text);
+        if cells.len() != heads.len() {
+            return Err(PipesError::Cells { line, found: cells.len(), expected: heads.len() });
+        }
+        rows.push(row_of_pipes(line, &heads.iter().copied().zip(cells).collect(), is_older)?);
+    }
+    Ok(rows)
+}
+
+/// The cells of a line, whose last pipe ends the last cell.
+fn pipe_cells(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    line.strip_suffix('|').unwrap_or(line).split('|').map(str::trim).collect()
+}
+
+fn row_of_pipes(line: usize, cells: &BTreeMap<&str, &str>, is_older: bool) -> Result<Row, PipesError> {
+    let words = |head: &str| cells.get(head).filter(|text| !text.is_empty()).map(|text| (*text).to_owned());
+    let number = |head: &str| -> Result<Option<f64>, PipesError> {
+        let Some(text) = words(head) else { return Ok(None) };
+        let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+        let error = || PipesError::Number { line, head: head.to_owned(), text };
+        value.map(Some).ok_or_else(error)
+    };
+    let mut figures = BTreeMap::new();
+    for head in Head::ALL.iter().filter(|head| !head.is_text()) {
+        figures.extend(number(head.text())?.map(|value| (*head, value)));
+    }
+    figures.extend(number("REDO")?.map(|bytes| (Head::RedoMib, bytes / MIB)));
+    let count = |head| number(head).map(|count| count.unwrap_or(0.0) as u32);
+    Ok(Row {
+        file: words(Head::File.text()).unwrap_or_default(),
+        writers_and_readers: if is_older { Some([count("WRITERS")?, count("READERS")?]) } else { None },
+        top_wait: words(Head::TopWait.text()),
+        figures,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::{Format, Kind};
 
     fn named(file: &str) -> Named {
-        Named::new(file, crate::extract::empty(Kind::Awr, Format::Text))
+        Named::new(file, Report::default())
     }
 
     #[test]
-    fn sessions_are_the_number_after_the_last_dot() {
+    fn the_number_after_the_last_dot_is_the_sessions() {
         for (file, sessions) in
             [("x.y/awr.txt.128", 128), ("awr_rac.txt.65536", 65_536), ("a b/R.HTML.1", 1), ("awr.rac.8", 8)]
         {
@@ -275,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_empty_and_not_0() {
+    fn an_absent_figure_is_empty_and_not_0() {
         let row = Row::of(&named("awr.txt"));
         assert!(row.cells().skip(1).all(|cell| cell.is_none()), "{row:?}");
     }

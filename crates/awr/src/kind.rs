@@ -1,97 +1,56 @@
-//! What a file is, told before anything is read of it.
-
-use std::fmt;
+//! The kind and the format of a file, from the title of its report.
 
 use serde::Serialize;
 
-/// The kind of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// AWR of one instance.
+    #[default]
+    #[strum(to_string = "AWR")]
     Awr,
-    /// AWR of a cluster's instances together.
+    #[strum(to_string = "AWR global (RAC)")]
     AwrGlobal,
-    /// AWR of a pluggable database.
+    #[strum(to_string = "AWR of a PDB")]
     AwrPdb,
-    /// AWR that compares two periods.
+    #[strum(to_string = "AWR compare-period")]
     AwrCompare,
-    /// AWR that compares two periods of a cluster.
+    #[strum(to_string = "AWR global compare-period")]
     AwrGlobalCompare,
-    /// Statspack.
+    #[strum(to_string = "Statspack")]
     Statspack,
     /// Active session history: samples, not counters.
+    #[strum(to_string = "ASH")]
     Ash,
-    /// The advisor's findings.
+    /// Findings of the advisor.
+    #[strum(to_string = "ADDM")]
     Addm,
-    /// The report of one SQL statement.
+    #[strum(to_string = "AWR of one SQL statement")]
     AwrSql,
 }
 
 impl Kind {
-    /// Whether there is anything in it that this program reads.
-    #[must_use]
+    /// True for reports that have counters of an interval.
     pub fn is_read(self) -> bool {
         !matches!(self, Self::Ash | Self::Addm | Self::AwrSql)
     }
 
-    /// Whether it has two periods.
-    #[must_use]
     pub fn is_comparison(self) -> bool {
         matches!(self, Self::AwrCompare | Self::AwrGlobalCompare)
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Awr => "AWR",
-            Self::AwrGlobal => "AWR global (RAC)",
-            Self::AwrPdb => "AWR of a PDB",
-            Self::AwrCompare => "AWR compare-period",
-            Self::AwrGlobalCompare => "AWR global compare-period",
-            Self::Statspack => "Statspack",
-            Self::Ash => "ASH",
-            Self::Addm => "ADDM",
-            Self::AwrSql => "AWR of one SQL statement",
-        })
-    }
-}
-
-/// How it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Plain text with columns.
+    #[default]
+    #[strum(to_string = "text")]
     Text,
-    /// HTML.
+    #[strum(to_string = "HTML")]
     Html,
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Text => "text",
-            Self::Html => "HTML",
-        })
-    }
-}
-
-/// What a text is, with the byte at which it says so. `None` if it is no report of a known kind.
-pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format, usize)> {
-    let head = text.to_ascii_uppercase();
-    // The first 1,000 bytes of an HTML page have a tag; a text report has none there.
-    let opening = &head[..floor_boundary(&head, 4_000)];
-    let is_html =
-        ["<HTML", "<!DOCTYPE HTML", "<HEAD", "<BODY", "<TABLE"].iter().any(|tag| opening.contains(tag));
-    let format = if is_html { Format::Html } else { Format::Text };
-    let (at, kind) =
-        MARKS.iter().filter_map(|(mark, kind)| Some((head.find(mark)?, *kind))).min_by_key(|(at, _)| *at)?;
-    Some((refined(kind, &head[at..]), format, at))
-}
-
-/// What a report calls itself in its first line or title.
-const MARKS: [(&str, Kind); 10] = [
+/// The titles of reports.
+const TITLES: [(&str, Kind); 10] = [
     ("WORKLOAD REPOSITORY REPORT (RAC)", Kind::AwrGlobal),
     ("WORKLOAD REPOSITORY COMPARE PERIOD REPORT", Kind::AwrCompare),
     ("WORKLOAD REPOSITORY RAC COMPARE", Kind::AwrGlobalCompare),
@@ -104,27 +63,32 @@ const MARKS: [(&str, Kind); 10] = [
     ("AUTOMATIC DATABASE DIAGNOSTIC MONITOR", Kind::Addm),
 ];
 
-/// Whether a line holds a mark.
-pub(crate) fn has_mark(line: &str) -> bool {
-    let line = line.to_ascii_uppercase();
-    MARKS.iter().any(|(mark, _)| line.contains(mark))
-}
-
-/// A comparison of clusters has the same words, with a note behind them.
-fn refined(kind: Kind, from: &str) -> Kind {
-    let line = from.split(['\n', '<']).next().unwrap_or_default();
-    match kind {
+/// The kind that the first title in a text names; `None` if there is no title.
+pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
+    let head = text.to_ascii_uppercase();
+    // An HTML page has a tag near its beginning; a text report has none there.
+    let opening = &head[..floor_boundary(&head, 4_000)];
+    let is_html =
+        ["<HTML", "<!DOCTYPE HTML", "<HEAD", "<BODY", "<TABLE"].iter().any(|tag| opening.contains(tag));
+    let found = TITLES.iter().filter_map(|(title, kind)| Some((head.find(title)?, *kind)));
+    let (at, kind) = found.min_by_key(|(at, _)| *at)?;
+    // A comparison of clusters has the same title with a note behind it.
+    let line = head[at..].split(['\n', '<']).next().unwrap_or_default();
+    let kind = match kind {
         Kind::AwrCompare if line.contains("(RAC)") => Kind::AwrGlobalCompare,
         kind => kind,
-    }
+    };
+    Some((kind, if is_html { Format::Html } else { Format::Text }))
 }
 
+/// The last boundary between characters up to a byte.
 pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+pub(crate) fn has_title(line: &str) -> bool {
+    let line = line.to_ascii_uppercase();
+    TITLES.iter().any(|(title, _)| line.contains(title))
 }
 
 #[cfg(test)]
@@ -132,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_told_by_what_it_calls_itself() {
+    fn each_kind_is_recognised_by_its_title() {
         for (text, kind, format) in [
             ("\n\nWORKLOAD REPOSITORY report for\n\nDB", Kind::Awr, Format::Text),
             ("WORKLOAD REPOSITORY PDB report (PDB snapshots)\n", Kind::AwrPdb, Format::Text),
@@ -148,8 +112,7 @@ mod tests {
             ("ASH Report For ORCL/orcl\n", Kind::Ash, Format::Text),
             ("          ADDM Report for Task 'TASK_1'\n", Kind::Addm, Format::Text),
         ] {
-            let (found, how, _) = kind_of(text).unwrap();
-            assert_eq!((found, how), (kind, format), "{text}");
+            assert_eq!(kind_of(text), Some((kind, format)), "{text}");
         }
         assert_eq!(kind_of("a shopping list"), None);
     }

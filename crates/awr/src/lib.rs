@@ -1,140 +1,86 @@
 //! OpenSLOB: readers of Oracle's AWR and Statspack reports.
 //!
-//! [`read`] takes the bytes of a file, tells what it is, and gives [`Report`]s: figures with their units and with the
-//! precision that their print has. Text and HTML become tables first (`text`, `html`), and tables become types by their
-//! titles and headings (`extract`), never by line numbers.
+//! [`Reports`] finds the reports in a file and gives each as a [`Report`]: figures with their units and the precision of their
+//! print. Text and HTML become tables (`text`, `html`). Titles find the reader of a table (`sections`), and headings the fields
+//! of its rows (`report`); line numbers mean nothing.
 //!
-//! What is not in a report is absent, never 0; a file that is no report, or one of a kind that is not read, is refused
-//! by name; one that ends early is an error that carries what could be read.
+//! A figure that a report lacks is absent, never 0. A file that is no report, or of a kind without counters, is an error. A
+//! file that ends early is an error with the part that was read.
 //!
-//! Pure: no files, no network, no clock, nothing is printed.
+//! Pure: no files, no network, no clock, no output.
 #![forbid(unsafe_code)]
 
-mod compare;
+pub mod checks;
 mod diff;
-pub mod doubts;
-mod extract;
 mod figure;
-mod histogram;
+pub mod histogram;
 mod html;
-mod idle;
 pub mod info;
 mod input;
 mod kind;
 mod lookup;
-mod names;
-mod rates;
 mod report;
-pub mod series;
-mod split;
+mod sections;
 mod table;
 mod text;
 pub mod trend;
 
-use std::fmt;
 use std::io::Read;
 
-use split::{OneReport, Pieces};
+use input::{OneReport, Pieces};
 
 pub use diff::{DiffRow, DiffTable, Side, diff};
-pub use figure::{Base, Figure, TimeUnit, bytes, duration_us, number};
+pub use figure::{Figure, duration_us};
 pub use histogram::{Bucket, EventHistogram, Over, TwoPeaks, duration};
 pub use kind::{Format, Kind};
-pub use rates::Rates;
 pub use report::*;
+pub use trend::Rates;
 
-/// Why a file was not read, or not to its end.
+/// A file was not read, or not to its end. Lines count from 1.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is nothing that this program knows.
     #[error(
         "line {line}: this is no AWR or Statspack report: no line says 'WORKLOAD REPOSITORY report' or 'STATSPACK \
          report'; it begins with '{beginning}'"
     )]
-    NoReport {
-        /// The first line that is not blank.
-        line: usize,
-        /// How it begins.
-        beginning: String,
-    },
-    /// It is of a kind that is not read.
+    NoReport { line: usize, beginning: String },
     #[error(
         "line {line}: this is an {kind} report, which has no counters of an interval: only AWR and Statspack are read"
     )]
-    Refused {
-        /// Where it says so.
-        line: usize,
-        /// What it is.
-        kind: Kind,
-    },
-    /// It says what it is, but has no figures.
+    Refused { line: usize, kind: Kind },
     #[error(
         "line {line}: it calls itself {kind} ({format}), but snapshots, a load profile or wait events were not found in its {lines} \
          lines: its lines may have been wrapped or its columns moved"
     )]
-    NoFigures {
-        /// Where it says so.
-        line: usize,
-        /// What it says it is.
-        kind: Kind,
-        /// How it is written.
-        format: Format,
-        /// How long it is.
-        lines: usize,
-    },
-    /// It ends before its end.
+    NoFigures { line: usize, kind: Kind, format: Format, lines: usize },
     #[error(
-        "line {line}: {next_at}, in section '{section}', before the report's end: it was cut short; everything before it was read"
+        "line {line}: {}, in section '{section}', before the report's end: it was cut short; everything before it was read",
+        .next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
     )]
     CutShort {
-        /// The last line.
         line: usize,
-        /// The section that it ends in.
         section: String,
-        /// Where the next one begins, if it is that which it ends with.
-        next_at: NextAt,
-        /// What was read before.
+        /// The line where another report begins.
+        next_at: Option<usize>,
         read: Vec<Report>,
     },
-    /// The file can't be read further: what it is packed in is damaged, or the disk is.
+    /// The disk or the packed data is damaged.
     #[error("line {line}: {why}; the rest of the file can't be read; everything before it was")]
-    Unreadable {
-        /// The last line that was read.
-        line: usize,
-        /// What the system or the unpacker says.
-        why: String,
-        /// What was read before.
-        read: Vec<Report>,
-    },
-}
-
-/// The line where another report begins, if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NextAt(pub Option<usize>);
-
-impl fmt::Display for NextAt {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => out.write_str("the file ends here"),
-            Some(line) => write!(out, "another report begins in line {line}"),
-        }
-    }
+    Unreadable { line: usize, why: String, read: Vec<Report> },
 }
 
 impl ReadError {
-    /// The line that the error is about, from 1.
-    #[must_use]
     pub fn line(&self) -> usize {
         match self {
-            Self::NoReport { line, .. } | Self::Refused { line, .. } => *line,
-            Self::NoFigures { line, .. } | Self::CutShort { line, .. } | Self::Unreadable { line, .. } => {
-                *line
-            }
+            Self::NoReport { line, .. }
+            | Self::Refused { line, .. }
+            | Self::NoFigures { line, .. }
+            | Self::CutShort { line, .. }
+            | Self::Unreadable { line, .. } => *line,
         }
     }
 
-    /// What could be read all the same.
-    #[must_use]
+    /// The reports that were read before the error.
     pub fn read(self) -> Vec<Report> {
         match self {
             Self::CutShort { read, .. } | Self::Unreadable { read, .. } => read,
@@ -143,40 +89,35 @@ impl ReadError {
     }
 }
 
-/// How much of a report is read.
+/// The sections of a report that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// Every section that is known.
     #[default]
     All,
-    /// What the report is of, and what its [`info::Row`] is made of: half the time.
+    /// The sections of an [`info::Row`] and of the report's header, in half the time.
     Row,
 }
 
-/// Reads the reports of a file, one after the other: an archive or a mail may hold several. Each gives one report, or the two
-/// periods of a comparison. The file may be packed with gzip or bzip2, and be UTF-8, UTF-16 or Latin-1.
+/// An iterator over the reports of a file: an archive or a mail may hold several. Each gives one report, or the two periods
+/// of a comparison. The file may be packed with gzip or bzip2, and be UTF-8, UTF-16 or Latin-1.
 pub struct Reports<'a> {
+    /// Absent after the end.
     pieces: Option<Pieces<'a>>,
     is_first: bool,
     scope: Scope,
 }
 
 impl<'a> Reports<'a> {
-    /// Of what is read from there.
-    ///
-    /// # Errors
-    /// If nothing can be read.
     pub fn of(input: impl Read + 'a) -> Result<Self, ReadError> {
-        let input = input::plain(input).map_err(|error| ReadError::Unreadable {
+        let unreadable = |error: std::io::Error| ReadError::Unreadable {
             line: 1,
             why: error.to_string(),
             read: Vec::new(),
-        })?;
+        };
+        let input = input::plain(input).map_err(unreadable)?;
         Ok(Self { pieces: Some(Pieces::new(input)), is_first: true, scope: Scope::default() })
     }
 
-    /// The same, of which only so much is read.
-    #[must_use]
     pub fn within(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
@@ -185,11 +126,7 @@ impl<'a> Reports<'a> {
 impl Iterator for Reports<'_> {
     type Item = Result<Vec<Report>, ReadError>;
 
-    /// The next report of the file.
-    ///
-    /// # Errors
-    /// If it is no report, is of a kind that is not read, holds no figures, or was cut short; the last one carries what was
-    /// read.
+    /// The next report of the file, or its error with the part that was read.
     fn next(&mut self) -> Option<Self::Item> {
         let pieces = self.pieces.as_mut()?;
         let is_first = std::mem::take(&mut self.is_first);
@@ -209,31 +146,27 @@ impl Iterator for Reports<'_> {
             report.skip();
             return Some(Err(ReadError::Refused { line, kind }));
         }
-        let scope = self.scope;
-        let wanted = |title: &str| match scope {
-            Scope::All => kind == Kind::AwrGlobal || extract::is_wanted(title),
-            Scope::Row => extract::is_of_row(title) && (kind == Kind::AwrGlobal || extract::is_wanted(title)),
-        };
+        let wanted = |title: &str| sections::is_wanted(title, kind, self.scope);
         let document = match format {
             Format::Text => text::read(|| report.next(), kind, wanted),
             Format::Html => html::read(&mut report, wanted),
         };
-        let document = document.with_decimal_points();
         let next_at = report.next_at;
+        let mut document = document.with_decimal_points();
         let reports = match kind.is_comparison() {
-            true => compare::reports(&document, kind, format),
-            false => vec![extract::report(&document, kind, format)],
+            true => sections::periods(&mut document, kind, format),
+            false => vec![sections::report(&document, kind, format)],
         };
         let lines = document.last_line;
+        let with_figures = |reports: Vec<Report>| reports.into_iter().filter(Report::has_figures).collect();
         if let Some(why) = pieces.failure.take() {
             self.pieces = None;
-            let read = reports.into_iter().filter(Report::has_figures).collect();
-            return Some(Err(ReadError::Unreadable { line: lines, why, read }));
+            return Some(Err(ReadError::Unreadable { line: lines, why, read: with_figures(reports) }));
         }
         if !document.is_complete {
             let section = document.sections.last().map_or("", |(title, _)| title).to_owned();
-            let read = reports.into_iter().filter(Report::has_figures).collect();
-            return Some(Err(ReadError::CutShort { line: lines, section, next_at: NextAt(next_at), read }));
+            let read = with_figures(reports);
+            return Some(Err(ReadError::CutShort { line: lines, section, next_at, read }));
         }
         if !reports.iter().all(|report| report.has_figures() && !report.is_hollow()) {
             return Some(Err(ReadError::NoFigures { line, kind, format, lines }));
@@ -242,17 +175,13 @@ impl Iterator for Reports<'_> {
     }
 }
 
-/// Reads all reports of a file that is in memory.
-///
-/// # Errors
-/// The first that there is, see [`Reports`].
+/// Reads all reports of a file in memory, up to the first error.
 pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
     let reports: Result<Vec<Vec<Report>>, ReadError> = Reports::of(bytes)?.collect();
     Ok(reports?.into_iter().flatten().collect())
 }
 
-/// Whether bytes are those of a report that [`read`] reads, by what they call themselves.
-#[must_use]
+/// True for bytes that begin a report with counters, by its title.
 pub fn is_report(bytes: &[u8]) -> bool {
     let plain = input::plain(bytes).ok();
     let head = plain.and_then(|plain| Pieces::new(plain).head());

@@ -1,13 +1,28 @@
-//! Figures by their names, whatever a release calls them.
+//! Figures by their names. Releases and formats name them differently, and text cuts names where a column ends; HTML has
+//! them whole.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
-use crate::names::{self, Found};
+use crate::info::{EXECUTES, LOGICAL_READS, PHYSICAL_READS, db_time_per_s};
+use crate::kind::Format;
 use crate::report::{Activity, IoLine, IoProfileLine, LoadLine, Report, WaitEvent};
+use crate::table::like;
+
+/// Widths of event columns: histograms from 12.2 on and before, Statspack, top events and comparisons, Statspack's top events.
+pub(crate) const EVENTS: [usize; 5] = [25, 26, 28, 30, 41];
+/// Widths of instance activity columns: comparisons, AWR, Statspack.
+pub(crate) const STATISTICS: [usize; 3] = [30, 32, 33];
+/// Widths of time model columns: Statspack, AWR, comparisons.
+pub(crate) const TIME_MODEL: [usize; 3] = [35, 42, 45];
+/// Widths of columns with statistics of the operating system: single reports, comparisons.
+pub(crate) const OS_STATISTICS: [usize; 2] = [25, 35];
+/// Widths of columns with functions of I/O: AWR, Statspack.
+pub(crate) const FUNCTIONS: [usize; 2] = [15, 18];
 
 impl Report {
-    /// Whether there is anything to show of it.
-    #[must_use]
+    /// True for a report that has anything to show.
     pub fn has_figures(&self) -> bool {
         let has_load =
             self.load_profile.iter().any(|line| line.per_second.is_some() || line.per_transaction.is_some());
@@ -15,114 +30,94 @@ impl Report {
             && (has_load || !self.time_model.is_empty() || !self.activity.is_empty())
     }
 
-    /// Seconds of the interval.
-    #[must_use]
     pub fn elapsed_s(&self) -> Option<f64> {
         self.elapsed().map(|elapsed| elapsed.value)
     }
 
-    /// Whether nothing of what a report is read for is in it: its tables could not be told apart.
-    #[must_use]
+    /// True for a report whose tables were not recognised: it lacks the main rates or all events.
     pub fn is_hollow(&self) -> bool {
-        use crate::info::{db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s};
-        let rates = [db_time_per_s, executes_per_s, logical_reads_per_s, physical_reads_per_s];
-        let known = rates.iter().filter(|rate| rate(self).is_some()).count();
+        let rates = [EXECUTES, LOGICAL_READS, PHYSICAL_READS].map(|rate| rate.per_s(self));
+        let known = rates.into_iter().chain([db_time_per_s(self)]).flatten().count();
         let events = [&self.top_events, &self.foreground_events, &self.all_events];
         known < 2 || events.iter().all(|events| events.is_empty())
     }
 
-    /// Seconds of the interval, with how far they are known: 11.2 prints hundredths of a minute, clocks tick in seconds.
-    #[must_use]
+    /// Seconds of the interval. Their precision differs: 11.2 prints hundredths of a minute, clocks tick in seconds.
     pub fn elapsed(&self) -> Option<Figure> {
         self.interval.elapsed_s.filter(|elapsed| elapsed.known().is_some_and(|seconds| seconds > 0.0))
     }
 
-    /// A total by the interval.
     pub(crate) fn per_second(&self, total: Option<Figure>) -> Option<Figure> {
         total?.per_figure(self.elapsed()?)
     }
 
-    /// A line of the load profile. Releases name them differently: `Logical reads`, `Logical read (blocks)`.
-    #[must_use]
+    /// A line of the load profile by any of its names, such as `Logical reads` and `Logical read (blocks)`.
     pub fn load(&self, names: &[&str]) -> Option<&LoadLine> {
         self.load_profile.iter().find(|line| names.iter().any(|name| line.name.eq_ignore_ascii_case(name)))
     }
 
-    /// An instance activity statistic.
-    #[must_use]
     pub fn statistic(&self, name: &str) -> Option<&Activity> {
-        names::find(&self.activity, |line| &line.name, name, (self.format, &names::STATISTICS)).one()
+        find(&self.activity, |line| &line.name, name, (self.format, &STATISTICS)).ok()?
     }
 
-    /// Its rate per second: as printed, or its total by the interval, whichever is more precise.
-    #[must_use]
+    /// The rate of an instance activity statistic: as printed, or total by interval, whichever is more precise.
     pub fn statistic_per_s(&self, name: &str) -> Option<Figure> {
         self.per_s(self.statistic(name)?)
     }
 
-    /// The rate per second of a statistic.
     pub(crate) fn per_s(&self, line: &Activity) -> Option<Figure> {
         Figure::finer(line.per_second, self.per_second(line.total))
     }
 
-    /// Its total: as printed, or its rate times the interval.
-    #[must_use]
+    /// The total of a statistic: as printed, or rate times interval.
     pub fn statistic_total(&self, name: &str) -> Option<Figure> {
         let line = self.statistic(name)?;
         line.total.or_else(|| Some(line.per_second?.times(self.elapsed_s()?)))
     }
 
-    /// A line of the time model, in seconds.
-    #[must_use]
     pub fn time_model_s(&self, name: &str) -> Option<Figure> {
-        let line = self.time_model.iter().find(|line| line.name.eq_ignore_ascii_case(name));
-        line.and_then(|line| line.seconds)
+        self.time_model.iter().find(|line| line.name.eq_ignore_ascii_case(name))?.seconds
     }
 
-    /// A statistic of the operating system.
-    #[must_use]
     pub fn os(&self, name: &str) -> Option<f64> {
         self.os_statistics.iter().find(|line| line.name == name)?.value.map(|figure| figure.value)
     }
 
-    /// CPUs of the host.
-    #[must_use]
     pub fn cpus(&self) -> Option<f64> {
         self.host.cpus.or_else(|| self.os("NUM_CPUS")).filter(|cpus| *cpus > 0.0)
     }
 
-    /// A wait event of foreground sessions, or of all where they are not apart; with decimals of the top events where
-    /// they say more.
-    #[must_use]
+    /// A wait event of foreground sessions, or of all sessions if the report does not separate them. Top events add decimals.
     pub fn foreground(&self, name: &str) -> Option<WaitEvent> {
         let events =
             if self.foreground_events.is_empty() { &self.all_events } else { &self.foreground_events };
         // Statspack's top events are those of foreground and background together.
         let is_foreground = self.all_events.is_empty() || self.foreground_events.is_empty();
-        let top = if is_foreground { self.event(&self.top_events, name) } else { Found::None };
-        match (self.event(events, name), top) {
-            // One of these is not the one that was asked for, and nobody can tell which.
-            (Found::Several, _) | (_, Found::Several) => None,
-            (Found::One(own), Found::One(top)) => Some(WaitEvent {
+        let top = if is_foreground { self.event(&self.top_events, name) } else { Ok(None) };
+        match (self.event(events, name).ok()?, top.ok()?) {
+            (Some(own), Some(top)) => Some(WaitEvent {
                 waits: Figure::finer(own.waits, top.waits),
                 total_s: Figure::finer(own.total_s, top.total_s),
                 average_us: Figure::finer(own.average_us, top.average_us),
                 percent: Figure::finer(own.percent, top.percent),
                 ..own.clone()
             }),
-            (Found::One(event), Found::None) | (Found::None, Found::One(event)) => Some(event.clone()),
-            (Found::None, Found::None) => None,
+            (own, top) => own.or(top).cloned(),
         }
     }
 
-    /// What took most time: the first of the top events that is not idle, which Statspack lists too.
-    #[must_use]
+    /// The wait that took most time. Statspack lists idle events too.
     pub fn top_wait(&self) -> Option<&WaitEvent> {
         let events = self.top_events.iter().chain(&self.foreground_events);
-        events.into_iter().find(|event| !crate::idle::is_idle(event))
+        events.into_iter().find(|event| !is_idle(event))
     }
 
-    /// Wait events of foreground sessions, or of all where they are not apart, or else the top events.
+    /// Wait classes of foreground sessions, or of all if the report does not separate them.
+    pub(crate) fn classes_of_sessions(&self) -> &[WaitEvent] {
+        if self.wait_classes.is_empty() { &self.all_wait_classes } else { &self.wait_classes }
+    }
+
+    /// Wait events of foreground sessions, or of all sessions, or else the top events.
     pub(crate) fn waits_of_sessions(&self) -> &[WaitEvent] {
         [&self.foreground_events, &self.all_events, &self.top_events]
             .into_iter()
@@ -130,88 +125,59 @@ impl Report {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// A wait event of background processes, or of all where they are not apart.
-    #[must_use]
+    /// A wait event of background processes, or of all if the report does not separate them.
     pub fn background(&self, name: &str) -> Option<WaitEvent> {
         let all = if self.background_events.is_empty() { &self.all_events } else { &self.background_events };
-        self.event(all, name).one().cloned()
+        self.event(all, name).ok()?.cloned()
     }
 
-    /// An event among some of this report.
-    pub(crate) fn event<'a>(&self, events: &'a [WaitEvent], name: &str) -> Found<'a, WaitEvent> {
-        names::find(events, |event| &event.name, name, (self.format, &names::EVENTS))
+    pub(crate) fn event<'a>(
+        &self,
+        events: &'a [WaitEvent],
+        name: &str,
+    ) -> Result<Option<&'a WaitEvent>, Ambiguous> {
+        find(events, |event| &event.name, name, (self.format, &EVENTS))
     }
 
-    /// The histogram of an event.
-    #[must_use]
     pub fn histogram(&self, event: &str) -> Option<&EventHistogram> {
-        names::find(&self.histograms, |own| &own.event, event, (self.format, &names::EVENTS)).one()
+        find(&self.histograms, |own| &own.event, event, (self.format, &EVENTS)).ok()?
     }
 
     /// DB time in seconds: the time model's, or the header's.
-    #[must_use]
     pub fn db_time_s(&self) -> Option<Figure> {
         Figure::finer(self.time_model_s("DB time"), self.interval.db_time_s)
     }
 
     /// DB CPU in seconds: the time model's, or the top events'.
-    #[must_use]
     pub fn db_cpu_s(&self) -> Option<Figure> {
         let top =
             || self.top_events.iter().find(|event| matches!(event.name.as_str(), "DB CPU" | "CPU time"));
         self.time_model_s("DB CPU").or_else(|| top()?.total_s)
     }
 
-    /// CPU of background processes in seconds.
-    #[must_use]
-    pub fn background_cpu_s(&self) -> Option<Figure> {
-        self.time_model_s("background cpu time")
-    }
-
-    /// The total of I/O by function: as printed, or the sum of the functions.
-    #[must_use]
     pub fn io_total(&self) -> Option<IoLine> {
         total_of(&self.io_by_function)
     }
 
-    /// The total of I/O by type of file.
-    #[must_use]
-    pub fn file_type_total(&self) -> Option<IoLine> {
-        total_of(&self.io_by_file_type)
-    }
-
-    /// A line of the I/O profile.
-    #[must_use]
     pub fn io_profile_line(&self, name: &str) -> Option<&IoProfileLine> {
         self.io_profile.iter().find(|line| line.name.eq_ignore_ascii_case(name))
     }
 
-    /// A parameter's value.
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.parameters
-            .iter()
-            .find(|parameter| parameter.name == name)
-            .map(|parameter| parameter.begin.as_str())
+        Some(&self.parameters.iter().find(|parameter| parameter.name == name)?.begin)
     }
 
-    /// The standard block size in bytes.
-    #[must_use]
     pub fn block_bytes(&self) -> Option<f64> {
         self.database.block_bytes.or_else(|| self.parameter("db_block_size")?.parse().ok())
     }
 }
 
-fn total_of(lines: &[IoLine]) -> Option<IoLine> {
+/// The line of the total, or the sum of the lines.
+pub(crate) fn total_of(lines: &[IoLine]) -> Option<IoLine> {
     if let Some(total) = lines.iter().find(|line| line.name.to_uppercase().starts_with("TOTAL")) {
         return Some(total.clone());
     }
-    let sum = |of: fn(&IoLine) -> Option<Figure>| {
-        let all: Vec<Figure> = lines.iter().filter_map(of).collect();
-        let value = all.iter().map(|figure| figure.value).sum();
-        let resolution = all.iter().map(|figure| figure.resolution).sum();
-        (!all.is_empty()).then_some(Figure { value, resolution })
-    };
+    let sum = |of: fn(&IoLine) -> Option<Figure>| Figure::sum(lines.iter().map(of));
     (!lines.is_empty()).then(|| IoLine {
         name: "sum of the lines".into(),
         read_bytes: sum(|line| line.read_bytes),
@@ -223,4 +189,226 @@ fn total_of(lines: &[IoLine]) -> Option<IoLine> {
         waits: sum(|line| line.waits),
         ..IoLine::default()
     })
+}
+
+/// A column cut several names to the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ambiguous;
+
+/// True for a name that a column of one of these widths makes of a longer one.
+pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
+    // A cut at a blank shortens the name by one more.
+    let is_left = |width: &usize| whole.get(..*width).is_some_and(|left| left.trim_end() == name);
+    whole.len() > name.len()
+        && whole.starts_with(name)
+        && widths.iter().any(|width| *width < whole.len() && is_left(width))
+}
+
+/// The line of a name, or else the only line whose name a text cut to it, or from whose name a text cut it.
+pub(crate) fn find<'a, T>(
+    lines: &'a [T],
+    name: impl Fn(&T) -> &str,
+    wanted: &str,
+    (format, widths): (Format, &[usize]),
+) -> Result<Option<&'a T>, Ambiguous> {
+    if let Some(line) = lines.iter().find(|line| name(line) == wanted) {
+        return Ok(Some(line));
+    }
+    let fits = |line: &&T| {
+        let is_of_text = format == Format::Text && is_cut(name(line), wanted, widths);
+        is_of_text || is_cut(wanted, name(line), widths)
+    };
+    let mut fitting = lines.iter().filter(fits);
+    let first = fitting.next();
+    if fitting.next().is_some() { Err(Ambiguous) } else { Ok(first) }
+}
+
+/// A name with its line in each of two reports.
+pub(crate) type Paired<'a, T> = (&'a str, [Option<&'a T>; 2]);
+
+/// The lines of two reports side by side, by name. A name that text cut is paired with the only name that it can be; the
+/// longer name is kept. Of several lines with the same name the first counts.
+pub(crate) fn pairs<'a, T>(
+    [first, second]: [(&'a [T], Format); 2],
+    name: impl Fn(&'a T) -> &'a str,
+    widths: &[usize],
+) -> Vec<Paired<'a, T>> {
+    let index = |lines: &'a [T]| -> BTreeMap<&'a str, &'a T> {
+        lines.iter().rev().map(|line| (name(line), line)).collect()
+    };
+    let indices = [index(first.0), index(second.0)];
+    let alone = |lines: &'a [T], others: &BTreeMap<&'a str, &'a T>| -> Vec<&'a str> {
+        lines.iter().map(&name).filter(|name| !others.contains_key(name)).collect()
+    };
+    let (of_first, of_second) = (alone(first.0, &indices[1]), alone(second.0, &indices[0]));
+    let is_same = |one: &str, other: &str| {
+        (first.1 == Format::Text && is_cut(one, other, widths))
+            || (second.1 == Format::Text && is_cut(other, one, widths))
+    };
+    let mut partners: BTreeMap<&str, &str> = BTreeMap::new();
+    for one in &of_first {
+        if let Some(other) = only(of_second.iter().filter(|other| is_same(one, other)))
+            && only(of_first.iter().filter(|one| is_same(one, other))).is_some()
+        {
+            partners.insert(one, other);
+            partners.insert(other, one);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let all = first.0.iter().chain(second.0).map(&name).filter(|name| seen.insert(*name));
+    let of_side = |own: &'a str, side: usize| {
+        indices[side].get(own).or_else(|| indices[side].get(partners.get(own)?)).copied()
+    };
+    all.filter(|own| indices[0].contains_key(own) || !partners.contains_key(own))
+        .map(|own| {
+            let longer = partners.get(own).copied().filter(|other| other.len() > own.len()).unwrap_or(own);
+            (longer, [of_side(own, 0), of_side(own, 1)])
+        })
+        .collect()
+}
+
+/// The item of an iterator that has just one.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let item = items.next()?;
+    items.next().is_none().then_some(item)
+}
+
+/// Idle events in reports without classes (Oracle Database Reference, appendix "Oracle Wait Events"; V$EVENT_NAME has the
+/// class). A star is any text.
+const IDLE: [&str; 66] = [
+    "SQL*Net message from client",
+    "SQL*Net vector message from client",
+    "rdbms ipc message",
+    "rdbms ipc reply idle",
+    "pmon timer",
+    "smon timer",
+    "pman timer",
+    "Streams AQ: qmn coordinator idle wait",
+    "Streams AQ: qmn slave idle wait",
+    "Streams AQ: waiting for time management or cleanup tasks",
+    "jobq slave wait",
+    "job scheduler coordinator slave wait",
+    "DIAG idle wait",
+    "Space Manager: slave idle wait",
+    "VKTM Logical Idle Wait",
+    "VKTM Init Wait for GSGA",
+    "VKRM Idle",
+    "dispatcher timer",
+    "shared server idle wait",
+    "virtual circuit next request",
+    "virtual circuit status",
+    "wait for unread message on broadcast channel",
+    "wait for unread message on multiple broadcast channels",
+    "class slave wait",
+    "pipe get",
+    "single-task message",
+    "null event",
+    "i/o slave wait",
+    "io slave wait",
+    "wakeup time manager",
+    "watchdog main loop",
+    "lreg timer",
+    "fbar timer",
+    "heartbeat redo informer",
+    "heartbeat monitor sleep",
+    "gcs remote message",
+    "ges remote message",
+    "ASM background timer",
+    "ASM cluster membership changes",
+    "ASM client timer",
+    "OFS idle",
+    "GCR sleep",
+    "PING",
+    "MRP redo arrival",
+    "LNS ASYNC *",
+    "LGWR worker group idle",
+    "Data Guard: *",
+    "Streams AQ: * idle wait",
+    "Streams AQ: waiting for *",
+    "Streams AQ: deallocate messages from Streams Pool",
+    "Streams AQ: delete acknowledged messages",
+    "Streams capture: waiting for *",
+    "LogMiner *: idle",
+    "LogMiner: *",
+    "PX Idle Wait",
+    "PX Deq: Execution Msg",
+    "PX Deq: Execute Reply",
+    "PX Deq Credit: need buffer idle",
+    "PL/SQL lock timer",
+    "EMON slave idle wait",
+    "JOX Jit Process Sleep",
+    "AQPC idle",
+    "AQ Master idle",
+    "parallel recovery *",
+    "KSV master wait idle",
+    "recovery area: computing *",
+];
+
+/// True for waits of sessions for their user, and of processes for work.
+pub(crate) fn is_idle(event: &WaitEvent) -> bool {
+    match &event.class {
+        Some(class) => class.eq_ignore_ascii_case("idle"),
+        None => IDLE.iter().any(|idle| like(&event.name, idle) || is_cut(&event.name, idle, &EVENTS)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'a>(
+        lines: &'a [&'a str],
+        wanted: &str,
+        format: Format,
+    ) -> Result<Option<&'a &'a str>, Ambiguous> {
+        super::find(lines, |line| line, wanted, (format, &EVENTS))
+    }
+
+    #[test]
+    fn a_name_is_cut_only_where_a_column_ends_and_only_in_text() {
+        let whole = "control file sequential read";
+        for cut in ["control file sequential r", "control file sequential re"] {
+            assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
+            assert_eq!(find(&[cut], whole, Format::Html), Ok(None));
+        }
+        assert_eq!(find(&["control file sequential rea"], whole, Format::Text), Ok(None));
+        // The 28th character is a blank.
+        let (whole, cut) = ("log file switch (checkpoint incomplete)", "log file switch (checkpoint");
+        assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
+    }
+
+    #[test]
+    fn an_equal_name_wins_and_an_ambiguous_one_is_none() {
+        let [long, whole] = ["cell single block physical read: RDMA", "cell single block physical read"];
+        assert_eq!(find(&[long, whole], whole, Format::Html), Ok(Some(&whole)));
+        assert_eq!(find(&[long], whole, Format::Html), Ok(None));
+        let cut = "cell single block physical";
+        assert_eq!(find(&[cut], whole, Format::Text), Ok(Some(&cut)));
+        assert_eq!(find(&[cut, cut], whole, Format::Text), Err(Ambiguous));
+    }
+
+    #[test]
+    fn lines_of_text_and_html_are_paired_if_only_one_fits() {
+        let text = ["DB CPU", "bytes received via SQL*Net from", "redo synch time overhead count ("];
+        let html = [
+            "redo synch time overhead count (<2 msec)",
+            "redo synch time overhead count (<8 msec)",
+            "bytes received via SQL*Net from client",
+            "DB CPU",
+        ];
+        let names = |sides| {
+            let pairs: Vec<Paired<'_, &str>> = pairs(sides, |line| line, &STATISTICS);
+            pairs.into_iter().map(|(name, [one, other])| (name, one.is_some(), other.is_some())).collect()
+        };
+        let both: Vec<(&str, bool, bool)> = names([(&text, Format::Text), (&html, Format::Html)]);
+        let alone = [(text[2], true, false), (html[0], false, true), (html[1], false, true)];
+        assert_eq!(both[..2], [("DB CPU", true, true), (html[2], true, true)]);
+        assert_eq!(both[2..], alone);
+        let turned: Vec<(&str, bool, bool)> = names([(&html, Format::Html), (&text, Format::Text)]);
+        assert_eq!(turned.iter().filter(|(_, one, other)| *one && *other).count(), 2, "{turned:?}");
+        // Names of HTML are whole: what begins alike is something else.
+        let cut = ["bytes received via SQL*Net from"];
+        let whole: Vec<(&str, bool, bool)> = names([(&cut, Format::Html), (&html, Format::Html)]);
+        assert_eq!(whole.len(), 5);
+    }
 }

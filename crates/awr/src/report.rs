@@ -1,9 +1,6 @@
-//! A report with types: what it says, in units that the names carry.
+//! A report as types, with the headings of their columns. Names of fields carry their units.
 //!
-//! What a report does not have is absent: an empty list or `None`, never 0.
-
-mod io;
-mod work;
+//! A figure that a report lacks is absent, an empty list or `None`, never 0.
 
 use jiff::civil::DateTime;
 use serde::Serialize;
@@ -11,115 +8,80 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
-
-pub use io::{FileIo, IoLine, IoProfileLine};
-pub use work::{AshEvent, BufferPoolAdvice, PgaAdvice, Segment, SqlStatement};
+use crate::table::{FIRST, Field, FromRow, rows};
 
 /// One period of one instance, PDB or cluster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// What it is.
     pub kind: Kind,
-    /// How it is written.
     pub format: Format,
-    /// Which of the two periods of a comparison it is.
+    /// The period of a comparison.
     pub period: Option<Period>,
-    /// The database and the instance.
     pub database: Database,
-    /// The host.
     pub host: Host,
-    /// The snapshots and the time between them.
     pub interval: Interval,
-    /// A cluster's instances, in a global report.
+    /// Instances of the cluster, in a global report.
     pub instances: Vec<Instance>,
-    /// The load profile.
     pub load_profile: Vec<LoadLine>,
-    /// Instance efficiency.
     pub efficiency: Vec<Percentage>,
-    /// The top timed events, with DB CPU among them.
+    /// Top timed events; DB CPU is among them.
     pub top_events: Vec<WaitEvent>,
-    /// The time model.
     pub time_model: Vec<TimeModelLine>,
-    /// Operating system statistics.
     pub os_statistics: Vec<OsStatistic>,
-    /// Load and CPU of the host.
     pub host_cpu: Option<HostCpu>,
     /// Wait classes of foreground sessions.
     pub wait_classes: Vec<WaitEvent>,
     /// Wait classes of foreground and background together.
     pub all_wait_classes: Vec<WaitEvent>,
-    /// Wait events of foreground sessions.
     pub foreground_events: Vec<WaitEvent>,
-    /// Wait events of background processes.
     pub background_events: Vec<WaitEvent>,
-    /// Wait events of both together, where the report has no others or has them too.
+    /// Wait events of foreground and background together, in reports that have such a section.
     pub all_events: Vec<WaitEvent>,
-    /// How long waits took, foreground and background together.
     pub histograms: Vec<EventHistogram>,
-    /// Instance activity statistics.
     pub activity: Vec<Activity>,
     /// Instance activity statistics that are states, not counters.
     pub absolute_values: Vec<AbsoluteValue>,
-    /// Log switches and the like, with their rate per hour.
+    /// Log switches and the like.
     pub thread_activity: Vec<ThreadActivity>,
-    /// I/O by function of the database, all I/O.
     pub io_by_function: Vec<IoLine>,
-    /// I/O by type of file, all I/O.
     pub io_by_file_type: Vec<IoLine>,
-    /// I/O profile.
     pub io_profile: Vec<IoProfileLine>,
-    /// I/O by tablespace.
     pub tablespaces: Vec<FileIo>,
-    /// I/O by file.
     pub files: Vec<FileIo>,
-    /// Sizes of caches.
     pub cache_sizes: Vec<CacheSize>,
-    /// Parameters that were set.
     pub parameters: Vec<Parameter>,
-    /// SQL statements that any section names, each once.
+    /// The statements of all sections, each once.
     pub top_sql: Vec<SqlStatement>,
-    /// Segments by what was done to them.
     pub segments: Vec<Segment>,
-    /// Reads that the buffer cache would need at other sizes.
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
-    /// What other targets of the PGA would do.
     pub pga_advice: Vec<PgaAdvice>,
-    /// Top events by the samples of ASH.
+    /// Top events by samples of ASH.
     pub ash_events: Vec<AshEvent>,
-    /// Whether text cut the M or G of IOStat's data per second, and it was found again by Data / elapsed.
+    /// True if text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Every cell of a global report, as printed: much of it is said by instance.
+    /// Every table of a global report as printed: it has figures by instance.
     pub tables: Vec<Sheet>,
-    /// Every section by its title.
     pub sections: Vec<Section>,
-    /// What a reader must know: faults of the report itself, and what could not be read.
+    /// Faults of the report itself, and parts that could not be read.
     pub notes: Vec<String>,
 }
 
-/// A table as it is printed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The section's title.
     pub title: String,
-    /// The columns' headings, each with the one that it shares with its neighbours; lower case without blanks.
+    /// Headings after the heading that columns share; lower case without blanks.
     pub heads: Vec<String>,
-    /// The cells of each row.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Period {
-    /// The first.
     First,
-    /// The second.
     Second,
 }
 
-/// The database and the instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Database {
     pub name: Option<String>,
     pub id: Option<String>,
@@ -129,24 +91,20 @@ pub struct Database {
     pub release: Option<String>,
     pub is_rac: Option<bool>,
     pub is_cdb: Option<bool>,
-    /// The container that the report is of: a pluggable database, or the root, which is all of them.
+    /// The pluggable database of the report, or the root if it is of all of them.
     pub container: Option<String>,
-    /// Containers that the report names.
     pub containers: Vec<String>,
-    /// Instances of the cluster.
+    /// Number of the cluster's instances.
     pub instances: Option<f64>,
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
     pub started: Option<DateTime>,
-    /// Whether the minutes of `started` are known: HTML of 11.1 to 12.2 prints the month in their place.
+    /// False if the minutes of `started` are unknown: HTML of 11.1 to 12.2 prints the month in their place.
     pub started_to_the_minute: bool,
-    /// The standard block size in bytes.
     pub block_bytes: Option<f64>,
 }
 
-/// The host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Host {
     pub name: Option<String>,
     pub platform: Option<String>,
@@ -159,206 +117,296 @@ pub struct Host {
 /// The snapshots and the time between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
-    /// The first snapshot.
     pub begin: Option<Snapshot>,
-    /// The last one.
     pub end: Option<Snapshot>,
-    /// Seconds between them: from their times, or as printed in hundredths of a minute.
-    pub elapsed_s: Option<Figure>,
-    /// Time that sessions spent in calls, in seconds.
-    pub db_time_s: Option<Figure>,
-}
-
-/// A snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Snapshot {
-    /// Its number.
-    pub id: Option<u64>,
-    /// When it was taken, by the host's clock.
-    pub time: Option<DateTime>,
-    /// Sessions at that moment.
-    pub sessions: Option<f64>,
-    /// Cursors of a session.
-    pub cursors_per_session: Option<f64>,
-}
-
-/// An instance of a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Instance {
-    pub number: String,
-    pub name: Option<String>,
-    pub host: Option<String>,
-    pub release: Option<String>,
-    pub platform: Option<String>,
-    pub started: Option<DateTime>,
-    pub begin: Option<DateTime>,
-    pub end: Option<DateTime>,
+    /// The difference of the snapshots' times, or the printed hundredths of a minute.
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
-    pub average_active_sessions: Option<Figure>,
-    pub up_hours: Option<Figure>,
-    /// Rates per second.
-    pub per_second: Vec<LoadLine>,
 }
 
-/// A line of the load profile.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct LoadLine {
-    pub name: String,
-    pub per_second: Option<Figure>,
-    pub per_transaction: Option<Figure>,
-    pub per_exec: Option<Figure>,
-    pub per_call: Option<Figure>,
+impl Interval {
+    pub fn begin_time(&self) -> Option<DateTime> {
+        self.begin.as_ref()?.time
+    }
+
+    pub fn end_time(&self) -> Option<DateTime> {
+        self.end.as_ref()?.time
+    }
+
+    /// Seconds between the times of the snapshots.
+    pub(crate) fn by_clock(&self) -> Option<Figure> {
+        let (begin, end) = self.begin_time().zip(self.end_time())?;
+        Some(Figure { value: end.duration_since(begin).as_secs_f64(), resolution: 1.0 })
+    }
 }
 
-/// A line of instance efficiency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct Percentage {
     pub name: String,
     pub percent: Option<Figure>,
 }
 
-/// What a percentage is of.
+/// The whole of a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
-    /// DB time.
     DbTime,
-    /// Time of background processes.
     BackgroundTime,
-    /// Call time: Statspack's and 10g's DB time.
+    /// DB time in Statspack and 10g.
     CallTime,
 }
 
-/// A wait event, or a class of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Section {
+    pub title: String,
+    pub line: usize,
+}
+
+/// A SQL statement with its totals of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WaitEvent {
-    /// Its name; text cuts it at 26, 28 or 30 characters.
-    pub name: String,
-    /// Its class; text cuts it too.
-    pub class: Option<String>,
-    /// Waits. `DB CPU` has none.
-    pub waits: Option<Figure>,
-    /// Waits per second, where the report prints them: comparisons do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_per_s: Option<Figure>,
-    /// Percent of waits that ran into a timeout.
-    pub timeouts_percent: Option<Figure>,
-    /// Time of all waits, in seconds.
-    pub total_s: Option<Figure>,
-    /// Mean wait as printed, in microseconds.
-    pub average_us: Option<Figure>,
-    /// Share in percent.
-    pub percent: Option<Figure>,
-    /// What it is a share of.
-    pub percent_of: Option<ShareOf>,
+pub struct SqlStatement {
+    pub id: String,
+    pub module: Option<String>,
+    pub container: Option<String>,
+    pub elapsed_s: Option<Figure>,
+    pub cpu_s: Option<Figure>,
+    pub io_wait_s: Option<Figure>,
+    /// Blocks.
+    pub gets: Option<Figure>,
+    /// Blocks.
+    pub reads: Option<Figure>,
+    pub executions: Option<Figure>,
+    pub rows: Option<Figure>,
+    /// Hashes of the plans that samples of ASH saw.
+    pub plans: Vec<String>,
+    /// The text as far as the report prints it.
+    pub text: String,
 }
 
 impl WaitEvent {
-    /// The mean wait in microseconds: as printed, or total by waits, whichever is more precise.
-    #[must_use]
+    /// The mean wait: as printed, or total by waits, whichever is more precise.
     pub fn mean_us(&self) -> Option<Figure> {
         let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
         let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
         Figure::finer(self.average_us, divided)
     }
-}
 
-impl WaitEvent {
-    /// Time of all waits in seconds: as printed, or waits times their mean, whichever is more precise. A total of whole
-    /// seconds that reads 0 is not 0.
-    #[must_use]
+    /// Time of all waits: as printed, or waits times their mean, whichever is more precise. A total of whole seconds that
+    /// reads 0 may be more.
     pub fn time_s(&self) -> Option<Figure> {
         let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
         Figure::finer(self.total_s, product)
     }
 }
 
-/// A line of the time model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct TimeModelLine {
-    pub name: String,
-    pub seconds: Option<Figure>,
-    pub percent_of_db_time: Option<Figure>,
-}
+pub(crate) const WAITS_COLUMN: &str = "waits|#waits";
+pub(crate) const TOTAL_COLUMN: &str =
+    "*time(s*&!*avg*&!*%*|tota*&!*avg*&!*%*|*waittime*&!*avg*&!*%*|*totalwait*>@*|*waittime(s*>@*";
+pub(crate) const AVERAGE_COLUMN: &str = "*avg*&!*active*|*avgwait*>@*|*avgtime*>@*";
+const SHARE_COLUMN: &str = "*%*&!*out*&*bgtime*|*%*&!*out*&*dbtime*|*%*&!*out*&*total*call*|*%*&!*out*&*total*time*\
+    |*%ofdbtime*>@*|*%dbtime*>@*";
 
-/// A statistic of the operating system; times are centiseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct OsStatistic {
-    pub name: String,
-    pub value: Option<Figure>,
-    /// At the end, where it is different.
-    pub end: Option<Figure>,
-}
+rows! {
+    pub struct Snapshot {
+        pub id: Option<u64> = id("snapid"),
+        /// The host's time.
+        pub time: Option<DateTime> = moment("snaptime"),
+        pub sessions: Option<f64> = value("sessions"),
+        pub cursors_per_session: Option<f64> = value("curs*"),
+    }
 
-/// Load and CPU of the host, in percent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct HostCpu {
-    pub load_begin: Option<Figure>,
-    pub load_end: Option<Figure>,
-    pub user_percent: Option<Figure>,
-    pub system_percent: Option<Figure>,
-    pub wait_percent: Option<Figure>,
-    pub idle_percent: Option<Figure>,
-}
+    /// An instance of a cluster.
+    pub struct Instance {
+        pub number: String = text("i#*|inst*"),
+        pub name: Option<String> = words("instance"),
+        pub host: Option<String> = words("host*"),
+        pub release: Option<String> = words("release*"),
+        pub platform: Option<String> = words("platform*"),
+        pub started: Option<DateTime> = moment("startup*"),
+        pub begin: Option<DateTime> = moment("beginsnap*"),
+        pub end: Option<DateTime> = moment("endsnap*"),
+        pub elapsed_s: Option<Figure> = minutes("elapsedtime*"),
+        pub db_time_s: Option<Figure> = minutes("dbtime*"),
+        pub average_active_sessions: Option<Figure> = number("avgactive*"),
+        pub up_hours: Option<Figure> = number("uptime*"),
+        pub per_second: Vec<LoadLine>,
+    }
+    if |row| !row.number.is_empty() && row.number.bytes().all(|byte| byte.is_ascii_digit());
 
-/// An instance activity statistic. Text cuts its name at 32 characters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Activity {
-    pub name: String,
-    pub total: Option<Figure>,
-    pub per_second: Option<Figure>,
-    pub per_transaction: Option<Figure>,
-}
+    pub struct LoadLine {
+        pub name: String = name(FIRST),
+        pub per_second: Option<Figure> = number("persecond|@persec*"),
+        pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
+        pub per_exec: Option<Figure> = number("perexec"),
+        pub per_call: Option<Figure> = number("percall"),
+    }
 
-/// A statistic that is a state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct AbsoluteValue {
-    pub name: String,
-    pub begin: Option<Figure>,
-    pub end: Option<Figure>,
-}
+    /// A wait event, or a class of them.
+    pub struct WaitEvent {
+        /// Text cuts it at 26, 28 or 30 characters.
+        pub name: String,
+        /// Text cuts it too.
+        pub class: Option<String>,
+        /// `DB CPU` has none.
+        pub waits: Option<Figure> = number(WAITS_COLUMN),
+        /// Only comparisons print it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub waits_per_s: Option<Figure> = number("*waits/sec*>@*"),
+        pub timeouts_percent: Option<Figure> = number("*%*&*out*&!*time)*"),
+        pub total_s: Option<Figure> = number(TOTAL_COLUMN),
+            pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
+        pub percent: Option<Figure> = number(SHARE_COLUMN),
+        pub percent_of: Option<ShareOf> = share_of(SHARE_COLUMN),
+    }
 
-/// A statistic of the redo thread.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct ThreadActivity {
-    pub name: String,
-    pub total: Option<Figure>,
-    pub per_hour: Option<Figure>,
-}
+    pub struct TimeModelLine {
+        pub name: String = name(FIRST),
+        pub seconds: Option<Figure> = number("time(s*|*time(s*>@*"),
+        pub percent_of_db_time: Option<Figure> = number("%*dbtime|*%ofdbtime*>@*"),
+    }
+    if |row| row.seconds.is_some();
 
-/// The size of a cache in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct CacheSize {
-    pub name: String,
-    pub begin_bytes: Option<Figure>,
-    pub end_bytes: Option<Figure>,
-}
+    /// A statistic of the operating system; times are centiseconds.
+    pub struct OsStatistic {
+        pub name: String = name(FIRST),
+        pub value: Option<Figure> = number("value|total|*value*>@*"),
+        /// The value at the end if it is another.
+        pub end: Option<Figure> = number("endvalue"),
+    }
+    if |row| row.value.is_some();
 
-/// A parameter that was set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Parameter {
-    pub name: String,
-    pub begin: String,
-    /// At the end, where it is different.
-    pub end: Option<String>,
-}
+    pub struct HostCpu {
+        pub load_begin: Option<Figure> = number("*begin"),
+        pub load_end: Option<Figure> = number("*end"),
+        pub user_percent: Option<Figure> = number("*user"),
+        pub system_percent: Option<Figure> = number("*system"),
+        pub wait_percent: Option<Figure> = number("*wio"),
+        pub idle_percent: Option<Figure> = number("*idle"),
+    }
+    if |row| *row != Self::default();
 
-/// A section.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct Section {
-    pub title: String,
-    pub line: usize,
+    /// An instance activity statistic. Text cuts its name at 32 characters.
+    pub struct Activity {
+        pub name: String = name(FIRST),
+        pub total: Option<Figure> = number("total|*value*>@*"),
+        pub per_second: Option<Figure> = number("persecond|*persecond(elapsed*>@*"),
+        pub per_transaction: Option<Figure> = number("pertrans*|*pertrans*>@*"),
+    }
+    if |row| !row.name.is_empty();
+
+    pub struct AbsoluteValue {
+        pub name: String = name(FIRST),
+        pub begin: Option<Figure> = number("beginvalue"),
+        pub end: Option<Figure> = number("endvalue"),
+    }
+    if |row| !row.name.is_empty();
+
+    /// A statistic of the redo thread.
+    pub struct ThreadActivity {
+        pub name: String = name(FIRST),
+        pub total: Option<Figure> = number("total"),
+        pub per_hour: Option<Figure> = number("perhour"),
+    }
+    if |row| !row.name.is_empty();
+
+    pub struct CacheSize {
+        pub name: String = name(FIRST),
+        pub begin_bytes: Option<Figure> = mib("@*"),
+        pub end_bytes: Option<Figure>,
+    }
+    if |row| row.begin_bytes.is_some();
+
+    pub struct Parameter {
+        pub name: String = name(FIRST),
+        pub begin: String = text("@*>begin*"),
+        pub end: Option<String> = words("@*>end*"),
+    }
+    if |row| !row.name.is_empty();
+
+    /// I/O of a function or a type of file. The reader adds `read/`, `write/` or `wait/` to the groups.
+    pub struct IoLine {
+        /// Text cuts it.
+        pub name: String = name(FIRST),
+        pub read_bytes: Option<Figure> = bytes("read/*>*data*&!*sec*"),
+        pub reads_per_s: Option<Figure> = number("read/*>*req*"),
+        pub read_bytes_per_s: Option<Figure> = bytes("read/*>*data*&*sec*"),
+        pub written_bytes: Option<Figure> = bytes("write/*>*data*&!*sec*"),
+        pub writes_per_s: Option<Figure> = number("write/*>*req*"),
+        pub written_bytes_per_s: Option<Figure> = bytes("write/*>*data*&*sec*"),
+        pub waits: Option<Figure> = number("wait/*>*count*"),
+            pub average_us: Option<Figure> = duration_ms("wait/*>*avg*|wait/*>*tm*|wait/*>*time*"),
+            pub small_read_us: Option<Figure> = duration_ms("*small*"),
+            pub large_read_us: Option<Figure> = duration_ms("*large*"),
+    }
+    if |row| !row.name.is_empty() && (row.reads_per_s.is_some() || row.writes_per_s.is_some());
+
+    pub struct IoProfileLine {
+        pub name: String = name(FIRST),
+        pub both: Option<Figure> = number("read+write*"),
+        pub read: Option<Figure> = number("read*&!*+*"),
+        pub written: Option<Figure> = number("write*"),
+    }
+
+    /// I/O of a tablespace or a file.
+    pub struct FileIo {
+        pub tablespace: String = name(FIRST),
+        pub file: Option<String> = words("filename"),
+        pub reads: Option<Figure> = number("reads"),
+        pub reads_per_s: Option<Figure> = number("avrds/s|avreads/s|rds/s|reads/s|avrd/s"),
+        pub read_us: Option<Figure> = duration_ms("avrd(ms)|rd(ms)"),
+        pub blocks_per_read: Option<Figure> = number("avblks/rd|blks/rd"),
+        pub writes: Option<Figure> = number("writes"),
+        /// In 11.2.0.4 and 12.1 the writes of tablespaces are printed below this heading.
+        #[serde(skip)]
+        pub(crate) one_block_rate: Option<Figure> = number("1-bkrds/s"),
+        pub writes_per_s: Option<Figure> = number("writesavg/s|avwrites/s|avgwrites/s|writes/s"),
+        pub buffer_waits: Option<Figure> = number("bufferwaits"),
+        pub buffer_wait_us: Option<Figure> = duration_ms("avbufwt(ms)|avbufwait(ms)|bufwt(ms)"),
+    }
+    if |row| row.reads.is_some();
+
+    /// A statistic of a segment. Its value has no heading of its own in some releases.
+    pub struct Segment {
+        pub statistic: String = text("statistic"),
+        pub owner: Option<String> = words("owner"),
+        pub tablespace: Option<String> = words("tablespacename|tablespace"),
+        pub object: String = text("objectname"),
+        pub subobject: Option<String> = words("subobjectname|subobject"),
+        pub kind: Option<String> = words("obj.type|objecttype|type"),
+        pub value: Option<Figure>,
+        pub percent: Option<Figure> = number("%total*"),
+    }
+
+    /// Estimated reads with a buffer pool of another size.
+    pub struct BufferPoolAdvice {
+        pub pool: String = name(FIRST),
+        pub size_mb: Option<Figure> = number("sizefor*"),
+        pub size_factor: Option<Figure> = number("sizefactor*"),
+        pub read_factor: Option<Figure> = number("*read*&*factor*"),
+        /// Some releases leave the unit out.
+        pub thousand_reads: Option<Figure> = number("estimatedphys*"),
+    }
+    if |row| row.size_mb.is_some();
+
+    /// Estimated work with another target of the PGA.
+    pub struct PgaAdvice {
+        pub target_mb: Option<Figure> = number("pgatarget*"),
+        pub size_factor: Option<Figure> = number("*factr*"),
+        pub extra_mb: Option<Figure> = number("*extra*"),
+        pub cache_hit_percent: Option<Figure> = number("*hit%*"),
+        pub overallocations: Option<Figure> = number("*allo*"),
+    }
+    if |row| row.target_mb.is_some();
+
+    /// An event by the samples of ASH.
+    pub struct AshEvent {
+        pub event: String = name(FIRST),
+        pub class: Option<String> = words("*class"),
+        pub session_type: Option<String> = words("sessiontype"),
+        /// Share of DB time.
+        pub percent: Option<Figure> = number("%activity|%event|activity%"),
+        pub average_active_sessions: Option<Figure> =
+            number("avgactivesessions|avgactivesess|avgactive|sessions"),
+    }
+    if |row| !row.event.is_empty();
 }

@@ -1,29 +1,31 @@
-//! What text and HTML have in common: titled tables of cells below headings.
+//! Titled tables of cells below headings, as text and HTML both give them, and the fields that columns fill.
 
-use crate::figure::Figure;
+use jiff::civil::DateTime;
 
-/// A report as tables, before anything is known of what they mean.
+use crate::figure::{Figure, MIB, bytes, duration_us, number, prefix};
+use crate::report::ShareOf;
+use crate::sections::moment;
+
+/// A report as tables, before their meaning is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
-    /// The tables of sections that are read.
     pub(crate) tables: Vec<Table>,
-    /// Labels with the values after them, of sections that have no headings.
+    /// Labels with their values, from sections without headings.
     pub(crate) pairs: Vec<Pair>,
-    /// Every section: title and line.
+    /// Title and line of every section.
     pub(crate) sections: Vec<(String, usize)>,
-    /// `DB name/instance` as page heads have it.
+    /// Database and instance from `DB/Inst` in page heads.
     pub(crate) db_inst: Option<(String, String)>,
-    /// Tables that are too large to be read to their end.
+    /// Titles of tables that are too large to be read to their end.
     pub(crate) cut_tables: Vec<String>,
-    /// Elapsed and DB time of each period in seconds, as the titles of comparisons have them with decimals.
+    /// Elapsed and DB time of each period in seconds: titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
-    /// Whether the report's own end was found.
+    /// True if the report's own end was found.
     pub(crate) is_complete: bool,
-    /// The last line that is not blank.
     pub(crate) last_line: usize,
 }
 
-/// A label with the values after it: `Buffer Cache: 292M 292M`.
+/// A label with its values: `Buffer Cache: 292M 292M`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) section: String,
@@ -31,9 +33,328 @@ pub(crate) struct Pair {
     pub(crate) values: Vec<String>,
 }
 
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) heads: Vec<Head>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A column's heading: lower case without blanks, because releases break lines differently.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Head {
+    /// The heading that the column shares with its neighbours.
+    pub(crate) group: String,
+    pub(crate) name: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) line: usize,
+    pub(crate) cells: Vec<String>,
+}
+
+/// A field of `T`: the headings of its column, as [`find_head`] takes them, and the function that takes a cell.
+pub(crate) type Field<T> = (&'static str, Set<T>);
+type Set<T> = fn(&mut T, Cell<'_>);
+
+/// A type whose values are rows of a table. The macro `rows` implements it.
+pub(crate) trait FromRow: Default + 'static {
+    const FIELDS: &'static [Field<Self>];
+
+    /// False for rows without the figures that matter.
+    fn is_complete(&self) -> bool;
+}
+
+/// Defines types of rows. A field names the method of [`Cell`] that reads it and the headings of its column; other code sets
+/// fields without them. A condition that complete rows meet may follow a type.
+macro_rules! rows {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* $vis:vis $field:ident: $type:ty $(= $read:ident($headings:expr))?,)*
+        }
+        $(if $is_complete:expr;)?
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub struct $name {
+            $($(#[$field_meta])* $vis $field: $type,)*
+        }
+
+        impl FromRow for $name {
+            const FIELDS: &'static [Field<Self>] =
+                &[$($(($headings, |row, cell| row.$field = cell.$read()),)?)*];
+
+            fn is_complete(&self) -> bool {
+                let conditions: &[fn(&Self) -> bool] = &[$($is_complete)?];
+                conditions.iter().all(|is_met| is_met(self))
+            }
+        }
+    )*};
+}
+pub(crate) use rows;
+
+/// The heading of a field that the first column always fills. Fields after it are read from other columns.
+pub(crate) const FIRST: &str = "^";
+
+const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
+
+/// A cell with the heading above it.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell<'a> {
+    /// Absent for a blank cell.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) head: &'a Head,
+}
+
+impl Cell<'_> {
+    pub(crate) fn words(self) -> Option<String> {
+        self.text.map(str::to_owned)
+    }
+
+    /// The text, blank or not.
+    pub(crate) fn text(self) -> String {
+        self.words().unwrap_or_default()
+    }
+
+    /// The text without the number of a footnote.
+    pub(crate) fn name(self) -> String {
+        self.text.map_or("", without_footnote).to_owned()
+    }
+
+    pub(crate) fn number(self) -> Option<Figure> {
+        self.text.and_then(number)
+    }
+
+    /// The whole of the heading's percentages.
+    pub(crate) fn share_of(self) -> Option<ShareOf> {
+        let names = |word: &str| self.head.name.contains(word) || self.head.group.contains(word);
+        Some(match (names("bgtime"), names("dbtime")) {
+            (true, _) => ShareOf::BackgroundTime,
+            (_, true) => ShareOf::DbTime,
+            _ => ShareOf::CallTime,
+        })
+    }
+
+    /// True for `YES`, false for other words.
+    pub(crate) fn is_yes(self) -> Option<bool> {
+        self.text.map(|text| text.eq_ignore_ascii_case("yes"))
+    }
+
+    pub(crate) fn value(self) -> Option<f64> {
+        self.number().map(|figure| figure.value)
+    }
+
+    pub(crate) fn id<N: std::str::FromStr>(self) -> Option<N> {
+        self.text.and_then(|text| text.replace(',', "").parse().ok())
+    }
+
+    pub(crate) fn bytes(self) -> Option<Figure> {
+        self.text.and_then(bytes)
+    }
+
+    /// A number of megabytes, in bytes.
+    pub(crate) fn mib(self) -> Option<Figure> {
+        Some(self.number()?.times(MIB))
+    }
+
+    /// A number of minutes, in seconds.
+    pub(crate) fn minutes(self) -> Option<Figure> {
+        Some(self.number()?.times(60.0))
+    }
+
+    /// A duration in microseconds, in its own unit or that of the heading.
+    pub(crate) fn duration(self) -> Option<Figure> {
+        duration_us(self.text?, unit_us(&self.head.all()))
+    }
+
+    /// A duration in microseconds; in milliseconds where neither the cell nor the headings name a unit.
+    pub(crate) fn duration_ms(self) -> Option<Figure> {
+        duration_us(self.text?, unit_us(&self.head.all()).or(Some(1e3)))
+    }
+
+    pub(crate) fn moment(self) -> Option<DateTime> {
+        self.text.and_then(moment)
+    }
+}
+
+impl Head {
+    pub(crate) fn of(group: &str, name: &str) -> Self {
+        Self { group: squeeze(group), name: squeeze(name) }
+    }
+
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.group, self.name)
+    }
+}
+
+/// A part of a pattern for headings.
+struct Pattern<'p> {
+    is_wanted: bool,
+    /// True for a pattern of group and name as one text.
+    is_of_all: bool,
+    group: Option<&'p str>,
+    name: &'p str,
+    has_star: bool,
+}
+
+impl<'p> Pattern<'p> {
+    fn of(text: &'p str) -> Self {
+        let (is_wanted, text) = text.strip_prefix('!').map_or((true, text), |rest| (false, rest));
+        let (is_of_all, text) = text.strip_prefix('+').map_or((false, text), |rest| (true, rest));
+        let (group, name) = text.split_once('>').map_or((None, text), |(group, name)| (Some(group), name));
+        Self { is_wanted, is_of_all, group, name, has_star: name.contains('*') }
+    }
+
+    fn fits(&self, head: &Head) -> bool {
+        let fits = match self.is_of_all {
+            true => like(&head.all(), self.name),
+            // Most patterns are plain names.
+            false if !self.has_star && head.name != self.name => false,
+            false => like(&head.name, self.name) && self.group.is_none_or(|group| like(&head.group, group)),
+        };
+        fits == self.is_wanted
+    }
+}
+
+/// The first heading that fits one of the patterns between `|`. In a pattern `*` is any text. `group>name` asks for the group
+/// too, and `+` takes group and name as one text. `&` joins several patterns, of which one after `!` must not fit.
+pub(crate) fn find_head<'t>(
+    heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
+    patterns: &str,
+) -> Option<(usize, &'t Head)> {
+    let found = patterns.split('|').filter_map(|pattern| {
+        let mut parts = pattern.split('&').map(Pattern::of);
+        let first = parts.next()?;
+        heads.clone().find(|(_, head)| first.fits(head) && parts.clone().all(|part| part.fits(head)))
+    });
+    found.min_by_key(|(at, _)| *at)
+}
+
+/// Microseconds of the unit in a heading's brackets.
+fn unit_us(heading: &str) -> Option<f64> {
+    let units = [("(ms)", 1e3), ("(us)", 1.0), ("(cs)", 1e4), ("(s)", 1e6)];
+    units.into_iter().find(|(unit, _)| heading.contains(unit)).map(|(_, us)| us)
+}
+
+/// True for a text that a pattern with `*` for any text describes.
+pub(crate) fn like(text: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let (middle, end) = rest.rsplit_once('*').map_or((None, rest), |(middle, end)| (Some(middle), end));
+    for part in middle.into_iter().flat_map(|middle| middle.split('*')) {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(end)
+}
+
+fn squeeze(text: &str) -> String {
+    text.chars()
+        .filter(|symbol| !symbol.is_whitespace() && *symbol != '\u{a0}')
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+impl Table {
+    /// The headings with the numbers of their columns.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &Head)> + Clone {
+        self.heads.iter().enumerate()
+    }
+
+    /// The first column whose heading fits.
+    pub(crate) fn column(&self, patterns: &str) -> Option<usize> {
+        find_head(&self.columns(), patterns).map(|(at, _)| at)
+    }
+
+    /// True if a column has just this heading.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.heads.iter().any(|head| head.name == name)
+    }
+
+    /// Each complete row as a value.
+    pub(crate) fn lines<T: FromRow>(&self) -> impl Iterator<Item = T> {
+        Columns::of(&self.columns(), T::FIELDS).lines(&self.rows).filter(T::is_complete)
+    }
+
+    /// Sets the fields of a value from a row.
+    pub(crate) fn fill<T>(&self, row: &Row, value: &mut T, fields: &[Field<T>]) {
+        Columns::of(&self.columns(), fields).fill(row, value);
+    }
+}
+
+/// Fields with their columns in a table; fields without a column are left out.
+pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, Set<T>)>);
+
+impl<'t, T> Columns<'t, T> {
+    pub(crate) fn of<'f>(
+        heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
+        fields: impl IntoIterator<Item = &'f Field<T>>,
+    ) -> Self
+    where
+        T: 'f,
+    {
+        let mut after_name = 0;
+        let column = |(patterns, set): &Field<T>| {
+            if *patterns == FIRST {
+                after_name = 1;
+                return Some((0, NO_HEAD, *set));
+            }
+            let (at, head) = find_head(&heads.clone().skip(after_name), patterns)?;
+            Some((at, head, *set))
+        };
+        Self(fields.into_iter().filter_map(column).collect())
+    }
+
+    pub(crate) fn fill(&self, row: &Row, value: &mut T) {
+        for (column, head, set) in &self.0 {
+            set(value, Cell { text: row.text(Some(*column)), head });
+        }
+    }
+
+    pub(crate) fn lines<'r>(self, rows: impl IntoIterator<Item = &'r Row>) -> impl Iterator<Item = T>
+    where
+        T: Default,
+    {
+        rows.into_iter().map(move |row| {
+            let mut line = T::default();
+            self.fill(row, &mut line);
+            line
+        })
+    }
+}
+
+impl Row {
+    /// The text of a cell; `None` for a blank one.
+    pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
+        let text = self.cells.get(column?)?.trim_ascii();
+        (!text.is_empty()).then_some(text)
+    }
+
+    pub(crate) fn number(&self, column: Option<usize>) -> Option<Figure> {
+        self.text(column).and_then(number)
+    }
+
+    /// The first cell, without the number of a footnote.
+    pub(crate) fn name(&self) -> &str {
+        self.cells.first().map_or("", |cell| without_footnote(cell.trim_ascii()))
+    }
+}
+
+/// `log file sync [1]` without its number.
+fn without_footnote(name: &str) -> &str {
+    match name.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        Some((name, note)) if !note.is_empty() && note.bytes().all(|byte| byte.is_ascii_digit()) => {
+            name.trim_end()
+        }
+        _ => name,
+    }
+}
+
 impl Document {
-    /// Where a database prints `1.234,5`, its reports do too: every number becomes `1,234.5`. The elapsed minutes tell, which
-    /// always have two decimals.
+    /// Turns `1.234,5` of databases with decimal commas into `1,234.5`. The elapsed minutes, which always have two decimals,
+    /// show which it is.
     pub(crate) fn with_decimal_points(mut self) -> Self {
         let elapsed = self.pairs.iter().find(|pair| pair.label.eq_ignore_ascii_case("elapsed"));
         let minutes = elapsed.and_then(|pair| pair.values.first()?.split_whitespace().next());
@@ -52,33 +373,31 @@ impl Document {
 
     /// Takes the times of both periods from a title: `(Elapsed time: 901.55 sec  DB time: 6404.55 sec)`.
     pub(crate) fn take_periods(&mut self, title: &str) {
-        let seconds = |text: &str, label: &str| {
-            let (figure, rest) = crate::figure::prefix(text.split_once(label)?.1)?;
+        let seconds = |text: &str| {
+            let (figure, rest) = prefix(text)?;
             rest.trim_start().starts_with("sec").then_some(figure)
         };
         if self.periods.is_empty() {
-            let times = title.split("Elapsed time:").skip(1).map(|text| {
-                Some([seconds(&format!("Elapsed time:{text}"), "Elapsed time:")?, seconds(text, "DB time:")?])
-            });
+            let periods = title.split("Elapsed time:").skip(1);
+            let times = periods.map(|text| Some([seconds(text)?, seconds(text.split_once("DB time:")?.1)?]));
             self.periods =
                 times.collect::<Option<Vec<_>>>().filter(|times| times.len() == 2).unwrap_or_default();
         }
     }
 }
 
-/// Exchanges points and commas of a number; what is none stays.
+/// Exchanges points and commas of a number; other texts stay.
 fn exchange_points(text: &mut String) {
     let number = text.trim_start_matches('-');
-    let end = number
-        .find(|symbol: char| !(symbol.is_ascii_digit() || matches!(symbol, '.' | ',')))
-        .unwrap_or(number.len());
-    let (whole, decimals) = number[..end].split_once(',').unwrap_or((&number[..end], "0"));
+    let is_part = |symbol: char| symbol.is_ascii_digit() || matches!(symbol, '.' | ',');
+    let number = &number[..number.find(|symbol| !is_part(symbol)).unwrap_or(number.len())];
+    let (whole, decimals) = number.split_once(',').unwrap_or((number, "0"));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = whole.split('.');
-    let first_is_short =
-        groups.next().is_some_and(|first| is_digits(first) && (first.len() <= 3 || !whole.contains('.')));
-    let are_threes = groups.all(|group| group.len() == 3 && is_digits(group));
-    if first_is_short && are_threes && is_digits(decimals) && end > 0 {
+    let first_is_short = groups.next().is_some_and(|first| first.len() <= 3 || !whole.contains('.'));
+    let are_threes = groups.all(|group| group.len() == 3);
+    if !number.is_empty() && first_is_short && are_threes && whole.split('.').chain([decimals]).all(is_digits)
+    {
         let exchange = |symbol: char| match symbol {
             '.' => ',',
             ',' => '.',
@@ -88,81 +407,7 @@ fn exchange_points(text: &mut String) {
     }
 }
 
-/// A table.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    /// The section's title.
-    pub(crate) title: String,
-    /// The columns' headings.
-    pub(crate) heads: Vec<Head>,
-    pub(crate) rows: Vec<Row>,
-}
-
-/// A column's heading.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Head {
-    /// The heading that it shares with its neighbours, lower case without blanks.
-    pub(crate) group: String,
-    /// Its own, lower case without blanks: releases break lines differently.
-    pub(crate) name: String,
-}
-
-/// A row.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
-    /// Its line, from 1.
-    pub(crate) line: usize,
-    pub(crate) cells: Vec<String>,
-}
-
-impl Head {
-    /// From headings as printed.
-    pub(crate) fn of(group: &str, name: &str) -> Self {
-        Self { group: squeeze(group), name: squeeze(name) }
-    }
-}
-
-/// Lower case, without blanks.
-pub(crate) fn squeeze(text: &str) -> String {
-    text.chars()
-        .filter(|symbol| !symbol.is_whitespace() && *symbol != '\u{a0}')
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
-impl Table {
-    /// The first column whose heading fits.
-    pub(crate) fn column(&self, fits: impl Fn(&str) -> bool) -> Option<usize> {
-        self.heads.iter().position(|head| fits(&head.name))
-    }
-
-    /// Whether there is a column of this heading.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.column(|head| head == name).is_some()
-    }
-}
-
-impl Row {
-    /// The text of a cell; blank and absent are the same.
-    pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
-        let text = self.cells.get(column?)?.trim();
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// The first cell, without the number of a footnote (`[1]`).
-    pub(crate) fn name(&self) -> &str {
-        let name = self.cells.first().map_or("", |cell| cell.trim());
-        let noted = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-        match noted {
-            Some((name, note)) if !note.is_empty() && note.bytes().all(|byte| byte.is_ascii_digit()) => {
-                name.trim_end()
-            }
-            _ => name,
-        }
-    }
-}
-
-/// Labels with their values from the pieces of a line: a label ends with a colon.
+/// Labels with their values, from the pieces of a line. A label ends with a colon.
 pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut label = String::new();
@@ -203,6 +448,53 @@ fn is_value(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::FileIo;
+
+    #[test]
+    fn patterns_describe_headings() {
+        let head = Head::of("Wait Time", "Avg Wait (ms)");
+        for patterns in [
+            "avgwait(ms)",
+            "total|avgwait(ms)",
+            "avg*",
+            "*wait*",
+            "*(ms)",
+            "a*w*(ms)",
+            "waittime>avg*",
+            "*time>*",
+            "+waittimeavg*",
+            "*avg*&!*total*",
+            "!*bg*>*&*wait*",
+        ] {
+            assert!(find_head(&[(0, &head)].into_iter(), patterns).is_some(), "{patterns}");
+        }
+        for patterns in [
+            "avg",
+            "*ms",
+            "avgwait(ms)*x",
+            "time>avg*",
+            "+avg*",
+            "*avg*&*total*",
+            "!*wait*",
+            "*wait*avg*",
+            "",
+        ] {
+            assert!(find_head(&[(0, &head)].into_iter(), patterns).is_none(), "{patterns}");
+        }
+    }
+
+    #[test]
+    fn rows_become_values_by_headings() {
+        let heads = ["Writes", "Reads", "Av Rd(ms)", "Writes"].map(|name| Head::of("", name)).to_vec();
+        let row = |cells: [&str; 4]| Row { line: 1, cells: cells.map(str::to_owned).to_vec() };
+        let rows = vec![row(["USERS [1]", "1,200", "2.5", "7"]), row(["", "", "", "3"])];
+        let lines: Vec<FileIo> = Table { title: String::new(), heads, rows }.lines().collect();
+        let [line] = &lines[..] else { panic!("a row without reads is no line: {lines:?}") };
+        // The first column is the name, whatever its heading.
+        assert_eq!(line.tablespace, "USERS");
+        let values = [line.reads, line.read_us, line.writes].map(|figure| figure.unwrap().value);
+        assert_eq!(values, [1200.0, 2500.0, 7.0]);
+    }
 
     fn read(line: &str) -> Vec<(String, Vec<String>)> {
         let pieces = line.trim().split("  ").filter(|piece| !piece.trim().is_empty());
@@ -210,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_may_hold_blanks_and_stand_close_to_their_value() {
+    fn labels_may_hold_blanks_and_touch_their_value() {
         let own = |label: &str, values: &[&str]| {
             (label.to_owned(), values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
         };

@@ -1,54 +1,43 @@
-//! What a report says of its interval, for a series of them: what it is of, and where time went.
+//! The figures of a report that others are compared with: a series of reports, and runs of a benchmark.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 
-use crate::idle::is_idle;
-use crate::info::{Named, Row};
+use crate::figure::Figure;
+use crate::info::{self, Named, Row};
+use crate::lookup::is_idle;
 use crate::report::{Report, WaitEvent};
 
-/// What is kept of a report in a series.
+/// A report in a series.
 #[derive(Clone, Debug)]
 pub struct Trend {
-    /// What the report is of: reports of other databases or instances are no part of its series.
+    /// A series has reports of one subject.
     pub subject: Subject,
-    /// The first snapshot.
     pub begin: Option<DateTime>,
-    /// The last one.
     pub end: Option<DateTime>,
-    /// The row of `awr_info`.
     pub row: Row,
-    /// CPUs of the host.
     pub cpus: Option<f64>,
-    /// Mean wait for the log in microseconds.
     pub log_file_sync_us: Option<f64>,
-    /// Sessions in each class of waits, and on CPU, on average.
+    /// Average sessions in each wait class and on CPU.
     pub classes: BTreeMap<String, f64>,
-    /// Sessions in each event, on average; without idle ones.
+    /// Average sessions in each event that is not idle.
     pub events: BTreeMap<String, f64>,
-    /// Sessions in each statement, on average, by SQL Id.
+    /// Average sessions in each statement, by SQL Id.
     pub statements: BTreeMap<String, f64>,
 }
 
-/// A database, and the instance if the report is of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject {
-    /// The database's name.
     pub database: String,
-    /// Its number: names come again.
+    /// Several databases may have one name.
     pub id: Option<String>,
-    /// The instance; none for a cluster.
+    /// Absent for a cluster.
     pub instance: Option<String>,
-    /// The pluggable database.
     pub container: Option<String>,
 }
 
-const CPU: &str = "CPU";
-
 impl Trend {
-    /// Of a report.
-    #[must_use]
     pub fn of(named: &Named) -> Self {
         let report = &named.report;
         let database = &report.database;
@@ -58,16 +47,12 @@ impl Trend {
             let busy = events.iter().filter(|event| !is_idle(event) && event.name != "DB CPU");
             busy.filter_map(|event| Some((event.name.clone(), per_second(event.time_s()?.value)?))).collect()
         };
-        let classes = match report.wait_classes.is_empty() {
-            true => &report.all_wait_classes,
-            false => &report.wait_classes,
-        };
         let cpu = report.db_cpu_s().and_then(|cpu| per_second(cpu.value));
         let with_cpu = |mut times: BTreeMap<String, f64>| {
-            times.extend(cpu.map(|cpu| (CPU.to_owned(), cpu)));
+            times.extend(cpu.map(|cpu| ("CPU".to_owned(), cpu)));
             times
         };
-        let mut classes = times(classes);
+        let mut classes = times(report.classes_of_sessions());
         classes.retain(|class, _| class != "Idle");
         let statements = report.top_sql.iter();
         Self {
@@ -77,8 +62,8 @@ impl Trend {
                 instance: database.instance.clone(),
                 container: database.container.clone(),
             },
-            begin: report.interval.begin.as_ref().and_then(|snapshot| snapshot.time),
-            end: report.interval.end.as_ref().and_then(|snapshot| snapshot.time),
+            begin: report.interval.begin_time(),
+            end: report.interval.end_time(),
             row: Row::of(named),
             cpus: report.cpus(),
             log_file_sync_us: log_file_sync_us(report),
@@ -91,24 +76,58 @@ impl Trend {
     }
 }
 
-/// Mean wait of sessions for the log in microseconds.
-#[must_use]
+/// Mean wait of sessions for the log.
 pub fn log_file_sync_us(report: &Report) -> Option<f64> {
     report.foreground("log file sync")?.mean_us()?.known()
 }
 
-/// What a series is of, in words: database, instance, container, host, release.
-#[must_use]
+/// The title of a series.
 pub fn subject_words(report: &Report) -> String {
     let database = &report.database;
-    let parts = [
-        database.name.as_deref(),
-        database.instance.as_deref(),
-        database.container.as_deref(),
-        report.host.name.as_deref(),
-        database.release.as_deref(),
-    ];
-    let mut words: Vec<&str> = parts.into_iter().flatten().collect();
+    let parts =
+        [&database.name, &database.instance, &database.container, &report.host.name, &database.release];
+    let mut words: Vec<&str> = parts.into_iter().filter_map(Option::as_deref).collect();
     words.dedup();
     words.join(", ")
+}
+
+/// Rates per second of the interval, and mean waits. Figures that are printed too coarsely to tell them from 0 are absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Blocks.
+    pub logical_reads: Option<f64>,
+    /// Blocks that the application read.
+    pub physical_reads: Option<f64>,
+    pub physical_read_requests: Option<f64>,
+    pub physical_read_bytes: Option<f64>,
+    /// Blocks that the application wrote.
+    pub physical_writes: Option<f64>,
+    pub redo_bytes: Option<f64>,
+    pub commits: Option<f64>,
+    pub db_time_s: Option<f64>,
+    /// Waits of foreground sessions for one block.
+    pub single_block_reads: Option<f64>,
+    pub single_block_read_us: Option<f64>,
+    pub log_file_sync_us: Option<f64>,
+}
+
+impl Rates {
+    pub fn of(report: &Report) -> Self {
+        let known = |figure: Option<Figure>| figure.and_then(Figure::known);
+        let statistic = |name| known(report.statistic_per_s(name));
+        let read = info::single_block_read(report);
+        Self {
+            logical_reads: known(info::LOGICAL_READS.per_s(report)),
+            physical_reads: known(info::PHYSICAL_READS.per_s(report)),
+            physical_read_requests: statistic("physical read IO requests"),
+            physical_read_bytes: statistic("physical read bytes"),
+            physical_writes: known(info::PHYSICAL_WRITES.per_s(report)),
+            redo_bytes: known(info::REDO.per_s(report)),
+            commits: statistic("user commits"),
+            db_time_s: known(info::db_time_per_s(report)),
+            single_block_reads: read.as_ref().and_then(|read| known(report.per_second(read.waits))),
+            single_block_read_us: read.and_then(|read| known(read.mean_us())),
+            log_file_sync_us: log_file_sync_us(report),
+        }
+    }
 }

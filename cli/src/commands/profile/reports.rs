@@ -1,7 +1,7 @@
 //! What a report says of its interval, under the names of a profile.
 
 use slob_awr::Rates;
-use slob_awr::doubts::{Doubts, Weight};
+use slob_awr::checks::{Checks, Weight};
 use slob_awr::info::{Head, Named, Row};
 use slob_awr::{EventHistogram, Kind, Report};
 use slob_profile::{Bucket, Figure, Figures, Histograms, Sample, Subject};
@@ -44,7 +44,7 @@ pub(super) fn sample(named: &Named) -> Sample {
     let time = |snapshot: Option<&slob_awr::Snapshot>| snapshot.and_then(|snapshot| snapshot.time);
     // What can't be true is no measurement: an instance that was started in between, parts that exceed their whole.
     let faults =
-        Doubts::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
+        Checks::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
     Sample {
         subject: subject(report),
         source: named.label(),

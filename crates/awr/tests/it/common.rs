@@ -29,11 +29,29 @@ pub fn report(fixture: &str) -> Report {
     read(&bytes(fixture)).unwrap().remove(0)
 }
 
+pub fn text(fixture: &str) -> String {
+    String::from_utf8(bytes(fixture)).unwrap()
+}
+
+/// The only report of a text.
+pub fn report_of(text: &str) -> Report {
+    read(text.as_bytes()).unwrap().remove(0)
+}
+
+/// The report of a fixture with some of its text replaced.
+pub fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
+    let text = changes.iter().fold(text(fixture), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    report_of(&text)
+}
+
 pub fn named(fixture: &str) -> Named {
     Named::new(fixture, report(fixture))
 }
 
-/// The real reports; none, with a message, where there is no folder of them.
+/// The real reports; none, with a message, if there is no folder of them.
 pub fn real_files() -> Vec<PathBuf> {
     let Some(folder) = std::env::var_os(REPORTS) else {
         eprintln!("skipped: {REPORTS} names no folder of real reports");

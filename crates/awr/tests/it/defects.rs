@@ -1,22 +1,10 @@
 //! Figures that were wrong or missing, each with the report that showed it.
 
-use crate::common::{bytes, event, report, value};
-use slob_awr::doubts::{Doubts, Verdict};
+use crate::common::{bytes, changed, event, report, text, value};
+use slob_awr::checks::{Checks, Verdict};
+use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named, Row, Value, columns};
-use slob_awr::series::Point;
 use slob_awr::{ReadError, Report, Reports, Side, diff, read};
-
-fn text(fixture: &str) -> String {
-    String::from_utf8(bytes(fixture)).unwrap()
-}
-
-fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
-    let text = changes.iter().fold(text(fixture), |text, (from, to)| {
-        assert!(text.contains(from), "{from}");
-        text.replace(from, to)
-    });
-    read(text.as_bytes()).unwrap().remove(0)
-}
 
 #[test]
 fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
@@ -31,7 +19,7 @@ fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
     assert_eq!(value(total.read_bytes_per_s), 7.990_12 * 1_048_576.0);
     assert_eq!(value(total.written_bytes_per_s), 0.388_901 * 1_048_576.0);
     assert!(own.units_were_restored && !report("awr_12201.txt").units_were_restored);
-    let doubts = Doubts::of(&Named::new("x", own.clone()));
+    let doubts = Checks::of(&Named::new("x", own.clone()));
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     // `diff` uses the same values.
     let tables = diff(&report("awr_12201.txt"), &own);
@@ -41,7 +29,7 @@ fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
 }
 
 #[test]
-fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
+fn shifted_headings_of_tablespaces_are_no_contradiction() {
     let io = |title: &str, names: &str, columns: &str, row: &str| {
         format!(
             "{title}  DB/Inst: TEST/test  Snaps: 10-11\n\n{names}\n  Reads   Rds/s  Rd(ms) Blks/Rd   Rds/s  Rd(ms)  Writes   \
@@ -67,7 +55,7 @@ fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
     let section = "init.ora Parameters                            DB/Inst";
     let own = changed("awr_12201.txt", &[(section, &format!("{spaces}\n{files}\n{section}"))]);
     assert_eq!(value(own.tablespaces[0].writes), 348.0);
-    let doubts = Doubts::of(&Named::new("x", own));
+    let doubts = Checks::of(&Named::new("x", own));
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     assert!(doubts.warnings.iter().any(|warning| warning.text.contains("shifted")), "{doubts:?}");
 }
@@ -76,7 +64,7 @@ fn headings_of_tablespaces_that_are_shifted_are_no_contradiction() {
 fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     let verdict = |idle: &str| {
         let own = changed("awr_12201.txt", &[("IDLE_TIME  ", idle)]);
-        let doubts = Doubts::of(&Named::new("x", own));
+        let doubts = Checks::of(&Named::new("x", own));
         doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).map(|pair| pair.verdict)
     };
     let own = text("awr_12201.txt");
@@ -84,7 +72,7 @@ fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     let number = line.split_whitespace().nth(1).unwrap();
     let with = |to: &str| {
         let own = read(own.replace(line, &line.replace(number, to)).as_bytes()).unwrap().remove(0);
-        let doubts = Doubts::of(&Named::new("x", own));
+        let doubts = Checks::of(&Named::new("x", own));
         doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).unwrap().verdict
     };
     assert_eq!(verdict("IDLE_TIME  "), Some(Verdict::Agree));
@@ -92,7 +80,7 @@ fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     assert_eq!(with("900,000"), Verdict::Contradict);
 }
 
-/// What the reports of a file are called, and their rows.
+/// The rows of a file's reports, with the reports' labels.
 fn rows(bytes: &[u8]) -> Vec<Row> {
     let reports = Reports::of(bytes).unwrap().enumerate();
     let named = |(at, report): (usize, Result<Vec<Report>, ReadError>)| {
@@ -102,7 +90,7 @@ fn rows(bytes: &[u8]) -> Vec<Row> {
 }
 
 #[test]
-fn several_reports_in_one_file_are_each_read_by_itself() {
+fn several_reports_in_one_file_are_read_separately() {
     let fixtures = ["awr_12201.txt", "statspack.txt", "awr_11203.html", "compare.txt", "awr_crlf_pages.txt"];
     let mails: Vec<u8> = fixtures
         .iter()
@@ -118,7 +106,7 @@ fn several_reports_in_one_file_are_each_read_by_itself() {
 }
 
 #[test]
-fn pages_without_line_ends_are_told_apart() {
+fn pages_without_line_ends_are_split() {
     let page = text("awr_11203.html").trim_end().to_owned();
     let names: Vec<String> =
         rows(format!("{page}{page}").as_bytes()).into_iter().map(|row| row.file).collect();
@@ -128,7 +116,7 @@ fn pages_without_line_ends_are_told_apart() {
 }
 
 #[test]
-fn a_report_that_ends_where_another_begins_says_where() {
+fn a_cut_report_names_the_line_of_the_next_one() {
     let first = text("awr_12201.txt");
     let cut: String = first.lines().take(100).map(|line| format!("{line}\n")).collect();
     let both = cut + &first;
@@ -194,9 +182,9 @@ fn an_idle_event_is_not_the_top_wait() {
     assert_eq!(Row::of(&Named::new("x", own)).top_wait.as_deref(), Some("db file sequential read"));
 }
 
-/// 11.2 prints the elapsed time in hundredths of a minute: what is divided by it is known no better.
+/// 11.2 prints the elapsed time in hundredths of a minute: quotients by it are no more precise.
 #[test]
-fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
+fn a_printed_rate_is_preferred_to_a_quotient_by_minutes() {
     let line = "Logical read (blocks):           5,000.0";
     let own = changed(
         "awr_12201.txt",
@@ -207,7 +195,7 @@ fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
         ],
     );
     assert_eq!(Row::of(&Named::new("x", own)).figure(Head::LogicalReads), Some(406_407.8));
-    // Where the print says less, the quotient is taken.
+    // The quotient is taken if the print is less precise.
     let own = report("awr_12201.txt");
     let few = own.statistic("physical write IO requests").and_then(|line| line.total);
     assert_eq!(
@@ -217,7 +205,7 @@ fn a_printed_rate_goes_before_one_that_is_divided_by_minutes() {
 }
 
 #[test]
-fn no_two_peaks_are_claimed_of_three_waits() {
+fn three_waits_have_no_two_peaks() {
     let own = changed("awr_12201.txt", &[("600.0K  ", "     3  "), ("192.0K  ", "     1  ")]);
     let point = Point::of(&Named::new("x", own), "db file sequential read", 1024.0).unwrap();
     assert_eq!(point.two_peaks, None);
@@ -252,7 +240,7 @@ fn decimal_commas_are_decimals() {
 }
 
 #[test]
-fn an_indented_text_is_read_and_one_that_was_wrapped_is_refused() {
+fn an_indented_text_is_read_and_a_wrapped_one_is_refused() {
     for indent in ["> ", "        ", "| "] {
         let mail: String = text("awr_12201.txt").lines().map(|line| format!("{indent}{line}\n")).collect();
         assert_eq!(
@@ -306,7 +294,7 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
         (1863.0, 123_456.0, 124_882.0)
     );
     assert_eq!(sql.text, "select * from  t where a = 1 and b = 2");
-    // And in a comparison by their SQL Id.
+    // Comparisons name statements by their SQL Id.
     let tables = diff(&report("awr_12201.txt"), &own);
     let table = tables.iter().find(|table| table.title == "SQL: elapsed time").unwrap();
     assert!(table.rows[0].name.starts_with("82ud5h0qcg0bf select"), "{table:?}");
@@ -314,7 +302,7 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
 }
 
 #[test]
-fn a_comparison_leads_with_what_costs_and_leaves_idle_waits_out() {
+fn a_comparison_begins_with_costs_and_omits_idle_waits() {
     let idle = "db file sequential read        600,000            900    1.50ms    500.0   75.0";
     let row = "SQL*Net message from clien     600,000         90,000  150.00ms    500.0       ";
     let cut = "Streams AQ: qmn coordinato     600,000         90,000  150.00ms    500.0       ";
@@ -332,7 +320,7 @@ fn a_comparison_leads_with_what_costs_and_leaves_idle_waits_out() {
 }
 
 #[test]
-fn columns_name_a_container_only_where_there_is_one() {
+fn a_report_without_containers_has_an_empty_container_column() {
     let column = columns().into_iter().find(|column| column.name == "Container").unwrap();
     let own = Named::new("x", report("awr_12201.txt"));
     assert_eq!(column.value(&own), None::<Value>);

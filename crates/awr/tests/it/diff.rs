@@ -1,18 +1,17 @@
 //! Two reports side by side.
 
-use crate::common::bytes;
-use slob_awr::{DiffRow, DiffTable, Format, Report, Side, diff, read};
+use crate::common::{report_of, text};
+use slob_awr::{DiffRow, DiffTable, Format, Report, Side, diff};
 
-/// A text report and one of HTML with the same statistics, whose names the text cuts.
+/// A text report and an HTML report with the same statistics, whose names the text cuts.
 fn text_and_html() -> [Report; 2] {
-    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
-    let text = text.replace("physical reads                              600,000", {
+    let cut = text("awr_12201.txt").replace("physical reads                              600,000", {
         "redo synch time overhead count (              5            0.0           0.0\n\
          redo synch time overhead count (              7            0.0           0.0\n\
          bytes received via SQL*Net from         600,000        1,000.0         500.0\n\
          physical reads                              600,000"
     });
-    let html = String::from_utf8(bytes("awr_11203.html")).unwrap();
+    let html = text("awr_11203.html");
     let row = |name: &str, total: &str| format!("<tr><td>{name}</td><td>{total}</td><td>&#160;</td></tr>");
     let rows = row("bytes received via SQL*Net from client", "1,200,000")
         + &row("redo synch time overhead count (&lt;2 msec)", "5")
@@ -22,7 +21,7 @@ fn text_and_html() -> [Report; 2] {
          <th>Total</th><th>per Second</th></tr>{rows}</table><p />\n<h3 class=\"awr\">SQL ordered by Reads</h3>"
     );
     let html = html.replace("<h3 class=\"awr\">SQL ordered by Reads</h3>", &table);
-    [text, html].map(|report| read(report.as_bytes()).unwrap().remove(0))
+    [cut, html].map(|report: String| report_of(&report))
 }
 
 fn table<'a>(tables: &'a [DiffTable], title: &str) -> &'a DiffTable {
@@ -34,7 +33,7 @@ fn row<'a>(table: &'a DiffTable, name: &str) -> &'a DiffRow {
 }
 
 #[test]
-fn a_statistic_whose_name_text_cuts_is_not_two_that_are_absent() {
+fn a_cut_name_and_its_whole_name_are_one_row() {
     let [text, html] = text_and_html();
     assert_eq!((text.format, html.format), (Format::Text, Format::Html));
     for (first, second, change) in [(&text, &html, 100.0), (&html, &text, -50.0)] {
@@ -45,7 +44,7 @@ fn a_statistic_whose_name_text_cuts_is_not_two_that_are_absent() {
         assert_eq!(received.len(), 1, "{received:?}");
         assert_eq!(received[0].name, "bytes received via SQL*Net from client");
         assert!((received[0].change_percent.unwrap() - change).abs() < 1e-9, "{received:?}");
-        // Two that are cut to the same can't be told apart.
+        // Two names that are cut to the same text stay unpaired.
         let redo = row(activity, "redo synch time overhead count (<2 msec)");
         assert!(redo.first == Side::Absent || redo.second == Side::Absent, "{redo:?}");
     }
@@ -54,7 +53,7 @@ fn a_statistic_whose_name_text_cuts_is_not_two_that_are_absent() {
 #[test]
 fn the_same_load_over_another_time_is_no_change() {
     let of = |minutes: u32, factor: u32| {
-        let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+        let text = text("awr_12201.txt");
         let total = |value: u32, width: usize| format!("{:>width$}", value * factor);
         let end = format!("01-Mar-24 {:02}:{:02}:00", 10 + minutes / 60, minutes % 60);
         let text = text
@@ -72,7 +71,7 @@ fn the_same_load_over_another_time_is_no_change() {
             .replace("db file sequential read        600,000            900", &{
                 format!("db file sequential read      {}      {}", total(600_000, 9), total(900, 9))
             });
-        read(text.as_bytes()).unwrap().remove(0)
+        report_of(&text)
     };
     let tables = diff(&of(10, 1), &of(40, 4));
     let numbers = |title: &str, name: &str| {

@@ -1,13 +1,13 @@
-//! Every kind of report: what is read of it.
+//! Figures of every kind of report.
 
-use crate::common::{bytes, event, named, report, value};
-use slob_awr::doubts::Doubts;
-use slob_awr::info::{Head, Row, Value, columns};
-use slob_awr::series::Point;
+use crate::common::{bytes, event, named, report, report_of, text, value};
+use slob_awr::checks::Checks;
+use slob_awr::histogram::Point;
+use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{Period, diff, read};
 
 #[test]
-fn statspack() {
+fn figures_of_statspack() {
     let own = report("statspack.txt");
     assert_eq!((own.database.name.as_deref(), own.host.name.as_deref()), (Some("TEST"), Some("box")));
     assert_eq!((own.elapsed_s(), own.cpus()), (Some(900.0), Some(8.0)));
@@ -18,7 +18,7 @@ fn statspack() {
 }
 
 #[test]
-fn both_periods_of_a_comparison() {
+fn a_comparison_gives_both_periods() {
     let periods = read(&bytes("compare.txt")).unwrap();
     let [first, second] = &periods[..] else { panic!("{} periods", periods.len()) };
     assert_eq!((first.period, second.period), (Some(Period::First), Some(Period::Second)));
@@ -33,7 +33,7 @@ fn both_periods_of_a_comparison() {
 }
 
 #[test]
-fn a_cluster() {
+fn figures_of_a_cluster() {
     let own = report("global.txt");
     assert_eq!((own.instances.len(), own.elapsed_s()), (2, Some(600.0)));
     assert_eq!(own.host.name.as_deref(), Some("box1 box2"));
@@ -80,16 +80,15 @@ fn the_columns_of_awr_parser_and_what_it_lacks() {
 
 #[test]
 fn checks_of_a_sound_report() {
-    let check = Doubts::of(&named("awr_12201.txt"));
+    let check = Checks::of(&named("awr_12201.txt"));
     insta::assert_snapshot!(serde_json::to_string_pretty(&check).unwrap());
 }
 
 #[test]
 fn a_restart_within_the_interval_is_found() {
-    let text =
-        String::from_utf8(bytes("awr_12201.txt")).unwrap().replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
-    let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
-    let check = Doubts::of(&named);
+    let text = text("awr_12201.txt").replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
+    let named = Named::new("x", report_of(&text));
+    let check = Checks::of(&named);
     assert!(
         check.is_contradictory() && check.warnings.iter().any(|warning| warning.text.contains("was started")),
         "{check:?}"
@@ -97,16 +96,16 @@ fn a_restart_within_the_interval_is_found() {
 }
 
 #[test]
-fn idle_sessions_are_told_by_the_name() {
+fn idle_sessions_follow_from_the_files_name() {
     let mut named = named("awr_12201.txt");
     named.file = "awr.txt.4".into();
-    let check = Doubts::of(&named);
+    let check = Checks::of(&named);
     let idle = check.warnings.iter().find(|warning| warning.text.contains("idle")).unwrap();
     assert!(idle.text.contains("of 4 sessions") && idle.text.contains("50 %"), "{}", idle.text);
 }
 
 #[test]
-fn two_peaks_behind_one_mean() {
+fn two_peaks_behind_a_mean_are_found() {
     let point = Point::of(&named("awr_12201.txt"), "db file sequential read", 1024.0).unwrap();
     let words = point.words().unwrap();
     assert!(
@@ -117,12 +116,12 @@ fn two_peaks_behind_one_mean() {
 }
 
 #[test]
-fn a_cache_is_named_only_where_waits_are_as_short_as_its() {
-    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+fn a_cache_is_named_only_if_waits_are_short_enough() {
+    let text = text("awr_12201.txt");
     let words = |text: &str| {
-        let named = slob_awr::info::Named::new("x", read(text.as_bytes()).unwrap().remove(0));
+        let named = Named::new("x", report_of(text));
         let point = Point::of(&named, "db file sequential read", 1024.0).unwrap();
-        let check = Doubts::of(&named);
+        let check = Checks::of(&named);
         let doubt = check.warnings.iter().find(|warning| warning.text.contains("two kinds")).unwrap();
         [point.words().unwrap(), doubt.text.clone()]
     };

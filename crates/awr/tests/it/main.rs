@@ -1,4 +1,4 @@
-//! The readers on fixtures, on damaged ones, and on real reports where there is a folder of them.
+//! The readers on fixtures, on damaged fixtures, and on real reports if there is a folder of them.
 #![allow(clippy::unwrap_used)]
 
 mod common;

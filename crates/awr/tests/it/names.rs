@@ -1,24 +1,14 @@
 //! Names that text cuts, and names that begin like others.
 
-use crate::common::{bytes, value};
+use crate::common::{changed, report_of, text, value};
+use slob_awr::Report;
 use slob_awr::info::{Head, Named, Row, Value, columns};
-use slob_awr::{Report, read};
-
-/// A fixture with some of its text replaced.
-fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
-    let text = changes.iter().fold(String::from_utf8(bytes(fixture)).unwrap(), |text, (from, to)| {
-        assert!(text.contains(from), "{from}");
-        text.replace(from, to)
-    });
-    read(text.as_bytes()).unwrap().remove(0)
-}
 
 fn dfsr_lat(report: Report) -> Option<f64> {
     Row::of(&Named::new("x", report)).figure(Head::SingleBlockRead)
 }
 
-/// From 19c on Exadata's reads from memory have names of their own, which begin with that of a read from a disk: the mean of
-/// a read of one block is of all of them.
+/// Exadata's reads from memory have names of their own from 19c on. All of them count for the mean of a single-block read.
 #[test]
 fn all_kinds_of_single_block_reads_are_weighed() {
     const ROW: &str = "<tr><td align=\"right\" class='awrc'>cell single block physical read</td>";
@@ -27,25 +17,25 @@ fn all_kinds_of_single_block_reads_are_weighed() {
         let cells: String = [name, waits, "60", mean, "5.00", "User I/O"].map(cell).concat();
         format!("<tr>{cells}</tr>\n")
     };
-    let html = String::from_utf8(bytes("awr_11203.html")).unwrap();
+    let html = text("awr_11203.html");
     let top = html.find(ROW).unwrap();
     let variants = ["RDMA", "flash cache", "pmem cache"]
         .map(|kind| variant(&format!("cell single block physical read: {kind}"), "3,000,000", "0"));
     let with = html[..top].to_owned() + &variants.concat() + &html[top..];
-    let report = read(with.as_bytes()).unwrap().remove(0);
+    let report = report_of(&with);
     assert_eq!(value(report.foreground("cell single block physical read: RDMA").unwrap().waits), 3e6);
     let flag = columns().into_iter().find(|column| column.name == "Exadata Flag").unwrap();
     let named = Named::new("x", report.clone());
     assert_eq!(flag.value(&named), Some(Value::Text("Y".into())));
     // 600,000 waits of 1.5 ms, and three times 3,000,000 of 20 us.
     assert_eq!(dfsr_lat(report).map(f64::round), Some(f64::round((900.0 + 3.0 * 60.0) * 1e6 / 9.6e6)));
-    // Where there is none of them, nothing that is only called like it stands for it.
+    // An event with a similar name is no single-block read.
     let without = html.replace(ROW, &ROW.replace("physical read", "physical write"));
-    assert_eq!(dfsr_lat(read(without.as_bytes()).unwrap().remove(0)), None);
+    assert_eq!(dfsr_lat(report_of(&without)), None);
 }
 
 #[test]
-fn a_name_that_text_cuts_is_found_and_one_that_could_be_several_is_not() {
+fn a_cut_name_is_found_unless_it_is_ambiguous() {
     const TOP: &str = "db file sequential read            600,000      900.0    1.50ms";
     const ROW: &str = "db file sequential read        600,000            900    1.50ms    500.0   75.0";
     let top = TOP.replace("db file sequential read       ", "cell single block physical rea");
@@ -56,6 +46,6 @@ fn a_name_that_text_cuts_is_found_and_one_that_could_be_several_is_not() {
     let both = format!("{fast}\n{row}");
     let two = changed("awr_12201.txt", &[(TOP, &top), (ROW, &both)]);
     assert_eq!(two.foreground_events.len(), 5);
-    // Which of them is a disk's nobody can tell, but both are reads of one block.
+    // The cut names of both are the same, but both are reads of one block.
     assert_eq!(dfsr_lat(two).map(f64::round), Some((912.0_f64 / 1.2).round()));
 }

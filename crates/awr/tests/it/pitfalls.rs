@@ -1,7 +1,8 @@
-//! What the usual readers get wrong, one test for each.
+//! Errors of the usual readers, one test for each.
 
-use crate::common::{bytes, event, named, real, report, value};
-use slob_awr::info::{Head, Row, Value, columns};
+use crate::common::{bytes, event, named, real, report, report_of, text, value};
+use slob_awr::checks::{Checks, Verdict};
+use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{Figure, Kind, ReadError, ShareOf, read};
 
 fn percent_between(report: &slob_awr::Report, name: &str, from: f64, to: f64) -> f64 {
@@ -31,14 +32,14 @@ fn pitfall_1_histograms_of_microseconds_are_read_by_their_heads() {
 }
 
 #[test]
-fn pitfall_2_a_cut_k_is_found_again_and_said() {
+fn pitfall_2_a_cut_k_is_restored_and_reported() {
     let own = report("statspack.txt");
     let histogram = &own.histograms[0];
     assert_eq!((histogram.waits.unwrap().value, histogram.waits_were_cut), (521_600.0, true));
     if let Some(real) = real("11204") {
         let cut = real.histograms.iter().find(|own| own.event == "gcs remote message").unwrap();
         assert_eq!((cut.waits.unwrap().value, cut.waits_were_cut), (118_600.0, true));
-        // The time of the Top 10 is four places wide there.
+        // This release prints the time of the Top 10 four places wide.
         assert_eq!(value(real.top_events[1].total_s), 0.6);
     }
 }
@@ -60,17 +61,17 @@ fn pitfall_4_a_total_of_whole_seconds_is_not_0() {
     assert_eq!(value(sync.mean_us()), 198.31);
     assert_eq!(sync.total_s.unwrap(), Figure { value: 0.2, resolution: 0.1 });
     let statspack = named("statspack.txt");
-    // Printed as 0 ms and 0 s: less than either, but not nothing.
+    // Printed as 0 ms and 0 s: it may be more than 0.
     let pin = statspack.report.foreground("cursor: pin S").unwrap();
     assert!(pin.mean_us().unwrap().is_below_resolution() && pin.mean_us().unwrap().known().is_none());
-    // 4,560 s by 519,094 waits says more than '9 ms'.
+    // 4,560 s by 519,094 waits is more precise than '9 ms'.
     let read = statspack.report.foreground("db file sequential read").unwrap().mean_us().unwrap();
     assert!((read.value - 8784.5).abs() < 0.1 && read.resolution < 2.0);
     assert_eq!(Row::of(&statspack).figure(Head::DirectRead), None, "direct path read is absent, not 0");
 }
 
 #[test]
-fn pitfall_5_columns_are_told_by_rulers_and_not_by_words() {
+fn pitfall_5_rulers_separate_columns() {
     let own = report("awr_12201.txt");
     assert_eq!(own.database.role.as_deref(), Some("PHYSICAL STANDBY"));
     assert_eq!(own.database.unique_name.as_deref(), Some("test_a"));
@@ -79,7 +80,7 @@ fn pitfall_5_columns_are_told_by_rulers_and_not_by_words() {
 }
 
 #[test]
-fn pitfall_6_a_pdb_report_has_its_top_events_though_it_lacks_much() {
+fn pitfall_6_a_pdb_report_has_top_events() {
     let own = report("awr_pdb.txt");
     assert_eq!((own.kind, own.database.container.as_deref()), (Kind::AwrPdb, Some("SALES")));
     assert!(
@@ -94,7 +95,7 @@ fn pitfall_6_a_pdb_report_has_its_top_events_though_it_lacks_much() {
 }
 
 #[test]
-fn pitfall_7_the_kind_is_known_first_and_what_is_not_read_is_refused_by_name() {
+fn pitfall_7_other_kinds_are_refused_by_name() {
     for (fixture, kind) in [
         ("awr_12201.txt", Kind::Awr),
         ("awr_pdb.txt", Kind::AwrPdb),
@@ -140,12 +141,12 @@ fn pitfall_8_numbers_pages_and_line_ends_of_all_kinds() {
 }
 
 #[test]
-fn pitfall_9_oracles_own_errors_are_said() {
+fn pitfall_9_oracles_own_errors_are_reported() {
     let own = report("awr_11203.html");
     assert!(!own.database.started_to_the_minute);
     assert!(own.notes[0].contains("month"), "{:?}", own.notes);
-    // Headings of wait classes that stand over each other's columns.
-    let shifted = String::from_utf8(bytes("awr_12201.txt")).unwrap().replace(
+    // Wait classes with exchanged headings.
+    let shifted = text("awr_12201.txt").replace(
         "Cache Sizes                       Begin        End",
         "Wait Classes by Total Wait Time\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\
          \n\
@@ -156,7 +157,7 @@ fn pitfall_9_oracles_own_errors_are_said() {
          Other                      50,000              500       10          10.0\n\
          Network                    10,000              400       40           9.0\n\nCache Sizes                       Begin        End",
     );
-    let own = read(shifted.as_bytes()).unwrap().remove(0);
+    let own = report_of(&shifted);
     assert_eq!(value(event(&own.all_wait_classes, "Other").total_s), 500.0);
     assert!(own.notes.iter().any(|note| note.contains("shifted")), "{:?}", own.notes);
 }
@@ -166,7 +167,7 @@ fn pitfall_10_meanings_are_kept_apart() {
     let own = named("awr_12201.txt");
     let write = event(&own.report.background_events, "log file parallel write");
     assert_eq!((value(write.percent), write.percent_of), (30.1, Some(ShareOf::BackgroundTime)));
-    // In awr-parser's column it is a share of DB time, as the name says.
+    // The column of awr-parser is a share of DB time, as its name says.
     let column =
         columns().into_iter().find(|column| column.name == "log file parallel write %DBTime").unwrap();
     assert_eq!(column.value(&own), Some(Value::Number(100.0 * 0.386_73 / 1200.0)));
@@ -194,30 +195,23 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
         (rate("Read IOPS (application)") - 983.3).abs() < 1e-9 && (rate("Read IOPS") - 1000.0).abs() < 0.01
     );
     assert!((rate("Read Throughput (application, MiB/sec)") - 7.8125).abs() < 1e-3);
-    let check = slob_awr::doubts::Doubts::of(&own);
+    let check = Checks::of(&own);
     let pair = |what: &str| {
         check.pairs.iter().find(|pair| pair.what == what && pair.first_source.starts_with("IOStat")).unwrap()
     };
     assert!((pair("read requests/s").difference_percent.unwrap() + 0.4975).abs() < 0.01);
     // 'When IOStats lie': a report whose IOStat has a fifth more than its activity.
-    let lie = String::from_utf8(bytes("awr_12201.txt"))
-        .unwrap()
-        .replace("4.7G  1005.0  7.990M", "5.6G  1205.0  9.590M");
-    let lie = slob_awr::info::Named::new("x", read(lie.as_bytes()).unwrap().remove(0));
-    let check = slob_awr::doubts::Doubts::of(&lie);
+    let lie = text("awr_12201.txt").replace("4.7G  1005.0  7.990M", "5.6G  1205.0  9.590M");
+    let lie = Named::new("x", report_of(&lie));
+    let check = Checks::of(&lie);
     assert!(
         check.is_contradictory()
-            && check
-                .pairs
-                .iter()
-                .filter(|pair| pair.verdict == slob_awr::doubts::Verdict::Contradict)
-                .count()
-                >= 2
+            && check.pairs.iter().filter(|pair| pair.verdict == Verdict::Contradict).count() >= 2
     );
 }
 
 #[test]
-fn pitfall_12_a_file_that_ends_early_is_an_error_with_what_was_read() {
+fn pitfall_12_a_truncated_file_is_an_error_with_the_part_before() {
     let whole = bytes("awr_12201.txt");
     let cut = read(&whole[..whole.len() * 2 / 3]).unwrap_err();
     assert!(cut.to_string().contains("cut short") && cut.line() > 100, "{cut}");

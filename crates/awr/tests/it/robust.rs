@@ -1,16 +1,16 @@
-//! Nothing that a file holds may stop the reader, nor slow it down.
+//! Damaged files neither stop nor slow down the reader.
 
 use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
 use crate::common::{FIXTURES, bytes, real_files};
-use slob_awr::doubts::Doubts;
+use slob_awr::checks::Checks;
 use slob_awr::info::{Named, Row, columns};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{ReadError, Reports, Scope, diff, read};
 
-/// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that a failing input can be made again from its seed.
+/// A small generator (Marsaglia, "Xorshift RNGs", 2003): a seed makes a failing input again.
 struct Seeded(u64);
 
 impl Seeded {
@@ -22,7 +22,7 @@ impl Seeded {
     }
 }
 
-/// Everything that is made of a report.
+/// Makes every view of the reports.
 fn use_all(bytes: &[u8]) {
     let reports = match read(bytes) {
         Ok(reports) => reports,
@@ -36,7 +36,7 @@ fn use_all(bytes: &[u8]) {
         let named = Named::new("a.b.7", report.clone());
         assert_eq!(Row::of(&named).cells().count(), 18);
         all.iter().for_each(|column| drop(column.value(&named)));
-        drop(Doubts::of(&named));
+        drop(Checks::of(&named));
         drop(diff(report, &reports[0]));
         for histogram in &report.histograms {
             let _ = (histogram.over(1000.0), histogram.two_peaks());
@@ -44,7 +44,7 @@ fn use_all(bytes: &[u8]) {
     }
 }
 
-/// What breaks readers: cut lines, other digits, lost and doubled lines, long lines, odd bytes.
+/// Damages a text: cut lines, other digits, lost and doubled lines, long lines, odd bytes.
 fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.next(6) {
@@ -77,7 +77,6 @@ fn several() -> Vec<u8> {
     ["statspack.txt", "awr_11203.html", "compare.txt"].iter().flat_map(|fixture| bytes(fixture)).collect()
 }
 
-/// With gzip.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packer.write_all(bytes).unwrap();
@@ -85,17 +84,17 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_packed_file_that_is_cut_off_is_an_error_with_what_was_read() {
+fn a_truncated_packed_file_is_an_error() {
     let whole = packed(&[bytes("awr_12201.txt"), bytes("awr_12201.txt")].concat());
     for end in [30, whole.len() / 4, whole.len() / 2, whole.len() - 20] {
-        // Where it ends within its first bytes there is nothing to begin with.
+        // A file that ends within its first bytes is an error at once.
         let last = slob_awr::Reports::of(&whole[..end]).and_then(|reports| reports.last().unwrap());
         assert!(last.is_err(), "{end} of {}", whole.len());
     }
     assert_eq!(read(&whole).unwrap().len(), 2);
 }
 
-/// As many as `TEST_AWR_MUTATIONS` says; by default so many as take seconds.
+/// `TEST_AWR_MUTATIONS` sets their number; the default takes seconds.
 #[test]
 fn mutations_do_no_harm() {
     let count: usize =
@@ -122,7 +121,7 @@ fn mutations_of_real_reports_do_no_harm() {
     }
 }
 
-/// Each cut is an error that says so, and what stands before it is read.
+/// Each cut is an error, and the part before it is read.
 fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
     let mut with_figures = 0;
     for cut in 0..cuts {
@@ -138,11 +137,11 @@ fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
 }
 
 #[test]
-fn truncations_are_errors_with_what_was_read() {
+fn truncations_are_errors_with_the_part_before() {
     for fixture in ["awr_12201.txt", "statspack.txt", "awr_pdb.txt"] {
         let whole = bytes(fixture);
         for cut in 0..200 {
-            // Its last line names the file: what is cut of that is not missed.
+            // A cut within the last line, which names the file, loses nothing.
             let end = whole.len() - 40;
             let at = end * cut / 200;
             assert!(read(&whole[..at]).is_err(), "{fixture} cut at {at}");
@@ -153,12 +152,12 @@ fn truncations_are_errors_with_what_was_read() {
     }
 }
 
-/// How long this thread has been on a CPU: what others take away from it is not its own time.
+/// CPU time of this thread, which other programs do not lengthen.
 fn on_cpu() -> Duration {
     rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap()
 }
 
-/// Twice the input may not take much more than twice the time: what grows with the square takes four times as long.
+/// Eight times the input may take 32 times as long at most; quadratic growth takes 64 times.
 #[test]
 fn time_grows_with_the_size_and_not_with_its_square() {
     let time = |bytes: &[u8]| {
@@ -178,7 +177,7 @@ fn time_grows_with_the_size_and_not_with_its_square() {
             "{fixture}: {small:?}, eight times as much: {large:?}"
         );
     }
-    // One long line, of dashes, of words, of nothing.
+    // One long line of dashes, of words, of numbers, of tags, of labels.
     for filler in ["- ", "word ", "9", "<td>", "x:  1  "] {
         let small = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(40_000));
         let large = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(320_000));
@@ -187,7 +186,7 @@ fn time_grows_with_the_size_and_not_with_its_square() {
     }
 }
 
-/// What `slob awr info` shows does not depend on what it leaves unread.
+/// `slob awr info` shows the same figures with and without the sections that it leaves out.
 #[test]
 fn a_row_needs_no_more_than_its_own_sections() {
     let of = |bytes: &[u8], scope: Scope| -> Vec<(Row, Option<f64>, Option<String>, bool)> {

@@ -1,8 +1,7 @@
 //! Statements and segments as rows.
 
-use crate::common::bytes;
+use crate::common::{report_of, text};
 use slob_awr::info::{Named, Value, Work};
-use slob_awr::read;
 
 const SECTIONS: &str = "\
 SQL ordered by Reads                     DB/Inst: ORCL/orcl1  Snaps: 2-3
@@ -38,19 +37,19 @@ CF3                             TABLE     106715     106715            1     .00
 ";
 
 #[test]
-fn each_statement_and_each_segment_is_a_row_beside_what_its_report_is_of() {
-    let text = String::from_utf8(bytes("awr_12201.txt")).unwrap();
+fn statements_and_segments_are_rows_beside_their_report() {
+    let text = text("awr_12201.txt");
     let before = "init.ora Parameters                            DB/Inst";
     assert!(text.contains(before));
     let text = text.replace(before, &format!("{SECTIONS}{before}"));
-    let named = Named::new("a.txt", read(text.as_bytes()).unwrap().remove(0));
+    let named = Named::new("a.txt", report_of(&text));
     let rows = |work: Work| -> Vec<String> {
         let plain = |cell: Option<Value>| cell.map(|cell| cell.plain()).unwrap_or_default();
         let rows = work.rows(&named);
         assert!(rows.iter().all(|row| row.len() == work.heads().len()), "{rows:?}");
         rows.into_iter().map(|row| row.into_iter().map(plain).collect::<Vec<_>>().join("|")).collect()
     };
-    // The one that took most time goes first.
+    // The statement that took most time comes first.
     let [update, select] = &rows(Work::Statements)[..] else { panic!("{:?}", rows(Work::Statements)) };
     let share = |seconds: f64| 100.0 * seconds / named.report.db_time_s().unwrap().value;
     assert!(

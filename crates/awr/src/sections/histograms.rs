@@ -1,38 +1,37 @@
 //! The sections of wait-event histograms, put together on one scale.
 //!
-//! Before 12.2 there are eight columns of milliseconds and three sections of details; from 12.2 on columns of
-//! microseconds and six sections. The headings say what a column is, though text cuts their units.
+//! Releases before 12.2 have eight columns of milliseconds and three sections of details. Later ones have columns of
+//! microseconds and six sections. Headings name the columns, though text cuts their units.
 
 use std::collections::BTreeMap;
 
+use super::begins;
 use crate::figure::{Figure, number};
 use crate::histogram::{Bucket, EventHistogram};
 use crate::table::Table;
 
-/// A section's row: the edges of its columns, and the shares between them.
+/// The row of an event in one section.
 struct Part {
-    /// Upper edges in microseconds.
+    /// Upper edges of the columns, in microseconds.
     edges: Vec<f64>,
-    /// Shares below each edge, from the edge before it, and at last the share above all edges.
+    /// The share between each edge and the edge before it, and the share above all edges.
     shares: Vec<Figure>,
 }
 
-/// All waits of an event, whether their unit was cut, and its rows.
+/// The waits of an event, true if their unit was cut, and the event's rows.
 type Parts = (Option<(Figure, bool)>, Vec<Part>);
 
-/// The histograms of a report.
-pub(crate) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
-    let tables: Vec<&Table> = tables
-        .iter()
-        .filter(|table| table.title.to_lowercase().starts_with("wait event histogram"))
-        .collect();
+pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
     let mut order: Vec<String> = Vec::new();
     let mut parts: BTreeMap<String, Parts> = BTreeMap::new();
     for table in tables {
+        if !begins(&table.title, &["wait event histogram"]) {
+            continue;
+        }
         let Some((first, edges)) = edges(table) else { continue };
-        // Parts of the scale are named in brackets; `(Global)` is all of it.
+        // Brackets name a part of the scale; `(Global)` is all of it.
         let is_main = !table.title.to_lowercase().replace("(global)", "").contains('(');
-        let total = table.column(|head| head.contains("waits")).filter(|column| *column < first);
+        let total = table.column("*waits*").filter(|column| *column < first);
         for row in table.rows.iter().filter(|row| !row.name().is_empty()) {
             if !parts.contains_key(row.name()) {
                 order.push(row.name().to_owned());
@@ -60,7 +59,7 @@ pub(crate) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
         .collect()
 }
 
-/// A count with decimals has lost its K: text of 11.2.0.3 prints `521.6K` in five places.
+/// A count, and true if it lost its K: text of 11.2.0.3 prints `521.6K` in five places.
 fn total_waits(text: &str) -> Option<(Figure, bool)> {
     let figure = number(text)?;
     let is_cut = text.contains('.')
@@ -71,40 +70,35 @@ fn total_waits(text: &str) -> Option<(Figure, bool)> {
 
 /// The first column of shares, and the upper edges of all but the last.
 fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
-    let first = table.column(|head| head.starts_with('<'))?;
+    let first = table.column("<*")?;
     let heads: Vec<&str> = table.heads[first..].iter().map(|head| head.name.as_str()).collect();
     let below = heads.iter().take_while(|head| head.starts_with('<')).count();
     heads.get(below).filter(|head| head.starts_with('>'))?;
     let choices: Vec<Vec<f64>> = heads[..below].iter().map(|head| readings(head)).collect();
-    // Edges grow, and each at most 64-fold: that decides what a cut unit was.
+    // Each edge is larger than the one before it, at most 64-fold: this decides on a cut unit.
     let mut edges: Vec<f64> = Vec::with_capacity(below);
     for (at, own) in choices.iter().enumerate() {
         let before = edges.last().copied();
-        let next_least = choices.get(at + 1).and_then(|next| next.iter().copied().reduce(f64::min));
+        let next = choices.get(at + 1).filter(|next| !next.is_empty());
+        let follows = |edge: f64, before: f64| edge > before && edge <= before * 64.0;
         let fits = |edge: &&f64| {
-            let after_last = before.is_none_or(|before| **edge > before && **edge <= before * 64.0);
-            let before_next = next_least
-                .is_none_or(|_| choices[at + 1].iter().any(|next| next > edge && *next <= **edge * 64.0));
-            after_last && before_next
+            before.is_none_or(|before| follows(**edge, before))
+                && next.is_none_or(|next| next.iter().any(|next| follows(*next, **edge)))
         };
         edges.push(*own.iter().find(fits)?);
     }
     Some((first, edges))
 }
 
-/// What a heading such as `<512`, `<1/8s`, `<=1s` or `<2m` may mean, in microseconds.
+/// The possible values of a heading such as `<512`, `<1/8s`, `<=1s` or `<2m`, in microseconds.
 fn readings(head: &str) -> Vec<f64> {
     let body = head.trim_start_matches(['<', '=']);
     let end = body.find(|symbol: char| !(symbol.is_ascii_digit() || symbol == '/')).unwrap_or(body.len());
     let (digits, unit) = body.split_at(end);
-    let value = match digits.split_once('/') {
-        Some((over, under)) => {
-            over.parse::<f64>().ok().zip(under.parse::<f64>().ok()).map(|(over, under)| over / under)
-        }
-        None => digits.parse::<f64>().ok(),
-    };
+    let (over, under) = digits.split_once('/').unwrap_or((digits, "1"));
+    let value = over.parse::<f64>().ok().zip(under.parse::<f64>().ok()).map(|(over, under)| over / under);
     let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) else { return Vec::new() };
-    // On one scale: since the columns are microseconds a millisecond is 1,024 of them, and before that 2.4 % less.
+    // On one scale a millisecond is 1,024 microseconds; before 12.2 it is 2.4 % less.
     let ms = 1024.0;
     let s = 1024.0 * ms;
     let m = 64.0 * s;
@@ -121,7 +115,7 @@ fn readings(head: &str) -> Vec<f64> {
     units.iter().map(|unit| value * unit).collect()
 }
 
-/// One row of buckets from those of all sections: the finest there are.
+/// Joins the buckets of all sections; where they overlap, the finest are taken.
 fn merged(parts: &[Part]) -> Option<Vec<Bucket>> {
     let mut edges: Vec<f64> = parts.iter().flat_map(|part| part.edges.iter().copied()).collect();
     edges.sort_by(f64::total_cmp);
@@ -148,7 +142,7 @@ fn exact(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
     })
 }
 
-/// The share between two edges of different sections: what is below the one without what is below the other.
+/// The share between two edges of different sections: the share below one minus the share below the other.
 fn between(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
     let below = |edge: f64| {
         parts.iter().find_map(|part| {

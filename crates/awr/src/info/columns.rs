@@ -1,18 +1,18 @@
-//! The columns of `awr-parser`, by its names, and what it lacks.
+//! Tables for spreadsheets: a row for each report, statement or segment. Those of reports have the columns of `awr-parser` and
+//! others that it lacks.
 //!
-//! A name never means two things: IOPS and throughput without more words are all I/O of the instance; what only the
-//! application asked for says so.
+//! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
+
+use jiff::civil::DateTime;
 
 use super::{
-    MIB, Named, Value, db_cpu_per_s, db_time_per_s, executes_per_s, load, logical_reads_per_s,
-    physical_reads_per_s, physical_writes_per_s, rate, redo_per_s, single_block_read,
+    BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, MIB, Named, PARSES, PHYSICAL_READS,
+    PHYSICAL_WRITES, REDO, Rate, USER_CALLS, Value, db_cpu_per_s, db_time_per_s, load, single_block_read,
 };
 use crate::figure::Figure;
-use crate::report::{Report, ShareOf, WaitEvent};
+use crate::report::{Report, Segment, ShareOf, SqlStatement, ThreadActivity, WaitEvent};
 
-/// A column.
 pub struct Column {
-    /// Its name.
     pub name: String,
     get: Get,
 }
@@ -20,8 +20,7 @@ pub struct Column {
 type Get = Box<dyn Fn(&Named) -> Option<Value> + Send + Sync>;
 
 impl Column {
-    /// Its value; `None` is not in the report.
-    #[must_use]
+    /// `None` if the report lacks it.
     pub fn value(&self, named: &Named) -> Option<Value> {
         (self.get)(named).filter(|value| value.as_number().is_none_or(f64::is_finite))
     }
@@ -40,24 +39,23 @@ fn number(name: &str, get: fn(&Report) -> Option<f64>) -> Column {
 }
 
 fn figure(name: &str, get: fn(&Report) -> Option<Figure>) -> Column {
-    column(name, move |named| get(&named.report).map(|figure| Value::Number(figure.value)))
+    column(name, move |named| cell(get(&named.report)))
 }
 
-/// All of them, in their order.
-#[must_use]
+fn rate(name: &str, rate: Rate) -> Column {
+    column(name, move |named| cell(rate.per_s(&named.report)))
+}
+
+/// The columns of a row for each report.
 pub fn columns() -> Vec<Column> {
     let mut all = identity();
     all.extend(rates());
     all.extend((0..5).flat_map(top_event));
-    for (name, is_background) in EVENTS {
-        all.extend(waits(
-            name,
-            move |report| match is_background {
-                false => report.foreground(name),
-                true => report.background(name),
-            },
-            "Latency",
-        ));
+    for name in FOREGROUND_EVENTS {
+        all.extend(waits(name, move |report| report.foreground(name), "Latency"));
+    }
+    for name in BACKGROUND_EVENTS {
+        all.extend(waits(name, move |report| report.background(name), "Latency"));
     }
     let os = [
         ("OS busy time", "BUSY_TIME"),
@@ -78,19 +76,18 @@ pub fn columns() -> Vec<Column> {
     all
 }
 
-/// Events, and whether they are the background's.
-const EVENTS: [(&str, bool); 10] = [
-    ("db file sequential read", false),
-    ("db file scattered read", false),
-    ("direct path read", false),
-    ("direct path write", false),
-    ("direct path read temp", false),
-    ("direct path write temp", false),
-    ("log file sync", false),
-    ("db file parallel write", true),
-    ("log file parallel write", true),
-    ("log file sequential read", true),
+const FOREGROUND_EVENTS: [&str; 7] = [
+    "db file sequential read",
+    "db file scattered read",
+    "direct path read",
+    "direct path write",
+    "direct path read temp",
+    "direct path write temp",
+    "log file sync",
 ];
+
+const BACKGROUND_EVENTS: [&str; 3] =
+    ["db file parallel write", "log file parallel write", "log file sequential read"];
 
 const CLASSES: [(&str, &str); 9] = [
     ("Admin", "Administrative"),
@@ -109,9 +106,6 @@ fn flag(yes: bool) -> String {
 }
 
 fn identity() -> Vec<Column> {
-    fn time(moment: Option<jiff::civil::DateTime>) -> Option<String> {
-        Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
-    }
     vec![
         column("Filename", |named| Some(Value::Text(named.label()))),
         text("Database Name", |report| report.database.name.clone()),
@@ -125,9 +119,9 @@ fn identity() -> Vec<Column> {
         number("Server Memory (GB)", |report| report.host.memory_gb),
         number("DB Block Size", Report::block_bytes),
         number("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
-        text("Begin Time", |report| time(report.interval.begin.as_ref()?.time)),
+        text("Begin Time", |report| time(report.interval.begin_time())),
         number("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
-        text("End Time", |report| time(report.interval.end.as_ref()?.time)),
+        text("End Time", |report| time(report.interval.end_time())),
         number("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
         number("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
         figure("Average Active Sessions", db_time_per_s),
@@ -135,17 +129,23 @@ fn identity() -> Vec<Column> {
     ]
 }
 
+fn time(moment: Option<DateTime>) -> Option<String> {
+    Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// The rate of an instance activity statistic.
+fn of(report: &Report, name: &str) -> Option<f64> {
+    Some(report.statistic_per_s(name)?.value)
+}
+
 fn rates() -> Vec<Column> {
-    fn of(report: &Report, name: &str) -> Option<f64> {
-        Some(report.statistic_per_s(name)?.value)
-    }
     const READS: &str = "physical read total IO requests";
     const WRITES: &str = "physical write total IO requests";
     const READ_BYTES: &str = "physical read total bytes";
     const WRITTEN_BYTES: &str = "physical write total bytes";
     vec![
-        figure("Logical Reads/sec", logical_reads_per_s),
-        figure("Block Changes/sec", |report| rate(report, &["Block changes"], "db block changes")),
+        rate("Logical Reads/sec", LOGICAL_READS),
+        rate("Block Changes/sec", BLOCK_CHANGES),
         number("Read IOPS", |report| of(report, READS)),
         number("Write IOPS", |report| Some((of(report, WRITES)? - of(report, "redo writes")?).max(0.0))),
         number("Redo IOPS", |report| of(report, "redo writes")),
@@ -153,9 +153,9 @@ fn rates() -> Vec<Column> {
         number("Total IOPS", |report| Some(of(report, READS)? + of(report, WRITES)?)),
         number("Read Throughput (MiB/sec)", |report| Some(of(report, READ_BYTES)? / MIB)),
         number("Write Throughput (MiB/sec)", |report| {
-            Some((of(report, WRITTEN_BYTES)? - redo_per_s(report)?.value).max(0.0) / MIB)
+            Some((of(report, WRITTEN_BYTES)? - REDO.per_s(report)?.value).max(0.0) / MIB)
         }),
-        number("Redo Throughput (MiB/sec)", |report| Some(redo_per_s(report)?.value / MIB)),
+        number("Redo Throughput (MiB/sec)", |report| Some(REDO.per_s(report)?.value / MIB)),
         number("All Write Throughput (MiB/sec)", |report| Some(of(report, WRITTEN_BYTES)? / MIB)),
         number("Total Throughput (MiB/sec)", |report| {
             Some((of(report, READ_BYTES)? + of(report, WRITTEN_BYTES)?) / MIB)
@@ -170,13 +170,11 @@ fn rates() -> Vec<Column> {
     .into_iter()
     .chain(waits("Wait Class User I/O", |report| wait_class(report, "User I/O"), "Latency"))
     .chain([
-        figure("User Calls/sec", |report| rate(report, &["User calls"], "user calls")),
-        figure("Parses/sec", |report| rate(report, &["Parses (SQL)", "Parses"], "parse count (total)")),
-        figure("Hard Parses/sec", |report| {
-            rate(report, &["Hard parses (SQL)", "Hard parses"], "parse count (hard)")
-        }),
-        figure("Logons/sec", |report| rate(report, &["Logons"], "logons cumulative")),
-        figure("Executes/sec", executes_per_s),
+        rate("User Calls/sec", USER_CALLS),
+        rate("Parses/sec", PARSES),
+        rate("Hard Parses/sec", HARD_PARSES),
+        rate("Logons/sec", LOGONS),
+        rate("Executes/sec", EXECUTES),
         figure("Transactions/sec", |report| load(report, &["Transactions"])),
         number("Buffer Hit Ratio (%)", |report| percent(report, &["Buffer Hit %"])),
         number("In-Memory Sort Ratio (%)", |report| {
@@ -193,7 +191,7 @@ fn percent(report: &Report, names: &[&str]) -> Option<f64> {
     Some(line.percent?.value)
 }
 
-fn log_switches(report: &Report) -> Option<&crate::report::ThreadActivity> {
+fn log_switches(report: &Report) -> Option<&ThreadActivity> {
     report.thread_activity.iter().find(|line| line.name.starts_with("log switches"))
 }
 
@@ -208,17 +206,15 @@ fn top_event(at: usize) -> Vec<Column> {
     columns
 }
 
-/// Waits, time, mean and share of DB time. Reports print the share of background events of another time: theirs is
-/// computed.
+/// Waits, time, mean and share of DB time. The share of background events is computed: reports print it of another time.
 fn waits(
     title: &str,
     of: impl Fn(&Report) -> Option<WaitEvent> + Copy + Send + Sync + 'static,
     mean: &str,
 ) -> [Column; 4] {
-    let number = |figure: Option<Figure>| figure.map(|figure| Value::Number(figure.value));
     [
-        column(format!("{title} Waits"), move |named| number(of(&named.report)?.waits)),
-        column(format!("{title} Time (s)"), move |named| number(of(&named.report)?.time_s())),
+        column(format!("{title} Waits"), move |named| cell(of(&named.report)?.waits)),
+        column(format!("{title} Time (s)"), move |named| cell(of(&named.report)?.time_s())),
         column(format!("{title} {mean} (ms)"), move |named| {
             Some(Value::Number(of(&named.report)?.mean_us()?.known()? / 1e3))
         }),
@@ -229,7 +225,7 @@ fn waits(
                     let db_time = named.report.db_time_s()?.known()?;
                     Some(Value::Number(100.0 * event.time_s()?.known()? / db_time))
                 }
-                _ => number(event.percent),
+                _ => cell(event.percent),
             }
         }),
     ]
@@ -237,12 +233,10 @@ fn waits(
 
 fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
     let own = |name: &str| class == name || (name.len() >= 8 && class.starts_with(name));
-    let classes =
-        if report.wait_classes.is_empty() { &report.all_wait_classes } else { &report.wait_classes };
-    classes.iter().find(|event| own(&event.name)).cloned()
+    report.classes_of_sessions().iter().find(|event| own(&event.name)).cloned()
 }
 
-/// Whether a standby is there: the role, or a destination of redo that is a service.
+/// True if the role or a destination of redo shows a standby.
 fn data_guard(report: &Report) -> Option<bool> {
     let is_standby = report.database.role.as_ref().map(|role| role != "PRIMARY");
     let ships = report.parameters.iter().any(|parameter| {
@@ -251,11 +245,11 @@ fn data_guard(report: &Report) -> Option<bool> {
     (is_standby.is_some() || !report.parameters.is_empty()).then(|| is_standby.unwrap_or(false) || ships)
 }
 
-/// Whether storage cells serve the reads.
+/// True if storage cells serve the reads.
 fn exadata(report: &Report) -> Option<bool> {
     let events = || report.top_events.iter().chain(&report.foreground_events).chain(&report.all_events);
     let is_cell = |event: &WaitEvent| {
-        // As text cuts them; some have variants, such as `: RDMA`.
+        // Text cuts the names; some have variants, such as `: RDMA`.
         ["cell single block physical", "cell smart table scan", "cell multiblock physical"]
             .iter()
             .any(|cell| event.name.starts_with(cell))
@@ -263,14 +257,8 @@ fn exadata(report: &Report) -> Option<bool> {
     events().next().map(|_| events().any(is_cell))
 }
 
-/// What `awr-parser` does not have.
+/// Columns that `awr-parser` lacks.
 fn lacking() -> Vec<Column> {
-    fn of(report: &Report, name: &str) -> Option<Figure> {
-        report.statistic_per_s(name)
-    }
-    fn mib(figure: Option<Figure>) -> Option<f64> {
-        Some(figure?.value / MIB)
-    }
     vec![
         text("Kind", |report| Some(report.kind.to_string())),
         text("Format", |report| Some(report.format.to_string())),
@@ -289,17 +277,118 @@ fn lacking() -> Vec<Column> {
         number("Elapsed Time (s)", Report::elapsed_s),
         figure("DB Time (s)", Report::db_time_s),
         figure("CPUs used by the database", db_cpu_per_s),
-        figure("Background CPU Time (s)", Report::background_cpu_s),
-        figure("Physical Read Blocks/sec", physical_reads_per_s),
-        figure("Physical Write Blocks/sec", physical_writes_per_s),
-        figure("Read IOPS (application)", |report| of(report, "physical read IO requests")),
-        figure("Write IOPS (application)", |report| of(report, "physical write IO requests")),
-        number("Read Throughput (application, MiB/sec)", |report| mib(of(report, "physical read bytes"))),
-        number("Write Throughput (application, MiB/sec)", |report| mib(of(report, "physical write bytes"))),
+        figure("Background CPU Time (s)", |report| report.time_model_s("background cpu time")),
+        rate("Physical Read Blocks/sec", PHYSICAL_READS),
+        rate("Physical Write Blocks/sec", PHYSICAL_WRITES),
+        number("Read IOPS (application)", |report| of(report, "physical read IO requests")),
+        number("Write IOPS (application)", |report| of(report, "physical write IO requests")),
+        number("Read Throughput (application, MiB/sec)", |report| {
+            Some(of(report, "physical read bytes")? / MIB)
+        }),
+        number("Write Throughput (application, MiB/sec)", |report| {
+            Some(of(report, "physical write bytes")? / MIB)
+        }),
         number("Single Block Read Latency (us)", |report| single_block_read(report)?.mean_us()?.known()),
         number("Single Block Read Latency resolution (us)", |report| {
             Some(single_block_read(report)?.mean_us()?.resolution)
         }),
         text("Notes", |report| (!report.notes.is_empty()).then(|| report.notes.join("; "))),
     ]
+}
+
+/// Rows other than reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// SQL statements by elapsed time.
+    Statements,
+    /// Segments in the order of the report.
+    Segments,
+}
+
+type Cells = Vec<Option<Value>>;
+
+/// The head of a column, and the cell of a row.
+type Head<T> = (&'static str, fn(&T, &Report) -> Option<Value>);
+
+/// Columns of the report that precede each row.
+const OF_REPORT: &[Head<Named>] = &[
+    ("Filename", |named, _| Some(Value::Text(named.label()))),
+    ("Database Name", |_, report| words(report.database.name.as_deref())),
+    ("Instance Name", |_, report| words(report.database.instance.as_deref())),
+    ("Begin Time", |_, report| time(report.interval.begin_time()).map(Value::Text)),
+    ("End Time", |_, report| time(report.interval.end_time()).map(Value::Text)),
+    ("Elapsed Time (s)", |_, report| cell(report.elapsed())),
+];
+
+const OF_STATEMENT: &[Head<SqlStatement>] = &[
+    ("SQL Id", |sql, _| words(Some(&sql.id))),
+    ("Module", |sql, _| words(sql.module.as_deref())),
+    ("Container", |sql, _| words(sql.container.as_deref())),
+    ("SQL Elapsed Time (s)", |sql, _| cell(sql.elapsed_s)),
+    ("SQL %DBTime", |sql, report| {
+        Some(Value::Number(100.0 * sql.elapsed_s?.value / report.db_time_s()?.known()?))
+    }),
+    ("CPU Time (s)", |sql, _| cell(sql.cpu_s)),
+    ("User I/O Time (s)", |sql, _| cell(sql.io_wait_s)),
+    ("Buffer Gets", |sql, _| cell(sql.gets)),
+    ("Physical Reads", |sql, _| cell(sql.reads)),
+    ("Executions", |sql, _| cell(sql.executions)),
+    ("Rows Processed", |sql, _| cell(sql.rows)),
+    ("Elapsed Time per Execution (s)", |sql, _| {
+        sql.elapsed_s?.known()?;
+        cell(sql.elapsed_s?.per(sql.executions?.value))
+    }),
+    ("Plans", |sql, _| words(Some(&sql.plans.join(" ")))),
+    // All lines of a statement in one cell.
+    ("SQL Text", |sql, _| words(Some(&sql.text.split_whitespace().collect::<Vec<_>>().join(" ")))),
+];
+
+const OF_SEGMENT: &[Head<Segment>] = &[
+    ("Statistic", |segment, _| words(Some(&segment.statistic))),
+    ("Owner", |segment, _| words(segment.owner.as_deref())),
+    ("Tablespace", |segment, _| words(segment.tablespace.as_deref())),
+    ("Object", |segment, _| words(Some(&segment.object))),
+    ("Subobject", |segment, _| words(segment.subobject.as_deref())),
+    ("Object Type", |segment, _| words(segment.kind.as_deref())),
+    ("Value", |segment, _| cell(segment.value)),
+    ("%Total", |segment, _| cell(segment.percent)),
+];
+
+fn words(words: Option<&str>) -> Option<Value> {
+    words.filter(|words| !words.is_empty()).map(|words| Value::Text(words.to_owned()))
+}
+
+fn cell(figure: Option<Figure>) -> Option<Value> {
+    figure.map(|figure| Value::Number(figure.value))
+}
+
+impl Work {
+    pub fn heads(self) -> Vec<&'static str> {
+        let own: Vec<&str> = match self {
+            Self::Statements => OF_STATEMENT.iter().map(|(head, _)| *head).collect(),
+            Self::Segments => OF_SEGMENT.iter().map(|(head, _)| *head).collect(),
+        };
+        OF_REPORT.iter().map(|(head, _)| *head).chain(own).collect()
+    }
+
+    /// The rows of a report, with a cell for each head; `None` if the report lacks it.
+    pub fn rows(self, named: &Named) -> Vec<Cells> {
+        fn cells<T>(heads: &[Head<T>], row: &T, report: &Report) -> Cells {
+            heads.iter().map(|(_, cell)| cell(row, report)).collect()
+        }
+        let report = &named.report;
+        let own: Vec<Cells> = match self {
+            Self::Statements => {
+                let mut statements: Vec<&SqlStatement> = report.top_sql.iter().collect();
+                let seconds = |sql: &SqlStatement| sql.elapsed_s.map_or(-1.0, |figure| figure.value);
+                statements.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+                statements.into_iter().map(|sql| cells(OF_STATEMENT, sql, report)).collect()
+            }
+            Self::Segments => {
+                report.segments.iter().map(|segment| cells(OF_SEGMENT, segment, report)).collect()
+            }
+        };
+        let of_report = cells(OF_REPORT, named, report);
+        own.into_iter().map(|own| [of_report.clone(), own].concat()).collect()
+    }
 }

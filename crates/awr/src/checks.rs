@@ -1,0 +1,527 @@
+//! Checks of a report: figures that should agree, and statements that can't both be true.
+
+use serde::Serialize;
+
+use crate::figure::Figure;
+use crate::histogram::duration;
+use crate::info::{
+    EXECUTES, LOGICAL_READS, Named, PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, db_time_per_s,
+    single_block_read,
+};
+use crate::lookup::total_of;
+use crate::report::{FileIo, IoLine, Report, WaitEvent};
+
+/// Two counters of the same thing agree up to this difference: they are not read at the same moment.
+pub const AGREE_PERCENT: f64 = 3.0;
+/// Larger differences contradict each other.
+pub const CONTRADICT_PERCENT: f64 = 10.0;
+/// Counters of waits are not read at the same moment: so many waits may come between.
+const WAITS_BETWEEN: f64 = 10.0;
+/// A load whose sessions spent a smaller share in calls was not steady.
+const IDLE_PERCENT: f64 = 5.0;
+/// CPU is the limit from this share of the host's CPUs on.
+const CPU_BOUND_PERCENT: f64 = 80.0;
+/// Longer intervals average over too much.
+const LONG_HOURS: f64 = 4.0;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checks {
+    pub file: String,
+    pub pairs: Vec<Pair>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Two figures of the same thing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    pub what: &'static str,
+    pub first_source: &'static str,
+    pub first: f64,
+    pub second_source: &'static str,
+    pub second: f64,
+    /// The second relative to the first; absent if the first is 0.
+    pub difference_percent: Option<f64>,
+    pub verdict: Verdict,
+    /// The likely cause of a difference.
+    pub note: Option<&'static str>,
+}
+
+/// The result of comparing two figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Verdict {
+    /// Within 3 %, or within the precision of their print.
+    Agree,
+    /// Different by a known fault of Oracle's: neither is in doubt.
+    Explained,
+    /// Different by up to 10 %.
+    Differ,
+    #[strum(serialize = "contradict each other")]
+    Contradict,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The severity of a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Weight {
+    /// Read figures with this in mind.
+    Note,
+    /// Figures may mislead.
+    Doubt,
+    /// The report contradicts itself.
+    Impossible,
+}
+
+impl Weight {
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
+
+    fn warning(self, text: impl Into<String>) -> Warning {
+        Warning { weight: self, text: text.into(), is_general: false }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    pub weight: Weight,
+    pub text: String,
+    /// True for an explanation of terms; other warnings are of this report.
+    pub is_general: bool,
+}
+
+impl Checks {
+    pub fn of(named: &Named) -> Self {
+        let pairs = COMPARISONS.iter().filter_map(|own| own.pair(&named.report)).collect();
+        Self { file: named.label(), pairs, warnings: warnings(named) }
+    }
+
+    /// The worst verdict; `None` if no two figures could be compared.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.pairs.iter().map(|pair| pair.verdict).max()
+    }
+
+    pub fn is_contradictory(&self) -> bool {
+        self.verdict() == Some(Verdict::Contradict)
+            || self.warnings.iter().any(|warning| warning.weight == Weight::Impossible)
+    }
+}
+
+/// The difference in percent of the first, and the verdict as far as the precision goes.
+fn compare(first: Figure, second: Figure) -> (Option<f64>, Verdict) {
+    let difference = second.value - first.value;
+    let percent = (first.value != 0.0).then(|| 100.0 * difference / first.value);
+    // Rounding hides half a step of each; reading counters one after the other may add as much.
+    let slack = first.resolution + second.resolution;
+    let larger = first.value.abs().max(second.value.abs());
+    let verdict = if difference.abs() <= slack.max(AGREE_PERCENT / 100.0 * larger) {
+        Verdict::Agree
+    } else if difference.abs() <= CONTRADICT_PERCENT / 100.0 * larger + slack {
+        Verdict::Differ
+    } else {
+        Verdict::Contradict
+    };
+    (percent, verdict)
+}
+
+/// Two figures that should agree.
+struct Comparison {
+    what: &'static str,
+    sources: [&'static str; 2],
+    /// Empty if there is no likely cause of a difference.
+    note: &'static str,
+    figures: fn(&Report) -> [Option<Figure>; 2],
+    /// True for two values that a known fault of Oracle's makes different.
+    is_explained: fn(f64, f64) -> bool,
+}
+
+impl Comparison {
+    const fn of(
+        what: &'static str,
+        sources: [&'static str; 2],
+        note: &'static str,
+        figures: fn(&Report) -> [Option<Figure>; 2],
+    ) -> Self {
+        Self { what, sources, note, figures, is_explained: |_, _| false }
+    }
+
+    /// `None` if the report lacks one of the figures.
+    fn pair(&self, report: &Report) -> Option<Pair> {
+        let [first, second] = (self.figures)(report);
+        let (first, second) = first.zip(second)?;
+        let (difference_percent, verdict) = compare(first, second);
+        let is_explained = verdict > Verdict::Agree && (self.is_explained)(first.value, second.value);
+        let verdict = if is_explained { Verdict::Explained } else { verdict };
+        Some(Pair {
+            what: self.what,
+            first_source: self.sources[0],
+            first: first.value,
+            second_source: self.sources[1],
+            second: second.value,
+            difference_percent,
+            verdict,
+            note: Some(self.note).filter(|note| verdict != Verdict::Agree && !note.is_empty()),
+        })
+    }
+}
+
+const ALL_IO: [&str; 2] = ["IOStat by Function", "Instance Activity"];
+const ALL_IO_NOTE: &str = "both count all I/O of the instance; over 10 % apart, do not build on either";
+const TWO_IOSTATS: [&str; 2] = ["IOStat by Function", "IOStat by Filetype"];
+const TWO_IOSTATS_NOTE: &str = "the same requests by another key";
+const LOAD: [&str; 2] = ["Load Profile", "Instance Activity, total by elapsed time"];
+const LOAD_NOTE: &str = "the load profile is divided by another time, or the counter was reset";
+const WAITS: [&str; 2] = ["foreground + background events", "Wait Event Histogram"];
+const WAITS_NOTE: &str = "the histogram is of foreground and background together, and read at another moment";
+const FILES: [&str; 2] = ["Tablespace IO Stats", "File IO Stats"];
+const FILES_NOTE: &str = "in some releases the columns of Tablespace IO Stats are printed under each other's headings: use the files";
+
+const COMPARISONS: &[Comparison] = &[
+    // Statistics with 'total' in their names count the I/O that IOStat counts.
+    Comparison::of("read requests/s", ALL_IO, ALL_IO_NOTE, |report| {
+        let requests = io(report, |line| line.reads_per_s);
+        [requests, report.statistic_per_s("physical read total IO requests")]
+    }),
+    Comparison::of("bytes read/s", ALL_IO, ALL_IO_NOTE, |report| {
+        let bytes = data_per_s(report, |line| line.read_bytes, |line| line.read_bytes_per_s);
+        [bytes, report.statistic_per_s("physical read total bytes")]
+    }),
+    Comparison::of("write requests/s", ALL_IO, ALL_IO_NOTE, |report| {
+        let requests = io(report, |line| line.writes_per_s).filter(|_| has_all_writes(report));
+        [requests, report.statistic_per_s("physical write total IO requests")]
+    }),
+    Comparison::of("bytes written/s", ALL_IO, ALL_IO_NOTE, |report| {
+        let bytes = data_per_s(report, |line| line.written_bytes, |line| line.written_bytes_per_s);
+        [bytes.filter(|_| has_all_writes(report)), report.statistic_per_s("physical write total bytes")]
+    }),
+    Comparison::of("read requests/s", TWO_IOSTATS, TWO_IOSTATS_NOTE, |report| {
+        [&report.io_by_function, &report.io_by_file_type].map(|lines| total_of(lines)?.reads_per_s)
+    }),
+    Comparison::of("write requests/s", TWO_IOSTATS, TWO_IOSTATS_NOTE, |report| {
+        [&report.io_by_function, &report.io_by_file_type].map(|lines| total_of(lines)?.writes_per_s)
+    }),
+    Comparison::of("blocks read/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_READS)),
+    Comparison::of("blocks written/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_WRITES)),
+    Comparison::of("logical reads/s", LOAD, LOAD_NOTE, |report| load(report, &LOGICAL_READS)),
+    Comparison::of("bytes of redo/s", LOAD, LOAD_NOTE, |report| load(report, &REDO)),
+    Comparison::of("executions/s", LOAD, LOAD_NOTE, |report| load(report, &EXECUTES)),
+    Comparison::of("user calls/s", LOAD, LOAD_NOTE, |report| load(report, &USER_CALLS)),
+    Comparison::of(
+        "bytes read/s by the application",
+        ["physical reads x block size", "physical read bytes"],
+        "tablespaces of another block size, or direct reads, are counted apart",
+        |report| {
+            let blocks = report.statistic_per_s("physical reads").zip(report.block_bytes());
+            let bytes = blocks.map(|(blocks, size)| blocks.times(size));
+            [bytes, report.statistic_per_s("physical read bytes")]
+        },
+    ),
+    Comparison::of("DB time (s)", ["header", "Time Model"], "one of them is of another interval", |report| {
+        [report.interval.db_time_s, report.time_model_s("DB time")]
+    }),
+    Comparison::of("DB CPU (s)", ["top events", "Time Model"], "", |report| {
+        let top = report.top_events.iter().find(|event| event.name == "DB CPU");
+        [top.and_then(|event| event.total_s), report.time_model_s("DB CPU")]
+    }),
+    Comparison::of(
+        "elapsed (s)",
+        ["header", "times of the snapshots"],
+        "the host's clock was moved between the snapshots",
+        |report| [report.interval.elapsed_s, report.interval.by_clock()],
+    ),
+    Comparison::of("waits 'db file sequential read'", WAITS, WAITS_NOTE, |report| {
+        waits(report, "db file sequential read")
+    }),
+    Comparison::of("waits 'log file sync'", WAITS, WAITS_NOTE, |report| waits(report, "log file sync")),
+    Comparison::of("waits 'log file parallel write'", WAITS, WAITS_NOTE, |report| {
+        waits(report, "log file parallel write")
+    }),
+    Comparison::of(
+        "writes of the log",
+        ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
+        "each write of the log is one wait; statistics count one member of a group",
+        |report| {
+            let writes = report.statistic_total("redo writes").map(read_apart);
+            [writes, waits_of(report, &report.background_events, "log file parallel write")]
+        },
+    ),
+    Comparison {
+        // Idle CPUs that stop their ticks, and CPUs that a hypervisor takes, are counted as neither.
+        is_explained: |possible, counted| counted < possible && counted > possible / 2.0,
+        ..Comparison::of(
+            "CPU seconds of the host",
+            ["CPUs x elapsed time", "BUSY_TIME + IDLE_TIME"],
+            "the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another",
+            |report| {
+                let possible = report.cpus().zip(report.elapsed_s()).map(|(cpus, seconds)| cpus * seconds);
+                let times = report.os("BUSY_TIME").zip(report.os("IDLE_TIME"));
+                let counted = times.map(|(busy, idle)| busy * 0.01 + idle * 0.01);
+                [possible, counted].map(|seconds| Some(Figure { value: seconds?, resolution: 1.0 }))
+            },
+        )
+    },
+    Comparison::of("reads of files", FILES, FILES_NOTE, |report| files(report, |file| file.reads)),
+    Comparison::of("writes of files", FILES, FILES_NOTE, |report| files(report, |file| file.writes)),
+];
+
+fn io(report: &Report, of: fn(&IoLine) -> Option<Figure>) -> Option<Figure> {
+    of(&report.io_total()?)
+}
+
+/// Data by the interval, or as printed, whichever is more precise.
+fn data_per_s(
+    report: &Report,
+    data: fn(&IoLine) -> Option<Figure>,
+    printed: fn(&IoLine) -> Option<Figure>,
+) -> Option<Figure> {
+    let divided = io(report, data).zip(report.elapsed_s()).and_then(|(data, seconds)| data.per(seconds));
+    Figure::finer(divided, io(report, printed))
+}
+
+/// False for Statspack of some releases, whose table has neither DBWR nor a total.
+fn has_all_writes(report: &Report) -> bool {
+    report.io_by_function.iter().any(|line| line.name.starts_with("TOTAL") || line.name.starts_with("DBWR"))
+}
+
+fn load(report: &Report, rate: &Rate) -> [Option<Figure>; 2] {
+    let total = report.statistic(rate.statistic).and_then(|line| line.total).zip(report.elapsed_s());
+    [rate.in_load_profile(report), total.and_then(|(total, seconds)| total.per(seconds))]
+}
+
+fn waits(report: &Report, name: &str) -> [Option<Figure>; 2] {
+    let lists = [&report.foreground_events, &report.background_events];
+    let of_events = Figure::sum(lists.map(|events| waits_of(report, events, name)));
+    [of_events, report.histogram(name).and_then(|own| own.waits)].map(|count| count.map(read_apart))
+}
+
+fn waits_of(report: &Report, events: &[WaitEvent], name: &str) -> Option<Figure> {
+    report.event(events, name).ok()??.waits
+}
+
+fn read_apart(count: Figure) -> Figure {
+    Figure { resolution: count.resolution.max(WAITS_BETWEEN), ..count }
+}
+
+fn files(report: &Report, of: fn(&FileIo) -> Option<Figure>) -> [Option<Figure>; 2] {
+    [&report.tablespaces, &report.files].map(|files| {
+        let sum = Figure::sum(files.iter().map(of))?;
+        Some(Figure { resolution: 1.0, ..sum })
+    })
+}
+
+fn warnings(named: &Named) -> Vec<Warning> {
+    let report = &named.report;
+    let mut warnings = Vec::new();
+    warnings.extend(idle(named));
+    warnings.extend(restart(report));
+    warnings.extend(cpu_of_host(report));
+    warnings.extend(cpu_beyond_db_time(report));
+    warnings.extend(busy_host(report));
+    warnings.extend(blocks_and_requests(report));
+    warnings.extend(two_peaks(report));
+    if !report.io_by_function.is_empty() && !has_all_writes(report) {
+        warnings.push(Weight::Note.warning(
+            "IOStat by Function has no line of DBWR and no total here: its writes are not all writes, and are not compared",
+        ));
+    }
+    if report.units_were_restored {
+        warnings.push(Weight::Note.warning(
+            "IOStat's data per second has lost its unit, as text of 11.2 prints it: it was found again by Data / elapsed",
+        ));
+    }
+    warnings.extend(parts_beyond_the_whole(report));
+    warnings.extend(more_physical_than_logical(report));
+    warnings.extend(percentages(report));
+    warnings.extend(histograms(report));
+    warnings.extend(long_interval(report));
+    warnings.extend(report.notes.iter().map(|text| Weight::Note.warning(text.as_str())));
+    warnings
+}
+
+/// Rates are divided by the interval, idle or not.
+fn idle(named: &Named) -> Option<Warning> {
+    let active = db_time_per_s(&named.report)?.value;
+    if let Some(sessions) = named.sessions().filter(|sessions| *sessions > 0) {
+        let idle = 100.0 * (1.0 - active / f64::from(sessions));
+        return (idle > IDLE_PERCENT).then(|| {
+            Weight::Doubt.warning(format!(
+                "of {sessions} sessions (by the file's name) {active:.1} were active on average: they were idle for {idle:.0} % of the \
+                 time, which lowers rates per second as much"
+            ))
+        });
+    }
+    // With fewer than one session on average, the instance was idle for the rest of the interval, or longer.
+    let idle = 100.0 * (1.0 - active);
+    (idle > IDLE_PERCENT).then(|| {
+        Weight::Doubt.warning(format!(
+            "idle for at least {idle:.1} % of the interval: {active:.3} sessions were active on average, but rates are divided by \
+             the whole interval"
+        ))
+    })
+}
+
+/// A start of the instance resets its counters.
+fn restart(report: &Report) -> Option<Warning> {
+    let (started, begin) = report.database.started.zip(report.interval.begin_time())?;
+    let precision_s = if report.database.started_to_the_minute { 60.0 } else { 3600.0 };
+    (started.duration_since(begin).as_secs_f64() > precision_s).then(|| {
+        Weight::Impossible.warning(format!(
+            "the instance was started at {started}, after the first snapshot ({begin}): counters were reset within the interval"
+        ))
+    })
+}
+
+fn cpu_of_host(report: &Report) -> Option<Warning> {
+    let possible = report.cpus()? * report.elapsed_s()?;
+    let used = report.db_cpu_s()?.value
+        + report.time_model_s("background cpu time").map_or(0.0, |figure| figure.value);
+    match 100.0 * used / possible {
+        // Neither rounding nor snapshots taken one after the other explain so much.
+        percent if percent > 110.0 => Some(Weight::Impossible.warning(format!(
+            "the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"
+        ))),
+        percent if percent > CPU_BOUND_PERCENT => Some(Weight::Doubt.warning(format!(
+            "the database kept {percent:.0} % of the host's CPUs busy: CPU was the limit, and waits are longer for it"
+        ))),
+        _ => None,
+    }
+}
+
+fn cpu_beyond_db_time(report: &Report) -> Option<Warning> {
+    let (cpu, time) = (report.db_cpu_s()?, report.db_time_s()?);
+    (cpu.value > time.value + time.resolution + cpu.resolution).then(|| {
+        Weight::Note.warning(format!(
+            "DB CPU ({:.1} s) exceeds DB time ({:.1} s): calls that had not ended count in one and not the other",
+            cpu.value, time.value
+        ))
+    })
+}
+
+fn busy_host(report: &Report) -> Option<Warning> {
+    let busy = 100.0 - report.host_cpu.as_ref()?.idle_percent?.value;
+    (busy > 90.0).then(|| {
+        Weight::Doubt
+            .warning(format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"))
+    })
+}
+
+fn blocks_and_requests(report: &Report) -> Option<Warning> {
+    let rate = |per_second: f64| match per_second < 1.0 {
+        true => format!("{per_second:.3}"),
+        false => format!("{per_second:.1}"),
+    };
+    let blocks = PHYSICAL_READS.per_s(report)?.value;
+    let requests = report.statistic_per_s("physical read IO requests")?.value;
+    let all = report.statistic_per_s("physical read total IO requests");
+    let all = all.map(|all| format!(", and {}/s with those of the instance itself", rate(all.value)));
+    (requests > 0.0 && blocks > 0.0).then(|| {
+        let text = format!(
+            "'Physical reads' are blocks, not requests: {} blocks/s were read in {} requests/s{} ({:.2} blocks each)",
+            rate(blocks),
+            rate(requests),
+            all.unwrap_or_default(),
+            blocks / requests
+        );
+        Warning { is_general: true, ..Weight::Note.warning(text) }
+    })
+}
+
+fn two_peaks(report: &Report) -> Option<Warning> {
+    let event = single_block_read(report)?;
+    let peaks = report.histogram(&event.name)?.two_peaks()?;
+    let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
+    Some(Weight::Doubt.warning(format!(
+        "the mean of '{}', {}, hides two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
+        event.name,
+        duration(event.mean_us()?.known()?),
+        peaks.short_percent,
+        duration(peaks.short.from_us),
+        peaks.short.to_us.map_or_else(|| "more".to_owned(), duration),
+        peaks.long_percent,
+        duration(peaks.long.from_us),
+    )))
+}
+
+fn parts_beyond_the_whole(report: &Report) -> impl Iterator<Item = Warning> {
+    let pairs = [
+        ("physical read IO requests", "physical read total IO requests"),
+        ("physical write IO requests", "physical write total IO requests"),
+        ("physical read bytes", "physical read total bytes"),
+        ("physical write bytes", "physical write total bytes"),
+    ];
+    pairs.into_iter().filter_map(|(application, all)| {
+        let (part, whole) = (report.statistic_total(application)?, report.statistic_total(all)?);
+        (part.value > whole.value * 1.01 + whole.resolution).then(|| {
+            Weight::Impossible.warning(format!(
+                "'{application}' ({:.0}) exceeds '{all}' ({:.0}), of which it is a part",
+                part.value, whole.value
+            ))
+        })
+    })
+}
+
+fn more_physical_than_logical(report: &Report) -> Option<Warning> {
+    let (physical, logical) = (PHYSICAL_READS.per_s(report)?.value, LOGICAL_READS.per_s(report)?.value);
+    (physical > logical * 1.05 + 1.0).then(|| {
+        Weight::Doubt.warning(format!(
+            "more blocks were read physically ({physical:.0}/s) than logically ({logical:.0}/s): direct reads of temporary segments \
+             or LOBs"
+        ))
+    })
+}
+
+fn percentages(report: &Report) -> impl Iterator<Item = Warning> {
+    report.efficiency.iter().filter_map(|line| {
+        let percent = line.percent?.value;
+        (!(0.0..=100.0).contains(&percent))
+            .then(|| Weight::Note.warning(format!("'{}' is {percent} %, which is impossible", line.name)))
+    })
+}
+
+fn histograms(report: &Report) -> Vec<Warning> {
+    let large = report.histograms.iter().filter(|own| own.waits.is_some_and(|waits| waits.value >= 100.0));
+    let sums = large.filter_map(|own| {
+        let sum: f64 = own.buckets.iter().map(|bucket| bucket.percent.value).sum();
+        ((sum - 100.0).abs() > 2.0)
+            .then(|| Weight::Doubt.warning(format!("the histogram of '{}' adds up to {sum:.1} %", own.event)))
+    });
+    let cut = report.histograms.iter().find(|own| own.waits_were_cut).map(|own| {
+        Weight::Note.warning(format!(
+            "total waits of histograms have lost their unit, such as those of '{}': K was assumed",
+            own.event
+        ))
+    });
+    sums.chain(cut).collect()
+}
+
+fn long_interval(report: &Report) -> Option<Warning> {
+    let hours = report.elapsed_s()? / 3600.0;
+    (hours > LONG_HOURS).then(|| {
+        Weight::Doubt.warning(format!(
+            "an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_is_no_contradiction_and_a_tenth_is() {
+        let figure = |value, resolution| Figure { value, resolution };
+        assert_eq!(compare(figure(0.0, 0.1), figure(0.09, 0.001)).1, Verdict::Agree);
+        assert_eq!(compare(figure(1000.0, 0.1), figure(1010.0, 0.1)).1, Verdict::Agree);
+        assert_eq!(compare(figure(1000.0, 0.1), figure(1060.0, 0.1)).1, Verdict::Differ);
+        assert_eq!(compare(figure(1000.0, 0.1), figure(800.0, 0.1)), (Some(-20.0), Verdict::Contradict));
+        assert_eq!(compare(figure(0.0, 0.0), figure(5.0, 0.0)), (None, Verdict::Contradict));
+    }
+}

@@ -1,0 +1,514 @@
+//! Tables to types, the same for text and HTML. A section is a row of a table here: the starts of its titles, its use, and its
+//! reader. The reader of a plain section takes [`Table::lines`], whose type names the headings of its columns.
+
+mod compare;
+mod global;
+mod header;
+mod histograms;
+
+use std::collections::BTreeSet;
+
+use Use::{Details, Row as InRow, Unread};
+
+use crate::Scope;
+use crate::figure::{Figure, MIB, bytes, number};
+use crate::kind::{Format, Kind};
+use crate::report::{
+    AVERAGE_COLUMN, Activity, CacheSize, FileIo, IoLine, IoProfileLine, LoadLine, Parameter, Percentage,
+    Report, Section, Segment, Sheet, SqlStatement, TOTAL_COLUMN, WAITS_COLUMN, WaitEvent,
+};
+use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
+
+pub(crate) use compare::reports as periods;
+pub(crate) use header::moment;
+
+/// The starts of a section's titles, in lower case.
+type Starts = &'static [&'static str];
+
+/// Adds a table to a report.
+type Reader = fn(&mut Report, &Table);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    /// The row of `awr_info` needs the section.
+    Row,
+    /// Other views need it.
+    Details,
+    /// No view of a report of one instance needs it.
+    Unread,
+}
+
+/// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
+const OF_ALL: &[(Starts, Use, Reader)] = &[
+    // Statements by neither time nor work.
+    (&["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"], Unread, sql),
+    (&["sql ordered by"], Details, sql),
+    (&["top sql with top events"], Details, sql_plans),
+    (&["top sql", "complete list of sql"], Unread, |_, _| {}),
+    (&["segments by", "segment statistics"], Details, segments),
+    (&["buffer pool advisory"], Details, |report, table| report.buffer_pool_advice.extend(table.lines())),
+    (&["pga memory advisory"], Details, |report, table| report.pga_advice.extend(table.lines())),
+    (&["top events", "top user events", "top background events"], InRow, |report, table| {
+        if table.column("%activity|%event|activity%").is_some() && table.column("event") == Some(0) {
+            report.ash_events.extend(table.lines());
+        }
+    }),
+];
+
+/// Sections of a report of one instance.
+const OF_INSTANCE: &[(Starts, Use, Reader)] = &[
+    (&["load profile"], InRow, load_profile),
+    (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
+        report.top_events.extend(waits(table));
+    }),
+    (&["foreground wait class"], InRow, |report, table| report.wait_classes.extend(waits(table))),
+    (&["foreground wait events"], InRow, |report, table| report.foreground_events.extend(waits(table))),
+    (&["background wait events"], InRow, |report, table| report.background_events.extend(waits(table))),
+    (&["wait event histogram"], Details, |_, _| {}),
+    (&["wait events"], InRow, |report, table| report.all_events.extend(waits(table))),
+    (&["wait class"], InRow, |report, table| report.all_wait_classes.extend(waits(table))),
+    (&["time model"], InRow, |report, table| report.time_model.extend(table.lines())),
+    (&["operating system statistics", "os statistics"], InRow, |report, table| {
+        report.os_statistics.extend(table.lines());
+    }),
+    (&["host cpu"], InRow, |report, table| {
+        report.host_cpu = report.host_cpu.take().or_else(|| table.lines().next());
+    }),
+    (&["instance activity", "key instance activity", "other instance activity"], InRow, activity),
+    (&["iostat by function", "io stat by function - summary"], Details, |report, table| {
+        report.io_by_function.extend(io_lines(table));
+    }),
+    (&["iostat by file"], Details, |report, table| report.io_by_file_type.extend(io_lines(table))),
+    (&["io profile"], InRow, io_profile),
+    (&["tablespace io"], Details, |report, table| report.tablespaces.extend(table.lines())),
+    (&["file io"], Details, |report, table| report.files.extend(table.lines())),
+    (
+        &["init.ora", "modified parameters", "parameters modified", "initialization parameters"],
+        Details,
+        parameters,
+    ),
+    // Labels with values instead of columns.
+    (&["instance efficiency", "cache sizes", "rac statistics", "report summary"], InRow, |_, _| {}),
+    // Tables of the header, which are found by their columns.
+    (&["host name", "host configuration", "database", "snapshot"], InRow, |_, _| {}),
+    // Sections of comparisons and clusters.
+    (&["workload comparison", "global activity load", "sysstat and", "system statistics"], InRow, |_, _| {}),
+];
+
+const WAIT_NAME: &[Field<WaitEvent>] =
+    &[(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
+
+/// The totals of a statement, of which each section knows some; figures by execution and shares follow from them.
+const SQL_TOTALS: &[Field<SqlStatement>] = &[
+    ("elapsedtime(s)|elapsed(s)", |sql, cell| sql.elapsed_s = Figure::finer(sql.elapsed_s, cell.number())),
+    ("cputime(s)|cpu(s)", |sql, cell| sql.cpu_s = Figure::finer(sql.cpu_s, cell.number())),
+    ("useri/otime(s)|iowait(s)", |sql, cell| sql.io_wait_s = Figure::finer(sql.io_wait_s, cell.number())),
+    ("buffergets|gets", |sql, cell| sql.gets = Figure::finer(sql.gets, cell.number())),
+    ("physicalreads|diskreads|reads", |sql, cell| sql.reads = Figure::finer(sql.reads, cell.number())),
+    ("executions|execs", |sql, cell| sql.executions = Figure::finer(sql.executions, cell.number())),
+    ("rowsprocessed|rows", |sql, cell| sql.rows = Figure::finer(sql.rows, cell.number())),
+];
+
+const SQL_TEXTS: &[Field<SqlStatement>] = &[
+    ("sqlmodule", |sql, cell| sql.module = sql.module.take().or_else(|| cell.words())),
+    ("pdbname|containername", |sql, cell| sql.container = sql.container.take().or_else(|| cell.words())),
+    ("sqltext", |sql, cell| {
+        if let Some(text) = cell.text.filter(|text| text.len() > sql.text.len()) {
+            sql.text = text.to_owned();
+        }
+    }),
+];
+
+/// True for a title that begins with one of the starts, in upper or lower case.
+fn begins(title: &str, starts: &[&str]) -> bool {
+    let title = title.as_bytes();
+    let begins =
+        |start: &&str| title.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start.as_bytes()));
+    starts.iter().any(begins)
+}
+
+/// True for sections whose contents are kept. Those of global reports all are, for [`Report::tables`].
+pub(crate) fn is_wanted(title: &str, kind: Kind, scope: Scope) -> bool {
+    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
+    let own_use = sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use);
+    if scope == Scope::Row && own_use.is_some_and(|own| own != InRow) {
+        return false;
+    }
+    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title))
+}
+
+/// True for samples of the load, figures by file within a function, and parts of parameters: they add nothing.
+fn is_detail(title: &str) -> bool {
+    let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
+    ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part))
+}
+
+/// An empty report with the titles of its sections.
+fn empty(document: &Document, kind: Kind, format: Format) -> Report {
+    let mut report = Report { kind, format, ..Report::default() };
+    report.database.started_to_the_minute = true;
+    let mut seen = BTreeSet::new();
+    let sections = document.sections.iter().filter(|(title, _)| seen.insert(title));
+    report.sections = sections.map(|(title, line)| Section { title: title.clone(), line: *line }).collect();
+    report
+}
+
+/// The report of one period.
+pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
+    let mut report = empty(document, kind, format);
+    report.notes.extend(document.cut_tables.iter().map(|title| {
+        format!("the table '{title}' is larger than any that Oracle writes: only its beginning was read")
+    }));
+    header::fill(&mut report, document);
+    let is_global = kind == Kind::AwrGlobal;
+    for table in &document.tables {
+        let title = table.title.as_str();
+        if let Some((.., read)) = OF_ALL.iter().find(|(starts, ..)| begins(title, starts)) {
+            read(&mut report, table);
+        } else if is_global {
+            global::read(&mut report, table);
+        } else if let Some((.., read)) = OF_INSTANCE.iter().find(|(starts, ..)| begins(title, starts)) {
+            read(&mut report, table);
+        }
+    }
+    labels(&mut report, document);
+    report.histograms = histograms::histograms(&document.tables);
+    if is_global {
+        global::finish(&mut report);
+        report.tables = document.tables.iter().map(sheet).collect();
+    }
+    repair(&mut report);
+    report
+}
+
+fn sheet(table: &Table) -> Sheet {
+    let head = |head: &Head| match head.group.is_empty() {
+        true => head.name.clone(),
+        false => format!("{}: {}", head.group, head.name),
+    };
+    Sheet {
+        title: table.title.clone(),
+        heads: table.heads.iter().map(head).collect(),
+        rows: table.rows.iter().map(|row| row.cells.clone()).collect(),
+    }
+}
+
+/// Reads sections that have labels with values: efficiency and cache sizes.
+fn labels(report: &mut Report, document: &Document) {
+    for pair in &document.pairs {
+        let value = |at: usize| pair.values.get(at).map(String::as_str);
+        if begins(&pair.section, &["instance efficiency"]) && pair.label.contains('%') {
+            let percent = value(0).and_then(number);
+            report.efficiency.push(Percentage { name: pair.label.clone(), percent });
+        } else if begins(&pair.section, &["cache sizes"]) && !pair.values.is_empty() {
+            let begin_bytes = value(0).and_then(bytes);
+            if pair.label.eq_ignore_ascii_case("Std Block Size") {
+                report.database.block_bytes = begin_bytes.map(|size| size.value);
+            } else if !report.cache_sizes.iter().any(|size| size.name == pair.label) {
+                let end_bytes = value(1).and_then(bytes);
+                report.cache_sizes.push(CacheSize { name: pair.label.clone(), begin_bytes, end_bytes });
+            }
+        }
+    }
+}
+
+/// A label without its colon.
+fn label(name: &str) -> Option<&str> {
+    name.strip_suffix(':').map(str::trim)
+}
+
+/// The index of a name's line, which is added if there is none.
+fn index_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &mut String) -> usize {
+    lines.iter_mut().position(|line| name_of(line) == name).unwrap_or_else(|| {
+        let mut line = T::default();
+        name_of(&mut line).push_str(name);
+        lines.push(line);
+        lines.len() - 1
+    })
+}
+
+fn load_profile(report: &mut Report, table: &Table) {
+    let line = |line: LoadLine| Some(LoadLine { name: label(&line.name)?.to_owned(), ..line });
+    report.load_profile.extend(table.lines::<LoadLine>().filter_map(line));
+}
+
+/// The events or wait classes of a table, if it is one of waits.
+fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
+    let has = |patterns: &str| table.column(patterns).is_some();
+    let is_of_waits = has(WAITS_COLUMN) && (has(TOTAL_COLUMN) || has(AVERAGE_COLUMN));
+    let is_event = |event: &WaitEvent| {
+        !event.name.is_empty()
+            && (event.waits.is_some() || event.total_s.is_some() || event.percent.is_some())
+    };
+    wait_lines(table).filter(move |event| is_of_waits && is_event(event))
+}
+
+fn wait_lines(table: &Table) -> impl Iterator<Item = WaitEvent> {
+    Columns::of(&table.columns(), WAIT_NAME.iter().chain(WaitEvent::FIELDS)).lines(&table.rows)
+}
+
+/// There are fewer key statistics.
+const KEY_STATISTICS: usize = 64;
+
+/// Reads instance activity, which has three kinds of tables.
+fn activity(report: &mut Report, table: &Table) {
+    if table.has("beginvalue") {
+        report.absolute_values.extend(table.lines());
+    } else if table.has("perhour") {
+        report.thread_activity.extend(table.lines());
+    } else if table.has("total") {
+        for line in table.lines::<Activity>() {
+            // The table of all statistics repeats the key statistics.
+            let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
+            if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
+                report.activity.push(line);
+            }
+        }
+    }
+}
+
+fn parameters(report: &mut Report, table: &Table) {
+    let Some(begin) = table.column("beginvalue*|value") else { return };
+    let end = table.column("endvalue*");
+    let is_multi_valued = table.title.to_lowercase().contains("multi");
+    for row in &table.rows {
+        let text = row.text(Some(begin)).unwrap_or_default();
+        let end = row.text(end).map(str::to_owned);
+        if row.name().is_empty() {
+            // Text wraps long values; HTML and multi-valued parameters leave the name out.
+            if let Some(last) = report.parameters.last_mut() {
+                last.begin.push_str(text);
+                if let Some(more) = end {
+                    last.end.get_or_insert_default().push_str(&more);
+                }
+            }
+            continue;
+        }
+        let name = row.name().trim_end_matches('*');
+        if !is_multi_valued || !report.parameters.iter().any(|known| known.name == name) {
+            report.parameters.push(Parameter { name: name.to_owned(), begin: text.to_owned(), end });
+        }
+    }
+}
+
+/// I/O by function or type of file. The same headings come twice, `Reads: Data | Reqs per sec | Writes: Data | ...`: a column
+/// is of the side that was named last.
+fn io_lines(table: &Table) -> Vec<IoLine> {
+    let mut side = "";
+    let with_side = |(column, head): (usize, &Head)| {
+        let names = |side: &&str| head.name.starts_with(&format!("{side}s:")) || head.group == *side;
+        side = ["read", "write", "wait"].into_iter().filter(|_| column > 0).find(names).unwrap_or(side);
+        Head { group: format!("{side}/{}", head.group), name: head.name.clone() }
+    };
+    let heads: Vec<Head> = table.columns().map(with_side).collect();
+    let columns = Columns::of(&heads.iter().enumerate(), IoLine::FIELDS);
+    columns.lines(&table.rows).filter(IoLine::is_complete).collect()
+}
+
+fn io_profile(report: &mut Report, table: &Table) {
+    if table.column("read+write*|read*&!*+*").is_some() {
+        let line = |line: IoProfileLine| {
+            let name = label(&line.name).unwrap_or(line.name.trim()).to_owned();
+            IoProfileLine { name, ..line }
+        };
+        report.io_profile.extend(table.lines::<IoProfileLine>().map(line));
+    }
+}
+
+/// The name of a function or a type of file, from a heading that names its reads or writes.
+fn io_name(heading: &str) -> &str {
+    match heading {
+        "total" | "totalreads" | "totalwrites" => "TOTAL:",
+        "buffercache" | "cache" | "buffercachereads" => "Buffer Cache Reads",
+        "directreads" => "Direct Reads",
+        "directwrites" => "Direct Writes",
+        "direct" => "Direct",
+        "dbwr" => "DBWR",
+        "lgwr" => "LGWR",
+        "datafile" | "datafilereads" | "datafilewrites" => "Data File",
+        "tempfile" | "tempfilereads" | "tempfilewrites" => "Temp File",
+        "logfile" | "logfilereads" | "logfilewrites" => "Log File",
+        other => other,
+    }
+}
+
+/// Sets a rate of requests, or of data in megabytes.
+fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
+    let field = match (is_data, is_write) {
+        (true, false) => &mut line.read_bytes_per_s,
+        (true, true) => &mut line.written_bytes_per_s,
+        (false, false) => &mut line.reads_per_s,
+        (false, true) => &mut line.writes_per_s,
+    };
+    *field = Some(if is_data { rate.times(MIB) } else { rate });
+}
+
+/// True for a SQL Id: 13 letters and digits.
+pub(crate) fn is_sql_id(text: &str) -> bool {
+    text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+}
+
+/// Adds the figures of a section to the statements.
+fn sql(report: &mut Report, table: &Table) {
+    let Some(id) = table.column("sqlid") else { return };
+    let heads = table.columns();
+    // A global report has the same headings three times: totals, by execution, and shares.
+    let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";
+    let totals = Columns::of(&heads.clone().filter(is_total), SQL_TOTALS);
+    let texts = Columns::of(&heads, SQL_TEXTS);
+    let mut last = None;
+    for row in &table.rows {
+        let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {
+            if let Some(at) = last {
+                continue_sql(&mut report.top_sql[at], row);
+            }
+            continue;
+        };
+        let at = index_of(&mut report.top_sql, name, |sql| &mut sql.id);
+        let sql = &mut report.top_sql[at];
+        // Text repeats a statement in each section.
+        last = sql.text.is_empty().then_some(at);
+        totals.fill(row, sql);
+        texts.fill(row, sql);
+    }
+}
+
+/// Takes a line below a statement in a text: the module, or a piece of the statement.
+fn continue_sql(sql: &mut SqlStatement, row: &Row) {
+    // Text breaks statements anywhere, and blanks at the break belong to them.
+    let line = row.cells.first().map_or("", String::as_str);
+    match line.strip_prefix("Module: ") {
+        Some(module) if sql.text.is_empty() => sql.module = Some(module.trim().to_owned()),
+        _ => sql.text.push_str(line),
+    }
+}
+
+/// Reads the plans that samples of ASH saw.
+fn sql_plans(report: &mut Report, table: &Table) {
+    let (Some(id), Some(plan)) = (table.column("sqlid"), table.column("planhash*")) else { return };
+    let is_plan = |plan: &&str| plan.bytes().all(|byte| byte.is_ascii_digit());
+    for row in &table.rows {
+        let id = row.text(Some(id)).filter(|id| is_sql_id(id));
+        if let Some((id, plan)) = id.zip(row.text(Some(plan)).filter(is_plan)) {
+            let at = index_of(&mut report.top_sql, id, |sql| &mut sql.id);
+            let plans = &mut report.top_sql[at].plans;
+            if !plans.iter().any(|known| known == plan) {
+                plans.push(plan.to_owned());
+            }
+        }
+    }
+}
+
+/// Reads `Segments by Physical Reads`, and `Segment Statistics (Global)`, where the statistic is a column.
+fn segments(report: &mut Report, table: &Table) {
+    // The value precedes its share.
+    let value = table.column("value").or_else(|| table.column("%*")?.checked_sub(1));
+    let mut statistic = table.title.split_once(" by ").map_or("", |(_, own)| own.trim()).to_owned();
+    let mut above = Segment::default();
+    for (row, line) in table.rows.iter().zip(table.lines::<Segment>()) {
+        if !line.statistic.is_empty() {
+            statistic.clone_from(&line.statistic);
+        }
+        if line.object.is_empty() {
+            continue;
+        }
+        let value = row.number(value);
+        if value.is_none() {
+            // Text of 12.2 prints owner and tablespace in a line above the object and its part.
+            above = Segment { owner: Some(line.object), tablespace: line.subobject, ..Segment::default() };
+            continue;
+        }
+        let Segment { owner, tablespace, .. } = std::mem::take(&mut above);
+        report.segments.push(Segment {
+            statistic: statistic.clone(),
+            owner: line.owner.or(owner),
+            tablespace: line.tablespace.or(tablespace),
+            value,
+            ..line
+        });
+    }
+}
+
+/// Repairs known faults of reports, and says so.
+fn repair(report: &mut Report) {
+    let seconds = report.elapsed_s();
+    let lines = [&mut report.io_by_function, &mut report.io_by_file_type];
+    let restored = lines.map(|lines| restore_units(lines, seconds));
+    report.units_were_restored = report.format == Format::Text && restored.contains(&true);
+    report.notes.extend(repair_tablespaces(&mut report.tablespaces, &report.files));
+    for classes in [&mut report.wait_classes, &mut report.all_wait_classes] {
+        report.notes.extend(repair_classes(classes));
+    }
+}
+
+/// Finds the units of data per second again: text of 11.2 prints `551.641M` without its last character. The unit is the one
+/// that fits Data / elapsed, or M where that says nothing. True if any was restored.
+fn restore_units(lines: &mut [IoLine], elapsed_s: Option<f64>) -> bool {
+    let mut restored = false;
+    for line in lines {
+        restored |= restore_unit(&mut line.read_bytes_per_s, line.read_bytes, elapsed_s);
+        restored |= restore_unit(&mut line.written_bytes_per_s, line.written_bytes, elapsed_s);
+    }
+    restored
+}
+
+fn restore_unit(rate: &mut Option<Figure>, data: Option<Figure>, elapsed_s: Option<f64>) -> bool {
+    // The resolution of a rate with a unit is a thousandth of a megabyte or more.
+    let Some(bare) = rate.filter(|rate| rate.value > 0.0 && rate.resolution <= 1.0) else { return false };
+    let expected = data.zip(elapsed_s).map(|(data, seconds)| data.value / seconds).filter(|rate| *rate > 0.0);
+    let distance = |unit: &f64| expected.map_or(0.0, |expected| (bare.value * unit / expected).ln().abs());
+    let units = [MIB, MIB * 1024.0, MIB * 1024.0 * 1024.0, MIB * MIB * 1024.0];
+    let unit = units.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
+    *rate = Some(bare.times(unit.unwrap_or(MIB)));
+    true
+}
+
+/// In some releases the headings of tablespaces are shifted, and those of files are not: writes are printed below
+/// `1-bk Rds/s`. If these add up to the writes of the files, they are taken.
+fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<String> {
+    let sum = |lines: &[FileIo], of: fn(&FileIo) -> Option<Figure>| -> f64 {
+        lines.iter().filter_map(of).map(|figure| figure.value).sum()
+    };
+    let expected = sum(files, |file| file.writes);
+    let is_shifted = expected > 0.0
+        && sum(tablespaces, |own| own.writes) != expected
+        && sum(tablespaces, |own| own.one_block_rate) == expected;
+    if !is_shifted {
+        return None;
+    }
+    for own in tablespaces {
+        own.writes = own.one_block_rate;
+        own.writes_per_s = None;
+    }
+    Some("the headings of Tablespace IO Stats are shifted: writes stand below '1-bk Rds/s', as those of the files show".into())
+}
+
+/// In one release the headings of wait classes are shifted. Total, average and waits must fit each other: if they fit only
+/// the other way round, total and average are exchanged.
+fn repair_classes(classes: &mut Vec<WaitEvent>) -> Option<String> {
+    let fits = |event: &WaitEvent| -> Option<bool> {
+        let (waits, total, average) = (event.waits?.value, event.total_s?, event.average_us?);
+        let expected = total.times(1e6).per(waits)?;
+        let slack = expected.resolution + average.resolution;
+        Some((expected.value - average.value).abs() <= slack.max(0.02 * expected.value))
+    };
+    let score = |events: &[WaitEvent]| events.iter().filter_map(fits).filter(|fit| *fit).count();
+    let count = classes.iter().filter_map(fits).count();
+    if count < 3 || score(classes) * 2 > count {
+        return None;
+    }
+    let mut exchanged = classes.clone();
+    for event in &mut exchanged {
+        let (total, average) = (event.total_s, event.average_us);
+        event.total_s = average.map(|average| average.times(1e-3));
+        event.average_us = total.map(|total| total.times(1e3));
+    }
+    if score(&exchanged) * 2 > count {
+        *classes = exchanged;
+        return Some(
+            "the headings of the wait classes are shifted: total and average were told apart by arithmetic"
+                .into(),
+        );
+    }
+    Some("in the wait classes, total time, waits and average wait do not fit each other".into())
+}
