@@ -95,7 +95,8 @@ mod tests {
                 let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../engines");
                 let test = std::fs::read_to_string(format!("{tests}/{}/tests/it/contract.rs", engine.scheme));
                 let test = test.unwrap();
-                let is_run = ["suite::run", "passes_the_contract_suite"].iter().any(|call| test.contains(call));
+                let is_run =
+                    ["suite::run", "passes_the_contract_suite"].iter().any(|call| test.contains(call));
                 assert!(is_run, "{} has no contract run", engine.scheme);
                 continue;
             };
