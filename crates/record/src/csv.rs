@@ -1,32 +1,114 @@
-//! Every single operation of a run, in a file beside the record: only when it was asked for.
+//! Tables beside the record: the series, and the list of all operations if it was asked for.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use slob_measure::OpKind;
 
+use crate::OPERATIONS_FILE;
 use crate::error::RecordError;
-use crate::files::OPERATIONS_FILE;
+use crate::record::{Interval, Record};
 
-const HEADER: &str = "session,kind,start_ns,duration_ns,rows,in_window";
-/// The last line of a list that was ended before the run.
+/// An interval of the series with its place.
+struct Row<'a> {
+    record: &'a Record,
+    start_s: u64,
+    interval: &'a Interval,
+}
+
+impl Row<'_> {
+    fn width_s(&self) -> f64 {
+        self.record.series.width_s() as f64
+    }
+
+    /// True if the interval lies wholly within the window.
+    fn is_measured(&self) -> bool {
+        let start_s = self.start_s as f64;
+        self.record.window.is_some_and(|window| {
+            start_s >= window.begin_s && start_s + self.width_s() <= window.begin_s + window.seconds
+        })
+    }
+
+    fn percentile_us(&self, percent: f64) -> Option<f64> {
+        self.interval.latency.percentile(percent).map(|ns| ns as f64 / 1000.0)
+    }
+
+    /// The marks of the interval, quoted by RFC 4180.
+    fn marks(&self) -> String {
+        let start_s = self.start_s as f64;
+        let interval = start_s..start_s + self.width_s();
+        let within = self.record.marks.iter().filter(|mark| interval.contains(&mark.at_s));
+        let texts: Vec<&str> = within.map(|mark| mark.text.as_str()).collect();
+        if texts.is_empty() {
+            String::new()
+        } else {
+            format!("\"{}\"", texts.join("; ").replace('"', "\"\""))
+        }
+    }
+}
+
+type Column = (&'static str, fn(&Row<'_>) -> String);
+
+const SERIES_COLUMNS: [Column; 22] = [
+    ("second", |row| row.start_s.to_string()),
+    ("width_s", |row| row.width_s().to_string()),
+    ("measured", |row| u8::from(row.is_measured()).to_string()),
+    ("operations", |row| row.interval.ops.total().to_string()),
+    ("selects", |row| row.interval.ops.selects.to_string()),
+    ("updates", |row| row.interval.ops.updates.to_string()),
+    ("scans", |row| row.interval.ops.scans.to_string()),
+    ("rows", |row| row.interval.rows.to_string()),
+    ("p50_us", |row| cell(row.percentile_us(50.0))),
+    ("p99_us", |row| cell(row.percentile_us(99.0))),
+    ("max_us", |row| cell(row.percentile_us(100.0))),
+    ("physical_reads", |row| cell(row.interval.physical_reads)),
+    ("logical_reads", |row| cell(row.interval.logical_reads)),
+    ("redo_bytes", |row| cell(row.interval.redo_bytes)),
+    ("db_cpu_s", |row| cell(row.interval.db_cpu.map(|cpu| cpu.total_s()))),
+    ("host_busy_percent", |row| cell(row.interval.host_cpu.and_then(|cpu| cpu.busy_percent()))),
+    ("device_reads", |row| cell(row.interval.device.map(|device| device.reads))),
+    ("device_read_bytes", |row| cell(row.interval.device.map(|device| device.read_bytes))),
+    ("device_writes", |row| cell(row.interval.device.map(|device| device.writes))),
+    ("device_write_bytes", |row| cell(row.interval.device.map(|device| device.write_bytes))),
+    ("device_busy_ms", |row| cell(row.interval.device.map(|device| device.busy_ms))),
+    ("marks", |row| row.marks()),
+];
+
+fn cell(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// The series as comma-separated values: a row per interval, with empty cells for absent values. `measured` is 1 for intervals
+/// wholly within the window, `marks` holds the marks of the interval.
+#[must_use]
+pub fn series_csv(record: &Record) -> String {
+    let line = |cells: Vec<String>| cells.join(",") + "\n";
+    let heads = line(SERIES_COLUMNS.map(|(name, _)| name.to_owned()).into());
+    let rows = record.series.points().filter_map(|point| {
+        let row = Row { record, start_s: point.start_s, interval: point.value? };
+        Some(line(SERIES_COLUMNS.map(|(_, cell)| cell(&row)).into()))
+    });
+    std::iter::once(heads).chain(rows).collect()
+}
+const OPERATIONS_HEADER: &str = "session,kind,start_ns,duration_ns,rows,in_window";
+/// The last line of a list that ended before the run.
 const NOT_WHOLE: &str = "and more";
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptOperation {
-    /// The session that did it.
+    /// Session of the operation.
     pub session: u32,
-    /// What it was.
+    /// Kind of the operation.
     pub kind: OpKind,
-    /// When it began, in nanoseconds after the common start.
+    /// Start, in nanoseconds from the common start of the sessions.
     pub start_ns: u64,
-    /// How long it took: its service time.
+    /// Duration (service time) in nanoseconds.
     pub duration_ns: u64,
-    /// Rows that it counted or changed.
+    /// Rows counted or changed.
     pub rows: u64,
-    /// Whether it ended within the window.
+    /// True if it ended within the window.
     pub in_window: bool,
 }
 
@@ -51,7 +133,7 @@ impl KeptOperation {
     }
 }
 
-/// Writes the file while the run goes on.
+/// Writer of the list during the run.
 #[derive(Debug)]
 pub struct OperationsWriter {
     path: PathBuf,
@@ -59,7 +141,7 @@ pub struct OperationsWriter {
 }
 
 impl OperationsWriter {
-    /// Begins the file in a run's directory.
+    /// Creates the file in a run's folder.
     ///
     /// # Errors
     /// If it can't be written.
@@ -67,7 +149,7 @@ impl OperationsWriter {
         let path = directory.join(OPERATIONS_FILE);
         let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
         let mut writer = Self { path, file: BufWriter::new(file) };
-        writer.put(&format!("{HEADER}\n"))?;
+        writer.put(&format!("{OPERATIONS_HEADER}\n"))?;
         Ok(writer)
     }
 
@@ -79,7 +161,7 @@ impl OperationsWriter {
         operations.iter().try_for_each(|operation| self.put(&operation.line()))
     }
 
-    /// Ends the file, which says so if the list is not `whole`.
+    /// Ends the file, with a mark if the list is not `whole`.
     ///
     /// # Errors
     /// If what was held back can't be written.
@@ -90,9 +172,9 @@ impl OperationsWriter {
         self.file.flush().map_err(RecordError::io("writing", &self.path))
     }
 
-    /// Removes the file from a run's directory, where there is one.
+    /// Removes the file from a run's folder.
     pub fn remove(directory: &Path) {
-        // One that stays is not whole, and says so by its last line.
+        // A file that stays marks itself as incomplete.
         let _ = std::fs::remove_file(directory.join(OPERATIONS_FILE));
     }
 
@@ -101,16 +183,16 @@ impl OperationsWriter {
     }
 }
 
-/// The operations that were kept of a run.
+/// The list of a run's operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOperations {
-    /// Those of a session are in order.
+    /// Operations; those of one session are in order.
     pub operations: Vec<KeptOperation>,
-    /// Whether these are all.
+    /// True if the list is complete.
     pub whole: bool,
 }
 
-/// Reads the operations of a run's directory; `None` if they were not kept.
+/// Reads the operations of a run's folder; `None` if they were not kept.
 ///
 /// # Errors
 /// If the file can't be read, or a line of it is none that this program wrote.
@@ -118,13 +200,13 @@ pub fn read_operations(directory: &Path) -> Result<Option<KeptOperations>, Recor
     let path = directory.join(OPERATIONS_FILE);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(RecordError::io("opening", path)(error)),
     };
     let mut kept = KeptOperations { operations: Vec::new(), whole: true };
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(RecordError::io("reading", &path))?;
-        if number == 0 && line == HEADER {
+        if number == 0 && line == OPERATIONS_HEADER {
             continue;
         }
         if line == NOT_WHOLE {
@@ -134,7 +216,7 @@ pub fn read_operations(directory: &Path) -> Result<Option<KeptOperations>, Recor
         let operation = KeptOperation::parse(&line).ok_or_else(|| RecordError::Line {
             path: path.clone(),
             line: number + 1,
-            wanted: HEADER,
+            wanted: OPERATIONS_HEADER,
         })?;
         kept.operations.push(operation);
     }
@@ -171,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(
             folder.path().join(OPERATIONS_FILE),
-            format!("{HEADER}\n0,SELECT,1,2,3,1\n0,SELECT,5,"),
+            format!("{OPERATIONS_HEADER}\n0,SELECT,1,2,3,1\n0,SELECT,5,"),
         )
         .unwrap();
         let error = read_operations(folder.path()).unwrap_err().to_string();
