@@ -103,6 +103,12 @@ fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
 }
 
+/// The width of the terminal, if data go to one.
+pub(crate) fn width() -> Option<usize> {
+    let size = || crossterm::terminal::size().ok();
+    io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))
+}
+
 /// Whether talk goes to a terminal that can rewrite its lines.
 pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")

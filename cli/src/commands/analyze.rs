@@ -18,7 +18,7 @@ use slob_report::analysis::{
     stem, variants_of,
 };
 use slob_report::html::analysis_page;
-use slob_report::info::{self, Value};
+use slob_report::info;
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 
 use super::awr_files::{self, Files};
@@ -158,8 +158,7 @@ impl Inputs {
         let keep = |record: Record| {
             let mut run = run_of(&record)?;
             if let Some(column) = column {
-                run.label =
-                    column.value(&Figures::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
+                run.label = column.cell(&Figures::of(&record)).plain();
             }
             Some(run)
         };

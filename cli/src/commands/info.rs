@@ -4,12 +4,10 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, SeriesWanted, list_runs};
-use slob_report::info::{
-    AWR_COLUMNS, Column, all_columns, as_csv, as_json, as_pipes, cells, column, near_columns,
-};
+use slob_report::info::{AWR_COLUMNS, Column, all_columns, cells, column, near_columns, table};
 
 use crate::failure::{Failure, Outcome};
-use crate::tables::{Form, Records, table};
+use crate::tables::{Form, Records};
 use crate::{output, settings};
 
 /// Asked for as a column: list them.
@@ -40,23 +38,18 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         output::say(&format!("{} holds no runs", results.display()));
     }
     let code = read.exit_code()?;
-    let text = match Form::of(matches, Form::Pipes) {
-        Form::Pipes => as_pipes(&heads.iter().map(String::as_str).collect::<Vec<_>>(), &read.kept),
-        Form::Csv => as_csv(&columns, &read.kept),
-        Form::Json => as_json(&columns, &read.kept),
-        Form::Table => table(&heads, &columns, &read.kept),
-    };
-    output::print(&text)?;
+    let table = table(heads, &columns, read.kept);
+    output::print(&Form::of(matches, Form::Pipes).text(&table))?;
     Ok(code)
 }
 
 /// The columns that were asked for, or else those of `awr_info`, with their heads.
-fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<Column>), Failure> {
+fn chosen(asked: &[&str]) -> Result<(Vec<&'static str>, Vec<Column>), Failure> {
     if asked.is_empty() {
-        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.text().to_owned(), column)).unzip());
+        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip());
     }
     let find = |name: &&str| {
-        column(name).map(|column| (column.name().to_owned(), column)).ok_or_else(|| {
+        column(name).map(|column| (column.name(), column)).ok_or_else(|| {
             let near = near_columns(name).join(", ");
             let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
             Failure::usage(format!(

@@ -10,7 +10,7 @@ use slob_record::{Record, Status};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use crate::Confidence;
-use crate::counters::ratio;
+use crate::measured::{ratio, timed_events};
 use crate::figure::{self, Better, Figure, Figures};
 use crate::format::{ABSENT, fixed, micros, or_absent, percent, plural, signed_percent, significant, size};
 use crate::html::chart::Chart;
@@ -18,7 +18,6 @@ use crate::html::escape;
 use crate::html::layout::{Section, View};
 use crate::html::run_charts::{Group, groups};
 use crate::page::{Column, Page, Table};
-use crate::timed::timed_events;
 
 /// The differences between two sides, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -14,7 +14,7 @@ use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 use crate::figure::{self, Figures};
 use crate::info::status_word;
 use crate::verdicts::verdicts_by;
-use crate::window::is_measured;
+use crate::measured::is_measured;
 
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]

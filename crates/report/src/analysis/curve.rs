@@ -6,7 +6,7 @@ use slob_record::Record;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
 use crate::page::{Column, Page, Table};
-use crate::timed::{Timed, timed_events};
+use crate::measured::{TimedEvent, timed_events};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -269,7 +269,7 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
 }
 
 /// The resource that an event waits for, by its class; for locks by its name too.
-fn cause(event: &Timed) -> Bottleneck {
+fn cause(event: &TimedEvent) -> Bottleneck {
     const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
     const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
     let class = event.class.to_lowercase();
@@ -310,7 +310,7 @@ mod tests {
         #[case] name: &str,
         #[case] expected: Bottleneck,
     ) {
-        let event = Timed { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
+        let event = TimedEvent { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
         assert_eq!(cause(&event), expected);
     }
 }

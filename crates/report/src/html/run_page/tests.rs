@@ -1,6 +1,8 @@
 use super::*;
 use crate::fixture;
+use crate::html::escape;
 use crate::page::Block;
+use slob_measure::{LatencyKind, WaitTotal};
 use slob_record::SessionRecord;
 use slob_stats::Series;
 
@@ -111,5 +113,55 @@ fn every_section_of_the_text_is_in_the_page() {
             Group::Sources => escape::text(&source_words(&record)),
         };
         assert!(!shown.is_empty() && page.contains(&shown), "{heading:?} is not in the page: {shown}");
+    }
+}
+
+/// The cards of a record as HTML.
+fn cards_html(record: &Record) -> String {
+    cards(&Figures::of(record)).iter().map(|card| card.html().into_string()).collect()
+}
+
+#[test]
+fn a_read_without_a_measured_time_is_a_share_of_a_select() {
+    let html = cards_html(&fixture::page_cache_run());
+    assert!(html.contains("p99 of a SELECT, per block") && html.contains("their 64 blocks"), "{html}");
+    assert!(cards_html(&fixture::direct_read_run()).contains("p99 of a phys. read"));
+}
+
+#[test]
+fn a_bound_is_not_shown_as_the_time_of_each_read() {
+    let mut record = fixture::direct_read_run();
+    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits: 1000, time_us: 140_000 });
+    let html = cards_html(&record);
+    assert!(
+        html.contains("<p class=\"value\">\u{2264}") && html.contains("Upper bound of the bucket"),
+        "{html}"
+    );
+    assert!(!html.contains("Each single read"), "{html}");
+}
+
+#[test]
+fn an_unmeasured_figure_is_no_zero() {
+    let html = cards_html(&fixture::failed_run());
+    assert_eq!(html.matches("Nothing was measured.").count(), 5);
+    assert!(!html.contains(">0<"), "{html}");
+}
+
+#[test]
+fn a_failed_run_stands_out() {
+    assert!(
+        banner(&fixture::failed_run()).into_string().contains("<strong>Failed</strong> connecting session 3")
+    );
+    assert_eq!(banner(&fixture::direct_read_run()).into_string(), "");
+}
+
+#[test]
+fn all_figures_are_plain_numbers_and_absent_ones_are_empty() {
+    let html = blocks::table(&all_figures(&Figures::of(&fixture::direct_read_run()))).into_string();
+    for row in [
+        "<code>counters.physical_reads</code></td><td></td><td class=\"n\">1170432</td>",
+        "<code>redo_mb_per_s</code></td><td>Redo (MB)</td><td class=\"n\"></td>",
+    ] {
+        assert!(html.contains(row), "{html}");
     }
 }
