@@ -20,22 +20,17 @@ use crate::measured::{mean_us, percentile_us};
 const FIGURES: &str = "figures";
 const VERDICTS: &str = "verdicts";
 
-/// An error of looking up a field.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldError {
-    /// There is no such field.
     #[error("the record has no field '{path}': {} has no '{part}'{}", place(parent), hint(near))]
     Unknown {
-        /// The whole path.
         path: String,
         /// The path up to the missing part; empty for the record itself.
         parent: String,
-        /// The missing part.
         part: String,
         /// Similar names, or else the first names there.
         near: Vec<String>,
     },
-    /// The record can't be written as JSON.
     #[error("writing the record as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -74,7 +69,6 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     Ok(at)
 }
 
-/// All columns of a run by name.
 fn figures(record: &Record) -> Value {
     let figures = Figures::of(record);
     Value::Object(
@@ -82,7 +76,6 @@ fn figures(record: &Record) -> Value {
     )
 }
 
-/// All verdicts by question.
 fn verdicts(record: &Record) -> Value {
     let verdicts = crate::verdicts::verdicts(record);
     let named = verdicts.iter().map(|verdict| {
@@ -113,7 +106,6 @@ fn title(element: &Value) -> Option<&str> {
     element.get("name").or_else(|| element.get("key")).and_then(Value::as_str)
 }
 
-/// A field of a saved histogram.
 fn of_histogram(members: &Map<String, Value>, part: &str) -> Option<Value> {
     if !is_histogram(members) {
         return None;

@@ -23,19 +23,14 @@ use crate::table::Cell;
 use crate::verdicts::thresholds::ABOVE_PROBE;
 use crate::verdicts::{Answer, Question, Verdict, judge};
 
-/// The direction in which a figure improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// More is better, as of rates.
     Higher,
-    /// Less is better, as of latencies.
     Lower,
-    /// Neither is better by itself.
     Neither,
 }
 
-/// A figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// Stable name for machines, which carries the unit.
@@ -46,11 +41,9 @@ pub struct Figure {
     pub heading: &'static str,
     /// Shortest name, for columns of tables of runs.
     pub short: &'static str,
-    /// Unit; empty if it has none.
     pub unit: &'static str,
     /// Form of its value below a head that names the unit.
     pub format: Format,
-    /// The direction in which it improves.
     pub better: Better,
     /// Description and source.
     pub source: &'static str,
@@ -62,13 +55,10 @@ pub struct Figure {
 /// How a figure follows from a run.
 #[derive(Clone, Copy, Debug)]
 enum Get {
-    /// A whole number that was set.
     Set(fn(&Record) -> Option<u64>),
     /// A length of time that was set, in seconds.
     SetTime(fn(&Record) -> f64),
-    /// A whole number that was measured.
     Count(fn(&Measured<'_>) -> Option<u64>),
-    /// A measured number.
     Number(fn(&Measured<'_>) -> Option<f64>),
     /// A percentile in microseconds; 100 is the largest value, exactly.
     Percentile(Durations, f64),
@@ -82,10 +72,8 @@ enum Durations {
     Database(LatencyKind),
 }
 
-/// The worth of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// No verdict that it rests on is BAD.
     Sound,
     /// This verdict is BAD.
     Invalid(Question),
@@ -111,7 +99,6 @@ impl Figure {
     }
 
     /// Its value as a cell of a table; absent if it is unknown or not finite.
-    #[must_use]
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
         match self.get {
             Get::Set(get) => get(figures.record).into(),
@@ -124,7 +111,6 @@ impl Figure {
     }
 
     /// Its value in words, with the unit of a duration.
-    #[must_use]
     pub fn show(&self, figures: &Figures<'_>) -> String {
         match self.cell(figures) {
             Cell::Number(value, Format::Micros) => Cell::Number(value, Format::Duration),
@@ -135,7 +121,6 @@ impl Figure {
     }
 
     /// Its value; `None` if it is unknown or not finite.
-    #[must_use]
     pub fn of(&self, figures: &Figures<'_>) -> Option<f64> {
         let run = || figures.measured.as_ref();
         let number = match self.get {
@@ -156,29 +141,23 @@ impl Figure {
         number.is_finite().then_some(number)
     }
 
-    /// True if it was measured, and not set.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         !matches!(self.get, Get::Set(_) | Get::SetTime(_))
     }
 
     /// True if it is only as exact as the buckets of a histogram.
-    #[must_use]
     pub fn is_percentile(&self) -> bool {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
     /// True if it is the upper bound of a wide bucket of the database, which the value does not exceed.
-    #[must_use]
     pub fn is_bound(&self, figures: &Figures<'_>) -> bool {
         matches!(self.get, Get::Percentile(Durations::Database(kind), _) if is_coarse(figures.record, kind))
     }
 }
 
-/// A run whose figures and verdicts are asked for.
 #[derive(Debug)]
 pub struct Figures<'a> {
-    /// Its record.
     pub record: &'a Record,
     measured: Option<Measured<'a>>,
     verdicts: OnceCell<[Verdict; 5]>,
@@ -186,31 +165,25 @@ pub struct Figures<'a> {
 
 impl<'a> Figures<'a> {
     /// The figures of a record; without a window all measured ones are unknown.
-    #[must_use]
     pub fn of(record: &'a Record) -> Self {
         Self { record, measured: Measured::of(record), verdicts: OnceCell::new() }
     }
 
     /// True if the run has a window.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         self.measured.is_some()
     }
 
     /// The answers to all questions, in the order of [`Question`].
-    #[must_use]
     pub fn verdicts(&self) -> &[Verdict; 5] {
         self.verdicts.get_or_init(|| judge(self))
     }
 
-    /// The answer to a question.
-    #[must_use]
     pub fn answer(&self, question: Question) -> Answer {
         self.verdicts()[question as usize].answer
     }
 
     /// The worth of a figure: invalid by the first BAD verdict that it rests on.
-    #[must_use]
     pub fn standing(&self, figure: &Figure) -> Standing {
         let bad = figure.rests_on.iter().find(|question| self.answer(**question) == Answer::Bad);
         bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
@@ -224,12 +197,10 @@ impl<'a> Figures<'a> {
 }
 
 /// A figure by the name that a person typed.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Figure> {
     all().find(|figure| figure.name == name)
 }
 
-/// All figures in the order in which they are shown.
 pub fn all() -> impl Iterator<Item = &'static Figure> {
     ALL.iter()
 }

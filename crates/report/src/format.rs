@@ -1,5 +1,8 @@
 //! Numbers for people: thousands separators, units that fit the size, a mark for absent values; and plain ones for machines.
 
+use std::fmt;
+
+use serde::Serialize;
 pub(crate) use slob_awr::info::plain_number;
 use slob_host::GroupLimits;
 
@@ -33,7 +36,6 @@ pub enum Format {
 
 impl Format {
     /// A number in this form; [`ABSENT`] if it is not finite.
-    #[must_use]
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Whole => fixed(value, 0),
@@ -49,10 +51,44 @@ impl Format {
     }
 
     /// A cell with a number in this form; absent if the number is unknown.
-    #[must_use]
     pub fn cell(self, value: impl Into<Option<f64>>) -> Cell {
         value.into().map_or(Cell::Absent, |value| Cell::Number(value, self))
     }
+}
+
+/// Numbers with the form in which sentences show them. In JSON they are plain numbers.
+macro_rules! numbers {
+    ($($(#[$about:meta])* $name:ident($number:ty) = $show:expr;)*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+        pub struct $name(pub $number);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&$show(self.0))
+            }
+        }
+    )*};
+}
+
+numbers! {
+    Count(u64) = count;
+    Percent(f64) = percent;
+    SignedPercent(f64) = signed_percent;
+    /// A ratio, shown in percent.
+    Share(f64) = |ratio| percent(100.0 * ratio);
+    /// Microseconds, shown in the unit that fits.
+    Duration(f64) = duration_us;
+    Seconds(f64) = seconds;
+    Whole(f64) = |value| fixed(value, 0);
+    Tenths(f64) = |value| fixed(value, 1);
+    Hundredths(f64) = |value| fixed(value, 2);
+    Thousandths(f64) = |value| fixed(value, 3);
+}
+
+/// A value in words, or [`ABSENT`].
+pub(crate) fn shown(value: Option<impl fmt::Display>) -> String {
+    or_absent(value, |value| value.to_string())
 }
 
 /// A value as `show` shows it, or [`ABSENT`].
@@ -61,13 +97,11 @@ pub fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String 
 }
 
 /// A count with thousands separators: `1,234,567`.
-#[must_use]
 pub fn count(n: u64) -> String {
     separated(&n.to_string())
 }
 
 /// A number with that many decimals and thousands separators: `-1,234.50`; [`ABSENT`] if it is not finite.
-#[must_use]
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -80,7 +114,6 @@ pub fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// A number with about four significant digits: `1,234,567`, `345.6`, `45.67`, `1.234`, `0.001234`. At most six decimals.
-#[must_use]
 pub fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -98,7 +131,6 @@ pub fn significant(value: f64) -> String {
 
 /// A number of percent with one decimal; with two close to 0 and to 100, so that nearly all differs from all and little from
 /// nothing.
-#[must_use]
 pub fn percent(value: f64) -> String {
     match value {
         _ if (99.95..100.0).contains(&value) => fixed(value.min(99.99), 2),
@@ -108,7 +140,6 @@ pub fn percent(value: f64) -> String {
 }
 
 /// A change in percent with its sign: `+1.2`.
-#[must_use]
 pub fn signed_percent(value: f64) -> String {
     let text = fixed(value, 1);
     let has_no_plus = text.starts_with('-') || text == ABSENT || text == "0.0";
@@ -116,13 +147,11 @@ pub fn signed_percent(value: f64) -> String {
 }
 
 /// Microseconds for a column whose head names the unit: one decimal below 100, none above.
-#[must_use]
 pub fn micros(us: f64) -> String {
     fixed(us, if us.abs() < 99.95 { 1 } else { 0 })
 }
 
 /// Microseconds in the unit that fits: `85.3 us`, `145 us`, `1.23 ms`, `12.3 ms`, `2.50 s`.
-#[must_use]
 pub fn duration_us(us: f64) -> String {
     match us.abs() {
         size if size < 999.5 => format!("{} us", micros(us)),
@@ -132,14 +161,12 @@ pub fn duration_us(us: f64) -> String {
 }
 
 /// Seconds, with a decimal unless it is 0: `60 s`, `60.2 s`.
-#[must_use]
 pub fn seconds(s: f64) -> String {
     let text = fixed(s, 1);
     format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// Bytes in the binary unit that fits: `512 B`, `8.0 KiB`, `64.0 GiB`.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -155,7 +182,6 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Limits of a control group: `0.50 CPUs; 2.0 GiB of memory, of the control group /db (version 2)`.
-#[must_use]
 pub fn limits(group: &GroupLimits) -> String {
     let cpus = group.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
     let memory = group.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
@@ -166,7 +192,6 @@ pub fn limits(group: &GroupLimits) -> String {
 }
 
 /// A frequency in English: `every operation`, `every 2nd operation`, `every 13th operation`.
-#[must_use]
 pub fn every(n: u32, noun: &str) -> String {
     let ending = match (n % 10, n % 100) {
         _ if n <= 1 => return format!("every {noun}"),
@@ -180,7 +205,6 @@ pub fn every(n: u32, noun: &str) -> String {
 }
 
 /// A count with its noun: `1 session`, `2 sessions`, `2 searches`.
-#[must_use]
 pub fn plural(n: u64, noun: &str) -> String {
     let ending = if noun.ends_with("ch") { "es" } else { "s" };
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { ending })
@@ -208,7 +232,6 @@ fn separated(digits: &str) -> String {
 }
 
 /// A text with its first letter in upper case.
-#[must_use]
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

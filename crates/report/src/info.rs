@@ -14,18 +14,13 @@ use crate::verdicts::Question;
 /// A column: a fact in words, or a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Column {
-    /// Words.
     Fact(&'static Fact),
-    /// A number.
     Figure(&'static Figure),
 }
 
-/// A fact about a run in words.
 #[derive(Clone, Copy, Debug)]
 pub struct Fact {
-    /// Stable name for machines.
     pub name: &'static str,
-    /// Description and source.
     pub source: &'static str,
     /// True if it needs the series of the run, which takes longer to read.
     pub needs_series: bool,
@@ -85,8 +80,6 @@ fn second(moment: jiff::Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The outcome of a run in a word.
-#[must_use]
 pub fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Completed => "completed",
@@ -97,7 +90,6 @@ pub fn status_word(status: &Status) -> &'static str {
 
 impl Column {
     /// Stable name for machines; that of a figure carries the unit.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Fact(fact) => fact.name,
@@ -105,8 +97,6 @@ impl Column {
         }
     }
 
-    /// Unit; empty if there is none.
-    #[must_use]
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Fact(_) => "",
@@ -114,8 +104,6 @@ impl Column {
         }
     }
 
-    /// Description and source.
-    #[must_use]
     pub fn source(&self) -> &'static str {
         match self {
             Self::Fact(fact) => fact.source,
@@ -124,13 +112,11 @@ impl Column {
     }
 
     /// True if it needs the series of the run, which takes longer to read.
-    #[must_use]
     pub fn needs_series(&self) -> bool {
         matches!(self, Self::Fact(fact) if fact.needs_series)
     }
 
     /// The value for a run. Numbers have four digits in a table of many runs, whatever the form of the figure.
-    #[must_use]
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
         match self {
             Self::Fact(fact) => (fact.get)(figures).into(),
@@ -158,26 +144,20 @@ pub fn all_columns() -> impl Iterator<Item = Column> {
 }
 
 /// A column by the name that a person typed.
-#[must_use]
 pub fn column(name: &str) -> Option<Column> {
     all_columns().find(|column| column.name() == name)
 }
 
 /// The columns with similar names.
-#[must_use]
 pub fn near_columns(name: &str) -> Vec<&'static str> {
     similar_names(name, all_columns().map(|column| column.name()))
 }
 
-/// A run's values in some columns.
-#[must_use]
 pub fn cells(record: &Record, columns: &[Column]) -> Vec<Cell> {
     let figures = Figures::of(record);
     columns.iter().map(|column| column.cell(&figures)).collect()
 }
 
-/// A table of runs.
-#[must_use]
 pub fn table<'a>(
     heads: impl IntoIterator<Item = &'a str>,
     columns: &[Column],

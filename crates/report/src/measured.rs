@@ -20,7 +20,6 @@ pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// A run with a window.
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) record: &'a Record,
@@ -36,7 +35,6 @@ impl<'a> Measured<'a> {
         Some(Self { record, window_s, operations: OnceCell::new(), responses: OnceCell::new() })
     }
 
-    /// Durations of all operations.
     pub(crate) fn operations(&self) -> &Histogram {
         self.operations.get_or_init(|| all_operations(self.record))
     }
@@ -73,7 +71,6 @@ impl<'a> Measured<'a> {
         self.record.host.as_ref()?.cpu
     }
 
-    /// CPUs (hardware threads) of the host.
     pub(crate) fn host_cpus(&self) -> Option<u32> {
         self.record.host.as_ref()?.info.cpus_online
     }
@@ -155,12 +152,10 @@ pub(crate) fn commits(record: &Record) -> Option<u64> {
     counter(record, Counter::Commits).or_else(|| updates(record))
 }
 
-/// Operations of all kinds.
 pub(crate) fn total_operations(record: &Record) -> u64 {
     saturating_sum(record.operations.values().map(|kind| kind.operations))
 }
 
-/// Rows of all operations.
 pub(crate) fn total_rows(record: &Record) -> u64 {
     saturating_sum(record.operations.values().map(|kind| kind.rows))
 }
@@ -175,7 +170,6 @@ pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
     Some(saturating_sum(record.sessions.iter().map(|session| session.busy_us)) as f64 / 1e6)
 }
 
-/// Durations of all operations of the window.
 pub(crate) fn all_operations(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.latency))
 }
@@ -313,18 +307,15 @@ fn measured_waits(record: &Record) -> Vec<TimedEvent> {
     kinds.into_iter().filter_map(wait).collect()
 }
 
-/// Operations per second of one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Begin of the interval, in seconds from the start of the sessions.
     pub start_s: f64,
-    /// Operations that ended in it, per second.
     pub operations_per_s: f64,
 }
 
 /// Operations per second of as many intervals as the window is long, from the one in which it begins, because the sessions
 /// were at work before. An interval without a value counts as 0: no operation ended in it.
-#[must_use]
 pub fn operation_rates(record: &Record) -> Vec<Rate> {
     let Some(window) = record.window else { return Vec::new() };
     let width_s = record.series.width_s() as f64;
@@ -398,8 +389,7 @@ pub(crate) fn has_quota(server: &ObservedRecord) -> bool {
 
 /// Open loop: the operations that were due in the window, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub(crate) struct OfferedLoad {
-    /// Operations that ended.
+pub struct OfferedLoad {
     done: u64,
     /// Operations that were due: the mean of random arrivals.
     due: f64,

@@ -9,7 +9,6 @@ pub(crate) const WIDTH: usize = 100;
 /// Column at which the values of facts begin.
 const FACT_INDENT: usize = 15;
 
-/// A piece of a page.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Section(String),
@@ -17,7 +16,6 @@ pub(crate) enum Block {
     Line(String),
     /// A rule over the whole width, without a place in HTML.
     Rule(char),
-    /// A name and its value.
     Fact(String, String),
     /// The beginning of a paragraph's first line, and the paragraph.
     Hanging(String, String),

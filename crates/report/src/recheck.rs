@@ -22,7 +22,6 @@ use crate::verdicts::{Pair, Rule, counter_pairs};
 pub struct Recheck {
     /// True if both agree as far as they must.
     pub agrees: bool,
-    /// Both, in words.
     pub words: String,
 }
 
@@ -50,7 +49,6 @@ const SAMPLING_S: f64 = 1.0;
 const WINDOW_TOLERANCE: f64 = 0.01;
 
 /// All checks of a record: its own totals exactly, independent counters within 1 %.
-#[must_use]
 pub fn recheck(record: &Record) -> Vec<Recheck> {
     let mut checks = totals(record);
     checks.extend(has_window(record));
@@ -282,7 +280,6 @@ fn rows_read_back(record: &Record) -> Option<Recheck> {
 }
 
 /// The record's histograms and series against the list of all operations.
-#[must_use]
 pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
     let mut checks: Vec<Recheck> = OpKind::ALL
         .iter()
@@ -363,7 +360,6 @@ const DIGEST_NAME: &str = "Digest of these figures:";
 
 /// A digest of the measurements in hexadecimal: the first 8 bytes of the SHA-256 of the record's window, operations, sessions,
 /// counters, latencies, CPU and I/O as JSON. It tells two records apart and seals none.
-#[must_use]
 pub fn digest_of_figures(record: &Record) -> String {
     let figures = json!([
         record.id,
@@ -390,7 +386,6 @@ pub(crate) fn digest_words(record: &Record) -> String {
 }
 
 /// The digest in a report, wherever its lines break.
-#[must_use]
 pub fn digest_in_report(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name: Vec<&str> = DIGEST_NAME.split(' ').collect();

@@ -20,16 +20,13 @@ use crate::page::{Block, Column, Page, WIDTH};
 use crate::table::Table;
 use crate::verdicts::{Question, Verdict};
 
-/// A section of a run's report.
 pub(crate) struct Section {
-    /// The group of a view that arranges sections.
     pub(crate) group: Group,
     /// True if it needs a window.
     of_window: bool,
     write: fn(&mut Page, &Figures<'_>),
 }
 
-/// Sections that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     Title,
@@ -93,7 +90,6 @@ pub(crate) const SECTIONS: &[Section] = &[
 ];
 
 /// The whole run as text, which depends on the record alone.
-#[must_use]
 pub fn text_report(record: &Record) -> String {
     let figures = Figures::of(record);
     let mut page = Page::new();
@@ -102,7 +98,6 @@ pub fn text_report(record: &Record) -> String {
 }
 
 /// A probe alone as text.
-#[must_use]
 pub fn probe_text(probe: &SavedProbe) -> String {
     let mut page = Page::new();
     page.section("Device without a database (probe)");
@@ -164,7 +159,6 @@ fn key_figures(page: &mut Page, figures: &Figures<'_>) {
 }
 
 /// A run in about eight lines: outcome, key figures, verdicts.
-#[must_use]
 pub fn compact_summary(record: &Record) -> String {
     let figures = Figures::of(record);
     let mut page = Page::new();

@@ -8,10 +8,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::format::{ABSENT, Format, count, plain_number};
 
-/// A value of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
     Text(String),
     /// A whole number, exact.
     Count(u64),
@@ -19,13 +17,11 @@ pub enum Cell {
     Number(f64, Format),
     /// An upper bound of a number that is not known more exactly.
     Bound(f64, Format),
-    /// An unknown value.
     Absent,
 }
 
 impl Cell {
     /// The value for people.
-    #[must_use]
     pub fn show(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -37,7 +33,6 @@ impl Cell {
     }
 
     /// The value for machines: numbers without separators or exponent, with six digits at least; empty if it is absent.
-    #[must_use]
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -109,18 +104,15 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of words.
     pub fn left(head: impl AsRef<str>) -> Self {
         Self { name: None, head: head.as_ref().to_owned(), side: Side::Left, most: None }
     }
 
-    /// A column of numbers.
     pub fn right(head: impl AsRef<str>) -> Self {
         Self { side: Side::Right, ..Self::left(head) }
     }
 
     /// The same column with another name for machines.
-    #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -160,7 +152,6 @@ const WIDEST_ON_PAGE: usize = 60;
 const GAP: &str = "  ";
 
 impl Table {
-    /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
@@ -170,19 +161,14 @@ impl Table {
         Self::new(std::iter::once(first).chain(heads.map(Column::right)))
     }
 
-    /// True without rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Adds a row.
     pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The same table with further rows.
-    #[must_use]
     pub fn with_rows<C: Into<Cell>>(
         mut self,
         rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
@@ -193,7 +179,6 @@ impl Table {
 
     /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
     /// if one is given.
-    #[must_use]
     pub fn terminal(&self, width: Option<usize>) -> String {
         let most = match width {
             Some(width) => self.fitting(width.saturating_sub(GAP.len() * self.columns.len())),
@@ -255,7 +240,6 @@ impl Table {
     }
 
     /// Comma-separated values (RFC 4180, with line feeds) below a line of column names.
-    #[must_use]
     pub fn csv(&self) -> String {
         let heads = self.columns.iter().map(|column| csv_cell(column.name())).collect::<Vec<_>>();
         let row = |row: &Vec<Cell>| row.iter().map(|cell| csv_cell(&cell.plain())).collect::<Vec<_>>();
@@ -264,7 +248,6 @@ impl Table {
     }
 
     /// Lines of cells that each end with a pipe, below a line of heads: the form of `awr_info`.
-    #[must_use]
     pub fn pipes(&self) -> String {
         let cell = |text: &str| pipe_cell(text) + "|";
         let heads: String = self.columns.iter().map(|column| cell(&column.head)).collect();
@@ -273,7 +256,6 @@ impl Table {
     }
 
     /// A JSON array of objects by column name.
-    #[must_use]
     pub fn json(&self) -> String {
         let object = |row: &Vec<Cell>| {
             let members = self.columns.iter().zip(row);
@@ -284,7 +266,6 @@ impl Table {
         format!("{:#}\n", Json::Array(self.rows.iter().map(object).collect()))
     }
 
-    /// A Markdown table.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let heads = line(self.columns.iter().map(|column| column.head.clone()).collect());
@@ -295,7 +276,6 @@ impl Table {
 }
 
 /// A cell of comma-separated values (RFC 4180), quoted if necessary.
-#[must_use]
 pub fn csv_cell(text: &str) -> String {
     let text = without_formula(text);
     if text.contains([',', '"', '\n', '\r']) {

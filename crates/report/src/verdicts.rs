@@ -21,7 +21,6 @@ pub use self::steady::SteadyFinding;
 use self::thresholds::Threshold;
 use crate::figure::Figures;
 
-/// A question about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
@@ -42,8 +41,6 @@ impl Question {
     pub const ALL: [Self; 5] =
         [Self::Physical, Self::Accounted, Self::CpuBound, Self::Steady, Self::Complete];
 
-    /// The question in a word or two.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Physical => "Physical?",
@@ -70,8 +67,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer in a word, for tables.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "GOOD",
@@ -85,11 +80,8 @@ impl Answer {
 /// An answer with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The question.
     pub question: Question,
-    /// The answer.
     pub answer: Answer,
-    /// The finding that decided.
     pub finding: Finding,
     /// Further findings, in the order of their weight.
     pub others: Vec<Finding>,
@@ -97,25 +89,21 @@ pub struct Verdict {
 
 impl Verdict {
     /// The first finding decides.
-    fn new<F: Into<Finding>>(question: Question, findings: Vec<F>) -> Self {
-        let mut findings = findings.into_iter().map(Into::into);
-        let finding = findings.next().unwrap_or(Finding::NoWindow);
-        let answer = finding.judgement().answer.unwrap_or(Answer::Good);
-        Self { question, answer, finding, others: findings.collect() }
+    fn new<F>(question: Question, of: fn(F) -> Finding, findings: Vec<F>) -> Self {
+        let mut findings = findings.into_iter().map(of);
+        let finding = findings.next().unwrap_or(Finding::Any(AnyFinding::NoWindow));
+        Self { question, answer: finding.judgement().answer(), finding, others: findings.collect() }
     }
 
     /// The answer in words, with the numbers that it rests on.
-    #[must_use]
     pub fn sentence(&self) -> String {
         self.finding.sentence()
     }
 
     /// Further reasons, remedies and numbers, a sentence each.
-    #[must_use]
     pub fn details(&self) -> Vec<String> {
-        let own = self.finding.judgement().into_sentences().into_iter().skip(1);
-        let others = self.others.iter().flat_map(|other| other.judgement().into_sentences());
-        own.chain(others).collect()
+        let of_other = |other: &Finding| std::iter::once(other.sentence()).chain(other.judgement().details());
+        self.finding.judgement().details().chain(self.others.iter().flat_map(of_other)).collect()
     }
 }
 
@@ -131,28 +119,21 @@ impl Serialize for Verdict {
 }
 
 /// A reason for an answer, with the numbers that were measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Finding {
-    /// The run ended before its window.
-    NoWindow,
-    /// About 'Physical?'.
+    Any(AnyFinding),
     Physical(PhysicalFinding),
-    /// About 'Accounted?'.
     Accounted(AccountedFinding),
-    /// About 'CPU-bound?'.
     CpuBound(CpuFinding),
-    /// About 'Steady?'.
     Steady(SteadyFinding),
-    /// About 'Complete?'.
     Complete(CompleteFinding),
 }
 
 impl Finding {
     fn judgement(&self) -> Judgement {
         match self {
-            Self::NoWindow => {
-                Judgement::unknown("The run ended before its measured window: there is nothing to judge.")
-            }
+            Self::Any(finding) => finding.judgement(),
             Self::Physical(finding) => finding.judgement(),
             Self::Accounted(finding) => finding.judgement(),
             Self::CpuBound(finding) => finding.judgement(),
@@ -161,42 +142,28 @@ impl Finding {
         }
     }
 
-    /// The finding in words.
-    #[must_use]
     pub fn sentence(&self) -> String {
-        self.judgement().into_sentences().swap_remove(0)
+        self.judgement().sentence()
     }
 
     /// The threshold that it passed, if there is one.
-    #[must_use]
     pub fn threshold(&self) -> Option<&'static Threshold> {
         self.judgement().threshold
     }
 
     /// What helps against it, if anything is known.
-    #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
-        self.judgement().remedy.map(|remedy| remedy.text)
+        self.judgement().remedy
     }
 
     /// Stable name for machines.
-    #[must_use]
     pub fn cause(&self) -> String {
         self.json()["cause"].as_str().unwrap_or_default().to_owned()
     }
 
     /// As an object: the cause, its numbers, the threshold, and the words.
     fn json(&self) -> Json {
-        let cause_and_numbers = match self {
-            Self::NoWindow => Ok(json!({ "cause": "no_window" })),
-            Self::Physical(finding) => serde_json::to_value(finding),
-            Self::Accounted(finding) => serde_json::to_value(finding),
-            Self::CpuBound(finding) => serde_json::to_value(finding),
-            Self::Steady(finding) => serde_json::to_value(finding),
-            Self::Complete(finding) => serde_json::to_value(finding),
-        };
-        // No finding has a key that is not a text, or a type that fails.
-        let mut json = cause_and_numbers.unwrap_or_default();
+        let mut json = json!(self);
         json["sentence"] = json!(self.sentence());
         json["remedy"] = json!(self.remedy());
         json["threshold"] = json!(self.threshold().map(|threshold| threshold.name));
@@ -204,36 +171,44 @@ impl Finding {
     }
 }
 
+/// Defines the findings about a question: the cause of each with its numbers, its judgement, and its sentence.
 macro_rules! findings {
-    ($($question:ident($finding:ty)),*) => {$(
-        impl From<$finding> for Finding {
-            fn from(finding: $finding) -> Self {
-                Self::$question(finding)
-            }
-        }
+    ($findings:ident {$(
+        $(#[$about:meta])*
+        $cause:ident $({ $($number:ident: $type:ty),* $(,)? })? =
+            $judgement:expr => $sentence:literal $(, $word:expr)* $(,)?;
+    )*}) => {
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
+        pub enum $findings {$(
+            $(#[$about])*
+            $cause $({ $($number: $type),* })?,
+        )*}
 
-        impl Judge for $finding {
-            fn answer(&self) -> Answer {
-                self.judgement().answer.unwrap_or(Answer::Good)
+        impl $findings {
+            // Not every sentence shows every number.
+            #[allow(unused_variables)]
+            pub(in crate::verdicts) fn judgement(&self) -> crate::verdicts::Judgement {
+                match self {$(
+                    Self::$cause $({ $($number),* })? => $judgement.with(format!($sentence $(, $word)*)),
+                )*}
             }
         }
-    )*};
+    };
 }
+use findings;
 
 findings! {
-    Physical(PhysicalFinding), Accounted(AccountedFinding), CpuBound(CpuFinding), Steady(SteadyFinding),
-    Complete(CompleteFinding)
-}
-
-/// A finding about one question.
-trait Judge {
-    fn answer(&self) -> Answer;
+    AnyFinding {
+        NoWindow = UNKNOWN => "The run ended before its measured window: there is nothing to judge.";
+    }
 }
 
 /// The findings with the worst one first, the first of equals.
-fn worst_first<F: Judge>(mut findings: Vec<F>) -> Vec<F> {
-    let worst = findings.iter().map(Judge::answer).max();
-    if let Some(index) = findings.iter().position(|finding| Some(finding.answer()) == worst) {
+fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F> {
+    let answer = |finding: &F| judgement(finding).answer();
+    let worst = findings.iter().map(answer).max();
+    if let Some(index) = findings.iter().position(|finding| Some(answer(finding)) == worst) {
         let speaker = findings.remove(index);
         findings.insert(0, speaker);
     }
@@ -244,48 +219,29 @@ fn worst_first<F: Judge>(mut findings: Vec<F>) -> Vec<F> {
 struct Judgement {
     /// `None` for an observation, which decides nothing.
     answer: Option<Answer>,
+    threshold: Option<&'static Threshold>,
     sentence: String,
     detail: Option<String>,
-    remedy: Option<Remedy>,
-    threshold: Option<&'static Threshold>,
+    remedy: Option<&'static str>,
+    /// True if the sentence ends with the remedy.
+    remedy_in_sentence: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Remedy {
-    text: &'static str,
-    /// True if the sentence ends with it.
-    in_sentence: bool,
+const GOOD: Judgement = Judgement::new(Some(Answer::Good));
+const UNKNOWN: Judgement = Judgement::new(Some(Answer::Unknown));
+const DOUBT: Judgement = Judgement::new(Some(Answer::Doubt));
+const BAD: Judgement = Judgement::new(Some(Answer::Bad));
+const OBSERVATION: Judgement = Judgement::new(None);
+
+/// BAD by the first threshold, or else DOUBT by the second.
+fn bad_if(is_bad: bool, bad: &'static Threshold, doubt: &'static Threshold) -> Judgement {
+    if is_bad { BAD.by(bad) } else { DOUBT.by(doubt) }
 }
 
 impl Judgement {
-    fn new(answer: impl Into<Option<Answer>>, sentence: impl Into<String>) -> Self {
-        let (answer, sentence) = (answer.into(), sentence.into());
-        Self { answer, sentence, detail: None, remedy: None, threshold: None }
-    }
-
-    fn good(sentence: impl Into<String>) -> Self {
-        Self::new(Answer::Good, sentence)
-    }
-
-    fn unknown(sentence: impl Into<String>) -> Self {
-        Self::new(Answer::Unknown, sentence)
-    }
-
-    fn doubt(sentence: impl Into<String>) -> Self {
-        Self::new(Answer::Doubt, sentence)
-    }
-
-    fn bad(sentence: impl Into<String>) -> Self {
-        Self::new(Answer::Bad, sentence)
-    }
-
-    /// BAD if the finding is serious, else DOUBT.
-    fn bad_if(is_bad: bool, sentence: impl Into<String>) -> Self {
-        Self::new(if is_bad { Answer::Bad } else { Answer::Doubt }, sentence)
-    }
-
-    fn observation(sentence: impl Into<String>) -> Self {
-        Self::new(None, sentence)
+    const fn new(answer: Option<Answer>) -> Self {
+        let sentence = String::new();
+        Self { answer, threshold: None, sentence, detail: None, remedy: None, remedy_in_sentence: false }
     }
 
     fn by(self, threshold: &'static Threshold) -> Self {
@@ -296,44 +252,54 @@ impl Judgement {
         Self { detail: Some(detail.into()), ..self }
     }
 
-    fn remedy(self, text: &'static str) -> Self {
-        Self { remedy: Some(Remedy { text, in_sentence: false }), ..self }
+    fn remedy(self, remedy: impl Into<Option<&'static str>>) -> Self {
+        Self { remedy: remedy.into(), ..self }
     }
 
     /// A remedy that ends the sentence.
-    fn advice(self, text: &'static str) -> Self {
-        Self { remedy: Some(Remedy { text, in_sentence: true }), ..self }
+    fn advice(self, remedy: &'static str) -> Self {
+        Self { remedy_in_sentence: true, ..self.remedy(remedy) }
     }
 
-    /// The sentence, and then the detail and the remedy.
-    fn into_sentences(self) -> Vec<String> {
-        let (mut sentence, remedy) = (self.sentence, self.remedy);
-        if let Some(remedy) = remedy.filter(|remedy| remedy.in_sentence) {
-            sentence = format!("{sentence} {}", remedy.text);
+    fn with(self, sentence: String) -> Self {
+        Self { sentence, ..self }
+    }
+
+    fn answer(&self) -> Answer {
+        self.answer.unwrap_or(Answer::Good)
+    }
+
+    fn sentence(&self) -> String {
+        match self.remedy.filter(|_| self.remedy_in_sentence) {
+            Some(remedy) => format!("{} {remedy}", self.sentence),
+            None => self.sentence.clone(),
         }
-        let apart = remedy.filter(|remedy| !remedy.in_sentence).map(|remedy| remedy.text.to_owned());
-        std::iter::once(sentence).chain(self.detail).chain(apart).collect()
+    }
+
+    /// Sentences below the first one.
+    fn details(self) -> impl Iterator<Item = String> {
+        let apart = self.remedy.filter(|_| !self.remedy_in_sentence);
+        self.detail.into_iter().chain(apart.map(str::to_owned))
     }
 }
 
 /// The answers to all questions about a record, in the order of [`Question`].
-#[must_use]
 pub fn verdicts(record: &Record) -> [Verdict; 5] {
     judge(&Figures::of(record))
 }
 
 pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
-    let complete = Verdict::new(Question::Complete, complete::judge(figures.record));
+    let complete = Verdict::new(Question::Complete, Finding::Complete, complete::judge(figures.record));
     if !figures.is_measured() {
-        let unknown = |question| Verdict::new(question, vec![Finding::NoWindow]);
+        let unknown = |question| Verdict::new(question, Finding::Any, vec![AnyFinding::NoWindow]);
         let [physical, accounted, cpu_bound, steady, _] = Question::ALL.map(unknown);
         return [physical, accounted, cpu_bound, steady, complete];
     }
     [
-        Verdict::new(Question::Physical, physical::judge(figures)),
-        Verdict::new(Question::Accounted, accounted::judge(figures)),
-        Verdict::new(Question::CpuBound, cpu_bound::judge(figures)),
-        Verdict::new(Question::Steady, steady::judge(figures)),
+        Verdict::new(Question::Physical, Finding::Physical, physical::judge(figures)),
+        Verdict::new(Question::Accounted, Finding::Accounted, accounted::judge(figures)),
+        Verdict::new(Question::CpuBound, Finding::CpuBound, cpu_bound::judge(figures)),
+        Verdict::new(Question::Steady, Finding::Steady, steady::judge(figures)),
         complete,
     ]
 }

@@ -78,7 +78,6 @@ impl IndexVerdict {
 
 impl IndexRow {
     /// The row of a run, whose record needs its series.
-    #[must_use]
     pub fn of(record: &Record) -> Self {
         let figures = Figures::of(record);
         let host = record.host.as_ref();
@@ -188,7 +187,6 @@ fn thinned(rates: &[f64]) -> Vec<f64> {
 /// All runs as one HTML file that needs no network: sortable, filterable, with links to the reports, the newest first.
 ///
 /// `where_else` is the option with which a command finds these runs, such as ` --results-dir DIR`; empty for the usual folder.
-#[must_use]
 pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> String {
     const BEFORE: [&str; 5] = ["Started (UTC)", "Run", "Target", "Host", "Device"];
     const FILTERS: [(&str, &str); 5] = [
@@ -262,7 +260,6 @@ fn made_here() -> &'static str {
 }
 
 /// The rows of a page that this release made; none of any other text.
-#[must_use]
 pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
     let rows = || {
         let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&format!("<p>{}", made_here())))?;

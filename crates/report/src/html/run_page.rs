@@ -27,7 +27,6 @@ const TABLES: [(Group, &str, &str); 3] = [
 ///
 /// It depends on the record alone and holds all of it, so that it can be given away and read back. Failed and interrupted runs
 /// have one too; absent figures have their reasons. 1.9 of its 2 MB are the chart library.
-#[must_use]
 pub fn run_page(record: &Record) -> String {
     let figures = Figures::of(record);
     let groups = run_charts::groups(record, &figures);

@@ -185,12 +185,10 @@ fn share_of_probe(figures: &Figures<'_>) -> String {
 /// The reason for which a run can't be compared with a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoComparison {
-    /// The record holds no probe.
     #[error(
         "the record holds no probe of its device: run `slob probe FOLDER` on the device, then the test again"
     )]
     NoProbe,
-    /// The run measured nothing.
     #[error("the run ended before its measured window: there is nothing to compare")]
     NoWindow,
     /// The probe used the page cache, or blocks of another size.
@@ -198,10 +196,7 @@ pub enum NoComparison {
         "the probe does not fit the run: it needs direct I/O and blocks of {block_bytes} bytes; run `slob probe \
          --block-bytes {block_bytes} FOLDER`, then the test again"
     )]
-    Unlike {
-        /// Bytes of the run's blocks.
-        block_bytes: u32,
-    },
+    Unlike { block_bytes: u32 },
     /// No step of random reads was completed.
     #[error("no step of random reads of the probe was completed: run `slob probe FOLDER` again")]
     NoReads,

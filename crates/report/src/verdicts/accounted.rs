@@ -1,15 +1,16 @@
 //! Accounted? The same work by counters that know nothing of each other.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 use slob_measure::Counter;
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
 use super::thresholds::{COUNTERS_DIFFER, LONG_ROUND_TRIP, OTHERS_READS};
-use super::{Judgement, worst_first};
+use super::{DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::Figures;
-use crate::format::{capitalised, count, fixed, percent, signed_percent};
+use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::measured::{
     all_operations, counter, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
     physical_read_bytes, ratio, saturating_sum, total_operations, total_rows, updates,
@@ -82,88 +83,48 @@ impl Pair {
         let (left, right) = (self.left.1 as f64, self.right.1 as f64);
         if left == right { Some(0.0) } else { ratio(100.0 * (left - right), right) }
     }
+}
 
-    /// Both counts and their difference.
-    fn words(&self) -> String {
+/// Both counts and their difference.
+impl fmt::Display for Pair {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((left, left_count), (right, right_count)) = (&self.left, &self.right);
-        let counts = format!("{left} {}, {right} {}", count(*left_count), count(*right_count));
-        match self.difference_percent() {
-            Some(difference) => format!("{counts} ({} %)", signed_percent(difference)),
-            None => counts,
-        }
+        write!(out, "{left} {}, {right} {}", Count(*left_count), Count(*right_count))?;
+        self.difference_percent().map_or(Ok(()), |more| write!(out, " ({} %)", SignedPercent(more)))
     }
 }
 
-/// A finding about 'Accounted?'.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
-pub enum AccountedFinding {
-    /// The database has no counters.
-    NoCounters,
-    /// All independent pairs agree; `widest` differs most.
-    Agreement { pairs: usize, widest: Option<Pair> },
-    /// A pair disagrees.
-    Disagreement(Pair),
-    /// A pair agrees.
-    AgreeingPair(Pair),
-    /// The device read more than the database requested.
-    OthersReads { percent: f64, by_kernel: bool },
-    /// Querying a host took long at an edge of the window.
-    LongRoundTrip { host: Option<String>, seconds: f64, percent: f64 },
-    /// This program's own totals agree.
-    OwnTotals,
+findings! {
+    AccountedFinding {
+        NoCounters = UNKNOWN => "Not known: the database has no counters to compare this program's own with.";
+        /// All pairs agree; `widest` differs most.
+        Agreement { pairs: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
+            "Yes: {}.", agreement_words(*pairs, widest.as_ref());
+        Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "Not quite: {pair}.";
+        AgreeingPair { pair: Pair } = OBSERVATION => "{}.", capitalised(&pair.to_string());
+        OthersReads { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
+            "The device read {percent} % more than the database: other programs' reads.";
+        /// The kernel's count of the database's own reads is not known.
+        OthersReadsOrReadAhead { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
+            "The device read {percent} % more than the database: other programs' reads, or read ahead.";
+        /// Querying a host took long at an edge of the window.
+        LongRoundTrip { host: String, seconds: Thousandths, percent: Percent } = OBSERVATION.by(&LONG_ROUND_TRIP) =>
+            "Asking {host} took {seconds} s at an edge, {percent} % of the window: its figures may be of a window that \
+             much longer or shorter.";
+        OwnTotals = OBSERVATION => "This program's own totals agree: by kind, by session, by second.";
+    }
 }
 
-impl AccountedFinding {
-    pub(super) fn judgement(&self) -> Judgement {
-        match self {
-            Self::NoCounters => Judgement::unknown(
-                "Not known: the database has no counters to compare this program's own with.",
-            ),
-            Self::Agreement { pairs, widest } => {
-                let pairs = match pairs {
-                    1 => "a pair of independent counters agrees".into(),
-                    n => format!("{n} pairs of independent counters agree"),
-                };
-                let widest = widest.as_ref().and_then(|pair| Some((pair, pair.difference_percent()?)));
-                Judgement::good(match widest {
-                    Some((pair, difference)) => format!(
-                        "Yes: {pairs}; {} and {} differ by {} %.",
-                        pair.left.0,
-                        pair.right.0,
-                        percent(difference.abs())
-                    ),
-                    None => format!("Yes: {pairs}."),
-                })
-                .by(&COUNTERS_DIFFER)
-            }
-            Self::Disagreement(pair) => {
-                Judgement::doubt(format!("Not quite: {}.", pair.words())).by(&COUNTERS_DIFFER)
-            }
-            Self::AgreeingPair(pair) => Judgement::observation(format!("{}.", capitalised(&pair.words()))),
-            Self::OthersReads { percent: more, by_kernel } => {
-                let whose = match by_kernel {
-                    true => "other programs' reads",
-                    false => "other programs' reads, or read ahead",
-                };
-                Judgement::observation(format!(
-                    "The device read {} % more than the database: {whose}.",
-                    percent(*more)
-                ))
-                .by(&OTHERS_READS)
-            }
-            Self::LongRoundTrip { host, seconds, percent: share } => Judgement::observation(format!(
-                "Asking {} took {} s at an edge, {} % of the window: its figures may be of a window that much longer \
-                 or shorter.",
-                host.as_deref().unwrap_or("the database's host"),
-                fixed(*seconds, 3),
-                percent(*share)
-            ))
-            .by(&LONG_ROUND_TRIP),
-            Self::OwnTotals => Judgement::observation(
-                "This program's own totals agree: by kind, by session, by second.",
-            ),
+fn agreement_words(pairs: usize, widest: Option<&Pair>) -> String {
+    let pairs = match pairs {
+        1 => "a pair of independent counters agrees".into(),
+        n => format!("{n} pairs of independent counters agree"),
+    };
+    match widest.and_then(|pair| Some((pair, pair.difference_percent()?))) {
+        Some((Pair { left, right, .. }, difference)) => {
+            format!("{pairs}; {} and {} differ by {} %", left.0, right.0, Percent(difference.abs()))
         }
+        None => pairs,
     }
 }
 
@@ -171,13 +132,15 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     let record = figures.record;
     let (independent, own) = (independent_pairs(record), own_pairs(record));
     let disagreeing = independent.iter().chain(&own).filter(|pair| !pair.agrees());
-    let mut findings =
-        worst_first(disagreeing.map(|pair| AccountedFinding::Disagreement(pair.clone())).collect());
+    let mut findings = worst_first(
+        disagreeing.map(|pair| AccountedFinding::Disagreement { pair: pair.clone() }).collect(),
+        AccountedFinding::judgement,
+    );
     if findings.is_empty() {
         findings.push(agreement(&independent));
     }
     let agreeing = independent.iter().filter(|pair| pair.agrees());
-    findings.extend(agreeing.map(|pair| AccountedFinding::AgreeingPair(pair.clone())));
+    findings.extend(agreeing.map(|pair| AccountedFinding::AgreeingPair { pair: pair.clone() }));
     findings.extend(others_reads(&independent));
     findings.extend(record.observed.iter().filter_map(long_round_trip));
     if !own.is_empty() && own.iter().all(Pair::agrees) {
@@ -210,14 +173,22 @@ fn agreement(independent: &[Pair]) -> AccountedFinding {
 fn long_round_trip(server: &ObservedRecord) -> Option<AccountedFinding> {
     let (seconds, window_s) = (server.round_trip_s?, server.seconds?);
     let percent = ratio(100.0 * seconds, window_s).filter(|share| *share > LONG_ROUND_TRIP.value)?;
-    Some(AccountedFinding::LongRoundTrip { host: server.host.clone(), seconds, percent })
+    Some(AccountedFinding::LongRoundTrip {
+        host: server.host.clone().unwrap_or_else(|| "the database's host".into()),
+        seconds: Thousandths(seconds),
+        percent: Percent(percent),
+    })
 }
 
 fn others_reads(pairs: &[Pair]) -> Option<AccountedFinding> {
     let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
     let percent = device.difference_percent().filter(|more| *more > OTHERS_READS.value)?;
     let by_kernel = pairs.iter().any(|pair| pair.left.0 == OWN_BYTES || pair.left.0 == SERVERS_BYTES);
-    Some(AccountedFinding::OthersReads { percent, by_kernel })
+    let percent = Percent(percent);
+    Some(match by_kernel {
+        true => AccountedFinding::OthersReads { percent },
+        false => AccountedFinding::OthersReadsOrReadAhead { percent },
+    })
 }
 
 /// Counts of this program beside those of the database, the kernel and the device. An operation under way at a snapshot may be on

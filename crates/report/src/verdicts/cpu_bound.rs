@@ -1,5 +1,6 @@
 //! CPU-bound? Was the CPU at its limit while the device was not?
 
+use std::fmt;
 use std::net::IpAddr;
 
 use serde::Serialize;
@@ -8,97 +9,120 @@ use slob_record::{ObservedRecord, Record};
 
 use super::physical::is_cached_test;
 use super::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, SESSIONS_ON_CPU, STEAL, THROTTLED};
-use super::{Answer, Judge, Judgement, worst_first};
+use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{fixed, percent, seconds};
+use crate::format::{Hundredths, Percent, Seconds, fixed};
 use crate::measured::{device_counters, has_quota, ratio, server_used_percent, throttled_percent};
 
-/// A finding about 'CPU-bound?'. Numbers are percentages unless their names say otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
-pub enum CpuFinding {
-    /// The host's CPU time was not sampled.
-    NotSampled,
-    /// The database runs elsewhere, and this host's CPUs are full.
-    ClientSideFull { busy: f64 },
-    /// The database runs elsewhere.
-    Elsewhere { busy: f64 },
-    /// The database was not seen, and this host's CPUs are full.
-    UnseenAndFull { busy: f64 },
-    /// The database was not seen.
-    Unseen { busy: f64 },
-    /// The server used all CPUs that it may use, or was throttled, in a test of cached reads.
-    ConfinedCachedTest { server: ConfinedServer },
-    /// The same, while the device was at its ceiling.
-    ConfinedAndCeiling { server: ConfinedServer, ceiling: f64 },
-    /// The same, while the device was busy.
-    ConfinedAndBusy { server: ConfinedServer, device: DeviceLoad },
-    /// The server used all CPUs that it may use.
-    Confined { server: ConfinedServer, device: DeviceLoad },
-    /// The server was throttled without using all.
-    Throttled { server: ConfinedServer, device: DeviceLoad },
-    /// CPUs were free.
-    Free { busy: f64, device: DeviceLoad },
-    /// Sessions hardly left the CPU, in a test of cached reads.
-    CachedSessions { db_time: f64, busy: f64 },
-    /// Sessions hardly left the CPU.
-    SessionsOnCpu { db_time: f64, busy: f64, device: DeviceLoad },
-    /// CPUs were full, in a test of cached reads.
-    CachedTest { busy: f64 },
-    /// CPUs were full, and the device was at its ceiling.
-    AtCeiling { busy: f64, ceiling: f64 },
-    /// CPUs were full, and the device was busy.
-    DeviceBusy { busy: f64, device: DeviceLoad },
-    /// CPUs were full; the device is unknown.
-    DeviceUnknown { busy: f64 },
-    /// CPUs were full, mostly with others' work.
-    Others { others: f64, busy: f64, device: DeviceLoad },
-    /// CPUs were full; the run's part is unknown.
-    PartUnknown { busy: f64, device: DeviceLoad },
-    /// CPUs were full with this run, and the device was free.
-    Full { run: f64, busy: f64, device: DeviceLoad },
-    /// The hypervisor withheld CPU time.
-    Stolen { steal: f64 },
-    /// One of several hosts was full.
-    FullestHost { endpoint: String, busy: f64 },
-    /// The client's host was full.
-    ClientHostFull { hostname: String, busy: f64 },
-    /// A server was not observed.
-    ServerNotSeen { reason: String },
-    /// CPU time by the server's own events.
-    ServersAccount { cpu_s: f64, db_time: f64 },
-    /// CPU time of the database.
-    DatabaseUsed { cpu_s: f64, of_host: Option<f64>, of_db_time: Option<f64> },
-    /// CPU time of an embedded database exceeds DB time.
-    OutsideOperations,
-    /// CPUs that this program used.
-    ClientUsed { cpus: f64 },
+findings! {
+    CpuFinding {
+        NotSampled = UNKNOWN => "Not known: the host's CPU time was not sampled.";
+        // The database runs on another host.
+        ClientSideFull { busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes, on the client's side: CPUs {busy} % busy on this host, where only the sessions run.";
+        Elsewhere { busy: Percent } = UNKNOWN =>
+            "Not known: the database runs on another host. On this one, the client's: CPUs {busy} % busy.";
+        // It is not known where the database runs.
+        UnseenAndFull { busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes: CPUs {busy} % busy on this host. It is not known whether the database runs here.";
+        Unseen { busy: Percent } = UNKNOWN =>
+            "Not known, nor is it known whether the database runs on this host: CPUs {busy} % busy here.";
+        // The server used all CPUs that it may use, or was throttled.
+        ConfinedCachedTest { server: ConfinedServer } = GOOD.by(&CPU_FULL) =>
+            "Yes, as a test of cached reads should be: {server}.";
+        ConfinedAndCeiling { server: ConfinedServer, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
+            "Nearly: {server}, but the device also delivered {ceiling} % of its ceiling.";
+        ConfinedAndBusy { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
+            "Possibly: {server}{device}: both near their limits.";
+        Confined { server: ConfinedServer, device: DeviceLoad } = BAD.by(&CPU_FULL).remedy(MORE_CPUS) =>
+            "Yes: {server}{device}: the figures show that limit, not the storage.";
+        Throttled { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&THROTTLED).remedy(MORE_CPUS) =>
+            "Now and then: {server}{device}.";
+        // CPUs of the host were free.
+        Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "No: CPUs {busy} % busy{device}.";
+        CachedSessions { db_time: Percent, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
+            "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {busy} % busy.",
+            of_db_time(*db_time);
+        SessionsOnCpu { db_time: Percent, busy: Percent, device: DeviceLoad } =
+            DOUBT.by(&SESSIONS_ON_CPU).remedy("More sessions would load the storage more.") =>
+            "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs were {busy} % \
+             busy{device}.",
+            of_db_time(*db_time);
+        // All CPUs of the host were busy.
+        CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) =>
+            "Yes, as expected of a test of cached reads: CPUs {busy} % busy.";
+        AtCeiling { busy: Percent, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
+            "Nearly: CPUs {busy} % busy, but the device also delivered {ceiling} % of its ceiling, others' reads \
+             included.";
+        DeviceBusy { busy: Percent, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
+            "Possibly: CPUs {busy} % busy{device}: both near their limits.";
+        DeviceUnknown { busy: Percent } = DOUBT.by(&CPU_FULL) =>
+            "Probably: the host's CPUs were {busy} % busy; what the device did is not known.";
+        Others { others: Percent, busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
+            "Others used the CPUs: {others} % of the host's CPU time was neither the database's nor this program's; in \
+             total {busy} % busy{device}.";
+        PartUnknown { busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
+            "Probably: the host's CPUs were {busy} % busy{device}; this run's share of that is not known.";
+        Full { run: Percent, busy: Percent, device: DeviceLoad } =
+            BAD.by(&CPU_FULL).detail(format!("This run used {run} % of the host's CPU time.")) =>
+            "Yes: the host's CPUs were {busy} % busy{device}: the figures show the CPU, not the storage.";
+        // Beside these.
+        Stolen { steal: Percent } = DOUBT.by(&STEAL) =>
+            "The hypervisor gave {steal} % of this host's CPU time to others (steal).";
+        FullestHost { endpoint: String, busy: Percent } = DOUBT.by(&CPU_FULL) =>
+            "The host of {endpoint} had its CPUs {busy} % busy, more than the others.";
+        ClientHostFull { hostname: String, busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes, on the client's side: the CPUs of {hostname}, where only the sessions run, were {busy} % busy.";
+        ServerNotSeen { reason: String } = OBSERVATION => "The server was not seen: {reason}.";
+        ServersAccount { cpu_s: Seconds, db_time: Percent } = OBSERVATION =>
+            "By the server's own account its sessions were on a CPU for {cpu_s}, {db_time} % of DB time.";
+        DatabaseUsed { cpu_s: Seconds, of_host: Option<Percent>, of_db_time: Option<Percent> } = OBSERVATION =>
+            "The database used {cpu_s} of CPU time{}{}.",
+            of_host.map(|share| format!(", {share} % of the host's")).unwrap_or_default(),
+            of_db_time.map(|share| format!(", {share} % of DB time")).unwrap_or_default();
+        OutsideOperations = OBSERVATION =>
+            "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.";
+        ClientUsed { cpus: Hundredths } = OBSERVATION => "This program used {cpus} CPUs.";
+    }
+}
+
+const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held so.";
+
+/// Background threads that can't be told from sessions work outside of DB time.
+fn of_db_time(share: Percent) -> String {
+    let background = if share.0 > 100.0 { ", background threads included" } else { "" };
+    format!("CPU was {share} % of DB time{background}")
 }
 
 /// The device during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DeviceLoad {
-    busy: Option<f64>,
-    of_ceiling: Option<f64>,
+    busy: Option<Percent>,
+    of_ceiling: Option<Percent>,
     above_probe: bool,
 }
 
 impl DeviceLoad {
     fn of(figures: &Figures<'_>) -> Self {
         Self {
-            busy: figure::DEVICE_BUSY_PERCENT.of(figures),
-            of_ceiling: figure::PERCENT_OF_CEILING.of(figures),
+            busy: figure::DEVICE_BUSY_PERCENT.of(figures).map(Percent),
+            of_ceiling: figure::PERCENT_OF_CEILING.of(figures).map(Percent),
             above_probe: figures.is_above_probe(),
         }
     }
+}
 
-    fn words(&self) -> String {
-        let busy = self.busy.map(|busy| format!(", device {} % busy", percent(busy)));
-        let ceiling = match self.above_probe {
-            true => Some(", more reads than the probe achieved".to_owned()),
-            false => self.of_ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share))),
-        };
-        busy.unwrap_or_default() + &ceiling.unwrap_or_default()
+/// The end of a sentence; nothing if the device was not observed.
+impl fmt::Display for DeviceLoad {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(busy) = self.busy {
+            write!(out, ", device {busy} % busy")?;
+        }
+        match self.of_ceiling {
+            _ if self.above_probe => write!(out, ", more reads than the probe achieved"),
+            Some(share) => write!(out, ", {share} % of the device's ceiling"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -108,11 +132,11 @@ pub struct ConfinedServer {
     endpoint: Option<String>,
     cpus: f64,
     by_quota: bool,
-    /// CPU time in percent of these CPUs.
-    used: f64,
-    /// Periods in which its quota throttled it, in percent.
-    throttled: Option<f64>,
-    throttled_s: Option<f64>,
+    /// CPU time of these CPUs.
+    used: Percent,
+    /// Periods in which its quota throttled it.
+    throttled: Option<Percent>,
+    throttled_s: Option<Seconds>,
 }
 
 impl ConfinedServer {
@@ -125,206 +149,37 @@ impl ConfinedServer {
                 endpoint: server.endpoint.clone(),
                 cpus: server.cpus.filter(|cpus| *cpus < of_host)?,
                 by_quota: has_quota(server),
-                used: server_used_percent(server)?,
-                throttled: throttled_percent(server),
-                throttled_s: server.group.and_then(|group| group.throttled_s),
+                used: server_used_percent(server).map(Percent)?,
+                throttled: throttled_percent(server).map(Percent),
+                throttled_s: server.group.and_then(|group| group.throttled_s).map(Seconds),
             })
         });
-        confined.max_by(|a, b| a.used.total_cmp(&b.used))
+        confined.max_by(|a, b| a.used.0.total_cmp(&b.used.0))
     }
 
     fn is_full(&self) -> bool {
-        self.used >= CPU_FULL.value
+        self.used.0 >= CPU_FULL.value
     }
 
     /// Sessions that wake up together use up a period at once, without using all CPU time.
     fn is_throttled(&self) -> bool {
-        self.throttled.is_some_and(|throttled| throttled >= THROTTLED.value)
+        self.throttled.is_some_and(|throttled| throttled.0 >= THROTTLED.value)
     }
+}
 
-    fn words(&self) -> String {
-        let server = match &self.endpoint {
-            Some(endpoint) => format!("the server of {endpoint}"),
-            None => "the server".to_owned(),
-        };
+impl fmt::Display for ConfinedServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.endpoint {
+            Some(endpoint) => write!(out, "the server of {endpoint}")?,
+            None => write!(out, "the server")?,
+        }
         let by = if self.by_quota { "its control group" } else { "it" };
         let cpus = fixed(self.cpus, if self.cpus.fract() == 0.0 { 0 } else { 2 });
-        let throttled = self.throttled.filter(|share| *share > 0.0).map(|share| {
-            let time = self.throttled_s.map(|held_s| format!(", for {} summed over CPUs", seconds(held_s)));
-            format!(
-                ", and was held up (throttled) in {} % of the quota's periods{}",
-                percent(share),
-                time.unwrap_or_default()
-            )
-        });
-        format!(
-            "{server} used {} % of the {cpus} CPUs that {by} may use{}",
-            percent(self.used),
-            throttled.unwrap_or_default()
-        )
+        write!(out, " used {} % of the {cpus} CPUs that {by} may use", self.used)?;
+        let Some(throttled) = self.throttled.filter(|share| share.0 > 0.0) else { return Ok(()) };
+        write!(out, ", and was held up (throttled) in {throttled} % of the quota's periods")?;
+        self.throttled_s.map_or(Ok(()), |held| write!(out, ", for {held} summed over CPUs"))
     }
-}
-
-const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held so.";
-
-impl CpuFinding {
-    pub(super) fn judgement(&self) -> Judgement {
-        match self {
-            Self::NotSampled => Judgement::unknown("Not known: the host's CPU time was not sampled."),
-            Self::ClientSideFull { busy } => Judgement::bad(format!(
-                "Yes, on the client's side: {} on this host, where only the sessions run.",
-                busy_cpus(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::Elsewhere { busy } => Judgement::unknown(format!(
-                "Not known: the database runs on another host. On this one, the client's: {}.",
-                busy_cpus(*busy)
-            )),
-            Self::UnseenAndFull { busy } => Judgement::bad(format!(
-                "Yes: {} on this host. It is not known whether the database runs here.",
-                busy_cpus(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::Unseen { busy } => Judgement::unknown(format!(
-                "Not known, nor is it known whether the database runs on this host: {} here.",
-                busy_cpus(*busy)
-            )),
-            Self::ConfinedCachedTest { server } => {
-                Judgement::good(format!("Yes, as a test of cached reads should be: {}.", server.words()))
-                    .by(&CPU_FULL)
-            }
-            Self::ConfinedAndCeiling { server, ceiling } => Judgement::doubt(format!(
-                "Nearly: {}, but the device also delivered {} % of its ceiling.",
-                server.words(),
-                percent(*ceiling)
-            ))
-            .by(&DEVICE_FULL),
-            Self::ConfinedAndBusy { server, device } => Judgement::doubt(format!(
-                "Possibly: {}{}: both near their limits.",
-                server.words(),
-                device.words()
-            ))
-            .by(&DEVICE_FULL),
-            Self::Confined { server, device } => Judgement::bad(format!(
-                "Yes: {}{}: the figures show that limit, not the storage.",
-                server.words(),
-                device.words()
-            ))
-            .by(&CPU_FULL)
-            .remedy(MORE_CPUS),
-            Self::Throttled { server, device } => {
-                Judgement::doubt(format!("Now and then: {}{}.", server.words(), device.words()))
-                    .by(&THROTTLED)
-                    .remedy(MORE_CPUS)
-            }
-            Self::Free { busy, device } => {
-                Judgement::good(format!("No: {}{}.", busy_cpus(*busy), device.words())).by(&CPU_FULL)
-            }
-            Self::CachedSessions { db_time, busy } => Judgement::good(format!(
-                "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {} % busy.",
-                of_db_time(*db_time),
-                percent(*busy)
-            ))
-            .by(&SESSIONS_ON_CPU),
-            Self::SessionsOnCpu { db_time, busy, device } => Judgement::doubt(format!(
-                "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs were {} \
-                 % busy{}.",
-                of_db_time(*db_time),
-                percent(*busy),
-                device.words()
-            ))
-            .by(&SESSIONS_ON_CPU)
-            .remedy("More sessions would load the storage more."),
-            Self::CachedTest { busy } => Judgement::good(format!(
-                "Yes, as expected of a test of cached reads: {}.",
-                busy_cpus(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::AtCeiling { busy, ceiling } => Judgement::doubt(format!(
-                "Nearly: {}, but the device also delivered {} % of its ceiling, others' reads included.",
-                busy_cpus(*busy),
-                percent(*ceiling)
-            ))
-            .by(&DEVICE_FULL),
-            Self::DeviceBusy { busy, device } => Judgement::doubt(format!(
-                "Possibly: {}{}: both near their limits.",
-                busy_cpus(*busy),
-                device.words()
-            ))
-            .by(&DEVICE_FULL),
-            Self::DeviceUnknown { busy } => Judgement::doubt(format!(
-                "Probably: the host's CPUs were {} % busy; what the device did is not known.",
-                percent(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::Others { others, busy, device } => Judgement::doubt(format!(
-                "Others used the CPUs: {} % of the host's CPU time was neither the database's nor this program's; in \
-                 total {} % busy{}.",
-                percent(*others),
-                percent(*busy),
-                device.words()
-            ))
-            .by(&CPU_FULL),
-            Self::PartUnknown { busy, device } => Judgement::doubt(format!(
-                "Probably: the host's CPUs were {} % busy{}; this run's share of that is not known.",
-                percent(*busy),
-                device.words()
-            ))
-            .by(&CPU_FULL),
-            Self::Full { run, busy, device } => Judgement::bad(format!(
-                "Yes: the host's CPUs were {} % busy{}: the figures show the CPU, not the storage.",
-                percent(*busy),
-                device.words()
-            ))
-            .by(&CPU_FULL)
-            .detail(format!("This run used {} % of the host's CPU time.", percent(*run))),
-            Self::Stolen { steal } => Judgement::doubt(format!(
-                "The hypervisor gave {} % of this host's CPU time to others (steal).",
-                percent(*steal)
-            ))
-            .by(&STEAL),
-            Self::FullestHost { endpoint, busy } => Judgement::doubt(format!(
-                "The host of {endpoint} had its CPUs {} % busy, more than the others.",
-                percent(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::ClientHostFull { hostname, busy } => Judgement::bad(format!(
-                "Yes, on the client's side: the CPUs of {hostname}, where only the sessions run, were {} % busy.",
-                percent(*busy)
-            ))
-            .by(&CPU_FULL),
-            Self::ServerNotSeen { reason } => {
-                Judgement::observation(format!("The server was not seen: {reason}."))
-            }
-            Self::ServersAccount { cpu_s, db_time } => Judgement::observation(format!(
-                "By the server's own account its sessions were on a CPU for {}, {} % of DB time.",
-                seconds(*cpu_s),
-                percent(*db_time)
-            )),
-            Self::DatabaseUsed { cpu_s, of_host, of_db_time } => {
-                let of_host = of_host.map(|share| format!(", {} % of the host's", percent(share)));
-                let of_time = of_db_time.map(|share| format!(", {} % of DB time", percent(share)));
-                let shares = of_host.unwrap_or_default() + &of_time.unwrap_or_default();
-                Judgement::observation(format!("The database used {} of CPU time{shares}.", seconds(*cpu_s)))
-            }
-            Self::OutsideOperations => Judgement::observation(
-                "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.",
-            ),
-            Self::ClientUsed { cpus } => {
-                Judgement::observation(format!("This program used {} CPUs.", fixed(*cpus, 2)))
-            }
-        }
-    }
-}
-
-fn busy_cpus(busy: f64) -> String {
-    format!("CPUs {} % busy", percent(busy))
-}
-
-/// Background threads that can't be told from sessions work outside of DB time.
-fn of_db_time(share: f64) -> String {
-    let background = if share > 100.0 { ", background threads included" } else { "" };
-    format!("CPU was {} % of DB time{background}", percent(share))
 }
 
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
@@ -333,7 +188,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         let servers = record.observed.iter().filter(|server| server.process.is_none());
         servers.map(|server| CpuFinding::ServerNotSeen { reason: server.found.clone() })
     };
-    let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures) else {
+    let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures).map(Percent) else {
         return std::iter::once(CpuFinding::NotSampled)
             .chain(not_seen())
             .chain(observations(figures))
@@ -342,9 +197,9 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
     let site = Site::of(record);
     let main = match site {
         Site::Seen => confined(figures).unwrap_or_else(|| on_its_host(figures, busy)),
-        Site::Elsewhere if busy >= CPU_FULL.value => CpuFinding::ClientSideFull { busy },
+        Site::Elsewhere if busy.0 >= CPU_FULL.value => CpuFinding::ClientSideFull { busy },
         Site::Elsewhere => CpuFinding::Elsewhere { busy },
-        Site::Unseen if busy >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
+        Site::Unseen if busy.0 >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
         Site::Unseen => CpuFinding::Unseen { busy },
     };
     let beside: Vec<CpuFinding> =
@@ -353,9 +208,9 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         Site::Seen => Vec::new(),
         _ => servers_account(figures).into_iter().chain(not_seen()).collect(),
     };
-    let mut findings = match main.answer() {
+    let mut findings = match main.judgement().answer() {
         Answer::Good | Answer::Unknown => {
-            let mut findings = worst_first(beside);
+            let mut findings = worst_first(beside, CpuFinding::judgement);
             findings.push(main);
             findings.extend(of_site);
             findings
@@ -382,11 +237,11 @@ fn confined(figures: &Figures<'_>) -> Option<CpuFinding> {
     })
 }
 
-fn on_its_host(figures: &Figures<'_>, busy: f64) -> CpuFinding {
+fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
     let (device, cached) = (DeviceLoad::of(figures), is_cached_test(figures));
-    if busy < CPU_FULL.value {
+    if busy.0 < CPU_FULL.value {
         let on_cpu = figure::SESSIONS_CPU_PERCENT_OF_DB_TIME.of(figures);
-        return match on_cpu.filter(|share| *share >= SESSIONS_ON_CPU.value) {
+        return match on_cpu.filter(|share| *share >= SESSIONS_ON_CPU.value).map(Percent) {
             Some(db_time) if cached => CpuFinding::CachedSessions { db_time, busy },
             Some(db_time) => CpuFinding::SessionsOnCpu { db_time, busy, device },
             None => CpuFinding::Free { busy, device },
@@ -410,7 +265,7 @@ fn on_its_host(figures: &Figures<'_>, busy: f64) -> CpuFinding {
 /// The device's own limit.
 enum Limit {
     /// It delivered this percentage of the probe's ceiling, to all programs.
-    Ceiling(f64),
+    Ceiling(Percent),
     /// It worked nearly all the time, and no probe tells how much more it can do.
     Busy,
     Free,
@@ -427,7 +282,7 @@ fn device_limit(figures: &Figures<'_>) -> Limit {
     });
     let explained_by_probe = ceiling.is_some() && !writes_much;
     match (ceiling, busy) {
-        (Some(share), _) if share >= DEVICE_FULL.value => Limit::Ceiling(share),
+        (Some(share), _) if share >= DEVICE_FULL.value => Limit::Ceiling(Percent(share)),
         (_, Some(true)) if !explained_by_probe => Limit::Busy,
         (None, None) => Limit::Unknown,
         _ => Limit::Free,
@@ -436,8 +291,8 @@ fn device_limit(figures: &Figures<'_>) -> Limit {
 
 /// The main user of the CPUs, with its percentage of the host.
 enum CpuUser {
-    ThisRun(f64),
-    Others(f64),
+    ThisRun(Percent),
+    Others(Percent),
     Unknown,
 }
 
@@ -448,12 +303,12 @@ fn cpu_user(figures: &Figures<'_>) -> CpuUser {
         return CpuUser::Unknown;
     };
     let others = foreign + figure::HOST_STEAL_PERCENT.of(figures).unwrap_or(0.0);
-    if own >= others { CpuUser::ThisRun(own) } else { CpuUser::Others(others) }
+    if own >= others { CpuUser::ThisRun(Percent(own)) } else { CpuUser::Others(Percent(others)) }
 }
 
 fn stolen(figures: &Figures<'_>) -> Option<CpuFinding> {
     let steal = figure::HOST_STEAL_PERCENT.of(figures).filter(|steal| *steal >= STEAL.value)?;
-    Some(CpuFinding::Stolen { steal })
+    Some(CpuFinding::Stolen { steal: Percent(steal) })
 }
 
 /// The full one of several hosts that are not all full.
@@ -462,14 +317,15 @@ fn fullest_host(record: &Record) -> Option<CpuFinding> {
     let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
     let others_are_not = all.iter().any(|(busy, _)| *busy < CPU_FULL.value);
     let (busy, endpoint) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (others_are_not && busy >= CPU_FULL.value).then_some(CpuFinding::FullestHost { endpoint, busy })
+    (others_are_not && busy >= CPU_FULL.value)
+        .then_some(CpuFinding::FullestHost { endpoint, busy: Percent(busy) })
 }
 
 /// The sessions need CPU too, on a host of their own.
 fn full_client(record: &Record) -> Option<CpuFinding> {
     let client = record.client_host.as_ref()?;
     let busy = client.cpu?.busy_percent().filter(|busy| *busy >= CPU_FULL.value)?;
-    Some(CpuFinding::ClientHostFull { hostname: client.hostname.clone(), busy })
+    Some(CpuFinding::ClientHostFull { hostname: client.hostname.clone(), busy: Percent(busy) })
 }
 
 /// CPU time of its sessions that the server counted or sampled.
@@ -478,20 +334,22 @@ fn servers_account(figures: &Figures<'_>) -> Option<CpuFinding> {
     let events = figures.record.events.iter().filter(is_cpu);
     let cpu_s = events.map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
     let db_time = ratio(100.0 * cpu_s, figure::DB_TIME_S.of(figures)?)?;
-    Some(CpuFinding::ServersAccount { cpu_s, db_time })
+    Some(CpuFinding::ServersAccount { cpu_s: Seconds(cpu_s), db_time: Percent(db_time) })
 }
 
 fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
     let embedded = figures.record.server.embedded;
     let of_db_time = figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures);
     let database = figure::DB_CPU_S.of(figures).map(|cpu_s| {
-        let of_host = figure::DB_CPU_PERCENT_OF_HOST.of(figures);
-        CpuFinding::DatabaseUsed { cpu_s, of_host, of_db_time }
+        let of_host = figure::DB_CPU_PERCENT_OF_HOST.of(figures).map(Percent);
+        CpuFinding::DatabaseUsed { cpu_s: Seconds(cpu_s), of_host, of_db_time: of_db_time.map(Percent) }
     });
     let outside =
         of_db_time.filter(|share| embedded && *share > 100.0).map(|_| CpuFinding::OutsideOperations);
     let client_s = figure::CLIENT_CPU_S.of(figures).filter(|_| !embedded);
-    let cpus = client_s.zip(figure::WINDOW_S.of(figures)).map(|(client_s, window_s)| client_s / window_s);
+    let cpus = client_s
+        .zip(figure::WINDOW_S.of(figures))
+        .map(|(client_s, window_s)| Hundredths(client_s / window_s));
     database.into_iter().chain(outside).chain(cpus.map(|cpus| CpuFinding::ClientUsed { cpus }))
 }
 

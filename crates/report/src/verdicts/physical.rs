@@ -1,81 +1,174 @@
 //! Physical? Did the device deliver what the database calls physical reads?
 
+use std::fmt;
+
 use serde::Serialize;
 use slob_measure::{Counter, LatencyKind};
 use slob_record::Record;
 
 use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME};
-use super::{Answer, Judge, Judgement, worst_first};
+use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{count, duration_us, fixed, or_absent, percent};
+use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::measured::{
     counter, device_counters, latency_sum_s, own_io, own_read_bytes, physical_read_bytes, ratio,
 };
 
-/// A finding about 'Physical?'. Shares are those of the bytes that the database requested.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
-pub enum PhysicalFinding {
-    /// The database does not count its physical reads.
-    NotCounted,
-    /// The database visited no block.
-    NoBlockVisited,
-    /// The database requested no byte.
-    NoByteRequested,
-    /// The buffer cache served nearly all visits.
-    CachedTest { hits: Hits, blocks: u64 },
-    /// The buffer cache requested nothing; its hits are unknown.
-    NothingRequested,
-    /// The buffer cache served nearly all visits, and much was written.
-    WriteTest { writes: Writes, hits: Option<Hits>, reads: Option<Box<PhysicalFinding>> },
-    /// The device wrote less than the log.
-    RedoNotWritten { share: f64 },
-    /// Neither the kernel nor the device counted the reads.
-    NoWitness { why: String },
-    /// Without a witness: the database waited for a read as long as a device needs.
-    PlausibleTimes { mean_us: f64 },
-    /// Without a witness: the database waited for a read no longer than for memory.
-    MemoryTimes { mean_us: f64 },
-    /// All counts agree.
-    Delivered { witness: Witness, share: f64, blocks: u64 },
-    /// The kernel fetched everything, and the device read more for others.
-    DeliveredBesideOthers { share: f64, device_share: f64 },
-    /// The first count holds more than was requested.
-    Excess { witness: Witness, share: f64, kernel_could_count: bool },
-    /// Less reached the disks than the device on top of them.
-    MissingBelowDevice { share: f64, blocks: u64, cached_device: Option<String> },
-    /// The kernel fetched everything, but not from this device.
-    OtherDevice { share: f64, blocks: u64, embedded: bool },
-    /// Reads bypass the page cache and do not reach the device.
-    MissingDirectReads { witness: Witness, share: f64, blocks: u64 },
-    /// The page cache served reads.
-    PageCache { witness: Witness, share: f64, blocks: u64, embedded: bool, device_reads_per_s: Option<f64> },
-    /// Only the device's total is known, and no times.
-    OnlyTotalKnown,
-    /// Only the device's total is known, and the database waited for less than the device needs.
-    TooFast { mean_us: f64, device_us: f64, share: f64 },
-    /// The device is a file that is read through the page cache.
-    FileThroughPageCache { device: String },
+findings! {
+    // Shares are those of the bytes that the database requested.
+    PhysicalFinding {
+        NotCounted = UNKNOWN => "Not known: the database does not count its physical reads.";
+        NoBlockVisited = UNKNOWN => "Nothing to judge: no block was read.";
+        NoByteRequested = UNKNOWN => "Nothing to judge: no byte was read physically.";
+        CachedTest { hits: Hits, blocks: Count } = GOOD.by(&CACHED_HITS).detail(format!(
+                "Only {blocks} blocks were read physically: this is not a test of the storage."
+            )) =>
+            "These were cached reads: {} % of {} block visits hit the buffer cache.", hits.percent, hits.visits;
+        /// The buffer cache requested nothing; its hits are unknown.
+        NothingRequested = GOOD => "These were cached reads: the buffer cache requested no physical reads.";
+        /// The buffer cache served nearly all visits, and much was written.
+        WriteTest { writes: Writes, hits: Option<Hits>, reads: Option<Box<PhysicalFinding>> } =
+            write_test(reads.as_deref()) => "This was a test of writes ({writes}); {}.", hits_words(hits.as_ref());
+        RedoNotWritten { share: Share } = DOUBT.by(&DELIVERED) =>
+            "Not certain: the device wrote at most {share} % of the database's redo: the log is elsewhere, or its \
+             writes stayed in memory.";
+        /// Neither the kernel nor the device counted the reads.
+        NoWitness { why: String } = UNKNOWN => "Not known: the device's counters are missing. {why}";
+        // Without a witness, by the time of a read alone.
+        PlausibleTimes { mean_us: Duration } = OBSERVATION =>
+            "No proof, but no contradiction: a read took the database {mean_us} on average by its own clock.";
+        MemoryTimes { mean_us: Duration } = DOUBT.by(&MEMORY_READ) =>
+            "Not certain: a read took the database {mean_us} on average by its own clock, which is memory's time: a \
+             cache below the database served most of them.";
+        Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
+            "Yes: of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
+        /// The kernel fetched everything, and the device read more for others.
+        DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
+                "The device read {more} % more than that: other programs used it."
+            )) =>
+            "Yes: of what the buffer cache asked for, the kernel fetched {share} % from storage.";
+        /// The first count holds more than was requested.
+        Excess { witness: Witness, more: Share, kernel_could_count: bool } =
+            DOUBT.by(&EXCESS).detail(why_more(*witness)).remedy(kernel_could_count.then_some(RUN_AS_ROOT)) =>
+            "Not certain: the {witness} read {more} % more than the buffer cache asked for.";
+        /// Less reached the disks than the device on top of them.
+        MissingBelowDevice { missing: Missing, cached_device: Option<String> } = missing.judgement() =>
+            "No: {missing} never reached the disks below the device; {}.",
+            match cached_device {
+                Some(top) => format!("{top} reads the file behind it through the page cache"),
+                None => "a cache between it and the disks answered".into(),
+            };
+        OtherDevice { missing: Missing } = missing.judgement() =>
+            "No: {missing} never reached this device, although the kernel fetched them for {}: the data may be on \
+             another device.", missing.processes();
+        MissingDirectReads { missing: Missing } = missing.judgement() =>
+            "No: {missing} never reached the {}, although they bypass the page cache: the data may be on another \
+             device, or a cache above it answers.", missing.witness;
+        PageCacheByKernel { missing: Missing } = missing.judgement() =>
+            "No: your OS page cache served {missing}, by the kernel's own count for {}.", missing.processes();
+        PageCache { missing: Missing, device_reads_per_s: Option<Whole> } = missing.judgement() =>
+            "No: your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
+        // Only the device's total is known: by the time of a read.
+        OnlyTotalKnown = DOUBT.advice("Run as root or as the server's account.") =>
+            "Not certain: only the device's total is known, which includes everyone's reads; this user may not read the \
+             counters of the server's processes (/proc/PID/io), and the database does not time its reads.";
+        TooFast { mean_us: Duration, device_us: Duration, missing: Share } = DOUBT.by(&MOSTLY_CACHED) =>
+            "Not certain: a read took the database {mean_us}, and the device {device_us}: {missing} % of these reads \
+             were not waited for. Either a cache served them and the device's total includes others' reads, or they \
+             were read ahead.";
+        MemorySpeed { mean_us: Duration, device_us: Duration, missing: Share } = BAD.by(&MEMORY_READ) =>
+            "No: a read took the database {mean_us}, which is memory speed; the device took {device_us}. Your OS page \
+             cache served {missing} % of these reads or more; what the device read was for others.";
+        FileThroughPageCache { device: String } =
+            DOUBT.advice("Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on).") =>
+            "Not certain: {device} reads the file behind it through the page cache, so that what it delivered may not \
+             have come from a disk.";
+    }
+}
+
+const RUN_AS_ROOT: &str =
+    "Run as root or as the server's account: then what the kernel fetched for its processes is known.";
+
+fn why_more(witness: Witness) -> &'static str {
+    match witness {
+        Witness::Kernel => {
+            "The system read ahead, or the server's processes read for others too: how many of the run's own reads a \
+             cache served is not known."
+        }
+        Witness::Device | Witness::Disks => {
+            "Other programs used it, or the system read ahead: how many of the database's own reads a cache served is \
+             not known."
+        }
+    }
+}
+
+/// Others' reads easily exceed so few; reads from a cache still deserve a look.
+fn write_test(reads: Option<&PhysicalFinding>) -> Judgement {
+    let Some(reads) = reads else { return GOOD.by(&CACHED_HITS) };
+    let judgement = if reads.judgement().answer() == Answer::Bad { DOUBT } else { GOOD };
+    judgement.by(&CACHED_HITS).detail(format!("As for the reads: {}", reads.judgement().sentence()))
+}
+
+fn hits_words(hits: Option<&Hits>) -> String {
+    match hits {
+        Some(Hits { visits, percent }) => {
+            format!("of {visits} block visits, {percent} % hit the buffer cache")
+        }
+        None => "the buffer cache requested no physical reads".into(),
+    }
+}
+
+/// Reads that a count lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    witness: Witness,
+    blocks: Count,
+    delivered: Share,
+    embedded: bool,
+}
+
+impl Missing {
+    fn judgement(&self) -> Judgement {
+        let Self { witness, blocks, delivered, .. } = self;
+        bad_if(delivered.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED)
+            .detail(format!("Of {blocks} blocks requested, the {witness} delivered {delivered} %."))
+    }
+
+    fn processes(&self) -> &'static str {
+        if self.embedded { "this process" } else { "the server's processes" }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} % of these reads", Share(1.0 - self.delivered.0))
+    }
 }
 
 /// Visits of blocks in the buffer cache and their hit ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hits {
-    /// Visits of blocks.
-    pub visits: u64,
-    /// Visits that needed no physical read.
-    pub percent: f64,
+    visits: Count,
+    percent: Percent,
 }
 
 /// A load of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Writes {
-    /// Log written.
-    pub redo_mb_per_s: Option<f64>,
+    redo_mb_per_s: Option<Tenths>,
     /// DB time in writes and log flushes.
-    pub percent_of_db_time: Option<f64>,
+    percent_of_db_time: Option<Percent>,
     /// True if sessions write pages too.
-    pub embedded: bool,
+    embedded: bool,
+}
+
+impl fmt::Display for Writes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.embedded { "page writes and redo syncs" } else { "redo syncs" };
+        let redo = self.redo_mb_per_s.map(|mb| format!("{mb} MB/s of redo"));
+        let share = self.percent_of_db_time.map(|share| format!("{share} % of DB time for {what}"));
+        out.write_str(&redo.into_iter().chain(share).collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// A count of the reads below the page cache.
@@ -90,202 +183,13 @@ pub enum Witness {
     Disks,
 }
 
-impl Witness {
-    fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for Witness {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
             Self::Kernel => "storage",
             Self::Device => "device",
             Self::Disks => "disks",
-        }
-    }
-}
-
-impl PhysicalFinding {
-    pub(super) fn judgement(&self) -> Judgement {
-        match self {
-            Self::NotCounted => Judgement::unknown("Not known: the database does not count its physical reads."),
-            Self::NoBlockVisited => Judgement::unknown("Nothing to judge: no block was read."),
-            Self::NoByteRequested => Judgement::unknown("Nothing to judge: no byte was read physically."),
-            Self::CachedTest { hits, blocks } => Judgement::good(format!(
-                "These were cached reads: {} % of {} block visits hit the buffer cache.",
-                percent(hits.percent),
-                count(hits.visits)
-            ))
-            .by(&CACHED_HITS)
-            .detail(format!(
-                "Only {} blocks were read physically: this is not a test of the storage.",
-                count(*blocks)
-            )),
-            Self::NothingRequested => {
-                Judgement::good("These were cached reads: the buffer cache requested no physical reads.")
-            }
-            Self::WriteTest { writes, hits, reads } => write_test(writes, hits.as_ref(), reads.as_deref()),
-            Self::RedoNotWritten { share } => Judgement::doubt(format!(
-                "Not certain: the device wrote at most {} % of the database's redo: the log is elsewhere, or its \
-                 writes stayed in memory.",
-                percent(100.0 * share)
-            ))
-            .by(&DELIVERED),
-            Self::NoWitness { why } => {
-                Judgement::unknown(format!("Not known: the device's counters are missing. {why}"))
-            }
-            Self::PlausibleTimes { mean_us } => Judgement::observation(format!(
-                "No proof, but no contradiction: {}.",
-                read_took(*mean_us)
-            )),
-            Self::MemoryTimes { mean_us } => Judgement::doubt(format!(
-                "Not certain: {}, which is memory's time: a cache below the database served most of them.",
-                read_took(*mean_us)
-            ))
-            .by(&MEMORY_READ),
-            Self::Delivered { witness, share, blocks } => Judgement::good(format!(
-                "Yes: of {} blocks that the buffer cache asked for, the {} delivered {} %.",
-                count(*blocks),
-                witness.name(),
-                percent(100.0 * share)
-            ))
-            .by(&DELIVERED),
-            Self::DeliveredBesideOthers { share, device_share } => Judgement::good(format!(
-                "Yes: of what the buffer cache asked for, the kernel fetched {} % from storage.",
-                percent(100.0 * share)
-            ))
-            .by(&DELIVERED)
-            .detail(format!(
-                "The device read {} % more than that: other programs used it.",
-                percent(100.0 * (device_share - 1.0))
-            )),
-            Self::Excess { witness, share, kernel_could_count } => {
-                let judgement = Judgement::doubt(format!(
-                    "Not certain: the {} read {} % more than the buffer cache asked for.",
-                    witness.name(),
-                    percent(100.0 * (share - 1.0))
-                ))
-                .by(&EXCESS)
-                .detail(match witness {
-                    Witness::Kernel => {
-                        "The system read ahead, or the server's processes read for others too: how many of the run's \
-                         own reads a cache served is not known."
-                    }
-                    Witness::Device | Witness::Disks => {
-                        "Other programs used it, or the system read ahead: how many of the database's own reads a \
-                         cache served is not known."
-                    }
-                });
-                match kernel_could_count {
-                    false => judgement,
-                    true => judgement.remedy(
-                        "Run as root or as the server's account: then what the kernel fetched for its processes is \
-                         known.",
-                    ),
-                }
-            }
-            Self::MissingBelowDevice { share, blocks, cached_device } => {
-                let how = match cached_device {
-                    Some(top) => format!("{top} reads the file behind it through the page cache"),
-                    None => "a cache between it and the disks answered".into(),
-                };
-                missing(Witness::Disks, *share, *blocks, |cached| {
-                    format!("No: {cached} % of these reads never reached the disks below the device; {how}.")
-                })
-            }
-            Self::OtherDevice { share, blocks, embedded } => {
-                missing(Witness::Device, *share, *blocks, |cached| {
-                    format!(
-                        "No: {cached} % of these reads never reached this device, although the kernel fetched them \
-                         for {}: the data may be on another device.",
-                        processes(*embedded)
-                    )
-                })
-            }
-            Self::MissingDirectReads { witness, share, blocks } => missing(*witness, *share, *blocks, |cached| {
-                format!(
-                    "No: {cached} % of these reads never reached the {}, although they bypass the page cache: the \
-                     data may be on another device, or a cache above it answers.",
-                    witness.name()
-                )
-            }),
-            Self::PageCache { witness, share, blocks, embedded, device_reads_per_s } => {
-                missing(*witness, *share, *blocks, |cached| match witness {
-                    Witness::Kernel => format!(
-                        "No: your OS page cache served {cached} % of these reads, by the kernel's own count for {}.",
-                        processes(*embedded)
-                    ),
-                    _ => format!(
-                        "No: your OS page cache served {cached} % of these reads; the device did only {} reads/s.",
-                        or_absent(*device_reads_per_s, |reads| fixed(reads, 0))
-                    ),
-                })
-            }
-            Self::OnlyTotalKnown => Judgement::doubt(
-                "Not certain: only the device's total is known, which includes everyone's reads; this user may not \
-                 read the counters of the server's processes (/proc/PID/io), and the database does not time its \
-                 reads.",
-            )
-            .advice("Run as root or as the server's account."),
-            Self::TooFast { mean_us, device_us, share } => too_fast(*mean_us, *device_us, *share),
-            Self::FileThroughPageCache { device } => Judgement::doubt(format!(
-                "Not certain: {device} reads the file behind it through the page cache, so that what it delivered \
-                 may not have come from a disk."
-            ))
-            .advice("Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on)."),
-        }
-    }
-}
-
-fn write_test(writes: &Writes, hits: Option<&Hits>, reads: Option<&PhysicalFinding>) -> Judgement {
-    let what = if writes.embedded { "page writes and redo syncs" } else { "redo syncs" };
-    let redo = writes.redo_mb_per_s.map(|mb| format!("{} MB/s of redo", fixed(mb, 1)));
-    let share = writes.percent_of_db_time.map(|share| format!("{} % of DB time for {what}", percent(share)));
-    let writes = redo.into_iter().chain(share).collect::<Vec<_>>().join(", ");
-    let visits = match hits {
-        Some(Hits { visits, percent: hits }) => {
-            format!("of {} block visits, {} % hit the buffer cache", count(*visits), percent(*hits))
-        }
-        None => "the buffer cache requested no physical reads".into(),
-    };
-    let sentence = format!("This was a test of writes ({writes}); {visits}.");
-    let Some(reads) = reads else { return Judgement::good(sentence).by(&CACHED_HITS) };
-    // Others' reads easily exceed so few; reads from a cache still deserve a look.
-    let answer = if reads.answer() == Answer::Bad { Answer::Doubt } else { Answer::Good };
-    let reads = reads.judgement().into_sentences().swap_remove(0);
-    Judgement::new(answer, sentence).by(&CACHED_HITS).detail(format!("As for the reads: {reads}"))
-}
-
-fn read_took(mean_us: f64) -> String {
-    format!("a read took the database {} on average by its own clock", duration_us(mean_us))
-}
-
-fn processes(embedded: bool) -> &'static str {
-    if embedded { "this process" } else { "the server's processes" }
-}
-
-/// A count that holds less than was requested; `sentence` takes the missing percentage.
-fn missing(witness: Witness, share: f64, blocks: u64, sentence: impl FnOnce(String) -> String) -> Judgement {
-    let is_most = share < MOSTLY_CACHED.share();
-    let threshold = if is_most { &MOSTLY_CACHED } else { &DELIVERED };
-    let (missing, share) = (percent(100.0 * (1.0 - share)), percent(100.0 * share));
-    Judgement::bad_if(is_most, sentence(missing)).by(threshold).detail(format!(
-        "Of {} blocks requested, the {} delivered {share} %.",
-        count(blocks),
-        witness.name(),
-    ))
-}
-
-fn too_fast(mean_us: f64, device_us: f64, share: f64) -> Judgement {
-    let (mean, device) = (duration_us(mean_us), duration_us(device_us));
-    let others = percent(100.0 * (1.0 - share));
-    match mean_us < MEMORY_READ.value {
-        true => Judgement::bad(format!(
-            "No: a read took the database {mean}, which is memory speed; the device took {device}. Your OS page cache \
-             served {others} % of these reads or more; what the device read was for others."
-        ))
-        .by(&MEMORY_READ),
-        false => Judgement::doubt(format!(
-            "Not certain: a read took the database {mean}, and the device {device}: {others} % of these reads were \
-             not waited for. Either a cache served them and the device's total includes others' reads, or they were \
-             read ahead."
-        ))
-        .by(&MOSTLY_CACHED),
+        })
     }
 }
 
@@ -296,19 +200,20 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
         return vec![PhysicalFinding::NotCounted];
     };
     if !hardly_reads(figures) {
-        return delivered(figures, blocks, bytes);
+        return delivered(figures, Count(blocks), bytes);
     }
     let visits = counter(record, Counter::LogicalReads);
-    let hits = visits.zip(figure::HIT_PERCENT.of(figures)).map(|(visits, percent)| Hits { visits, percent });
+    let hits = visits.zip(figure::HIT_PERCENT.of(figures));
+    let hits = hits.map(|(visits, percent)| Hits { visits: Count(visits), percent: Percent(percent) });
     if let Some(writes) = writes(figures) {
-        let reads = (blocks > 0).then(|| Box::new(delivered(figures, blocks, bytes).swap_remove(0)));
+        let reads = (blocks > 0).then(|| Box::new(delivered(figures, Count(blocks), bytes).swap_remove(0)));
         let mut findings: Vec<PhysicalFinding> = redo_not_written(record).into_iter().collect();
         findings.push(PhysicalFinding::WriteTest { writes, hits, reads });
         return findings;
     }
     vec![match (visits, hits) {
         (Some(0), _) => PhysicalFinding::NoBlockVisited,
-        (_, Some(hits)) => PhysicalFinding::CachedTest { hits, blocks },
+        (_, Some(hits)) => PhysicalFinding::CachedTest { hits, blocks: Count(blocks) },
         _ => PhysicalFinding::NothingRequested,
     }]
 }
@@ -339,7 +244,11 @@ fn writes(figures: &Figures<'_>) -> Option<Writes> {
     let redo_mb_per_s = figure::REDO_MB_PER_S.of(figures);
     let is_load = redo_mb_per_s.is_some_and(|mb| mb > WRITE_RATE.value)
         || percent_of_db_time.is_some_and(|share| share > WRITE_TIME.value);
-    is_load.then_some(Writes { redo_mb_per_s, percent_of_db_time, embedded })
+    is_load.then_some(Writes {
+        redo_mb_per_s: redo_mb_per_s.map(Tenths),
+        percent_of_db_time: percent_of_db_time.map(Percent),
+        embedded,
+    })
 }
 
 /// The log is written before a commit is acknowledged: a device that wrote less, for all programs together, does not have it.
@@ -348,35 +257,37 @@ fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
     let device = device_counters(record)?.used.write_bytes;
     let written = own_io(record).map_or(device, |own| device.min(own.write_bytes));
     let share = ratio(written as f64, redo as f64).filter(|share| *share < DELIVERED.share())?;
-    Some(PhysicalFinding::RedoNotWritten { share })
+    Some(PhysicalFinding::RedoNotWritten { share: Share(share) })
 }
 
 /// The findings of all witnesses.
-fn delivered(figures: &Figures<'_>, blocks: u64, bytes: u64) -> Vec<PhysicalFinding> {
+fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFinding> {
     let record = figures.record;
     let witnesses = witnesses(record);
     if witnesses.is_empty() {
         return without_witness(figures);
     }
-    let share = |(witness, read): &(Witness, u64)| Some((*witness, ratio(*read as f64, bytes as f64)?));
-    let shares: Vec<(Witness, f64)> = witnesses.iter().filter_map(share).collect();
+    let share =
+        |(witness, read): &(Witness, u64)| Some((*witness, ratio(*read as f64, bytes as f64).map(Share)?));
+    let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();
     let Some(&first) = shares.first() else { return vec![PhysicalFinding::NoByteRequested] };
-    if let Some(&short) = shares.iter().find(|(_, share)| *share < DELIVERED.share()) {
-        let kernel_has_all = first.0 == Witness::Kernel && first.1 >= DELIVERED.share();
-        return vec![reads_missing(figures, short, blocks, kernel_has_all)];
+    if let Some(&(witness, delivered)) = shares.iter().find(|(_, share)| share.0 < DELIVERED.share()) {
+        let kernel_has_all = first.0 == Witness::Kernel && first.1.0 >= DELIVERED.share();
+        let missing = Missing { witness, blocks, delivered, embedded: record.server.embedded };
+        return vec![reads_missing(figures, missing, kernel_has_all)];
     }
     let main = match first {
-        (witness, share) if share > EXCESS.share() => {
+        (witness, share) if share.0 > EXCESS.share() => {
             let has_process = record.observed.iter().any(|server| server.process.is_some());
             let kernel_could_count = witness != Witness::Kernel && has_process;
-            PhysicalFinding::Excess { witness, share, kernel_could_count }
+            PhysicalFinding::Excess { witness, more: Share(share.0 - 1.0), kernel_could_count }
         }
         _ => all_there(&shares, blocks),
     };
     let by_times = (first.0 != Witness::Kernel).then(|| behind_the_total(figures)).flatten();
     let below = cached_device(record)
         .map(|device| PhysicalFinding::FileThroughPageCache { device: device.to_owned() });
-    let mut findings = worst_first(by_times.into_iter().chain(below).collect());
+    let mut findings = worst_first(by_times.into_iter().chain(below).collect(), PhysicalFinding::judgement);
     findings.push(main);
     findings
 }
@@ -395,9 +306,9 @@ fn witnesses(record: &Record) -> Vec<(Witness, u64)> {
 /// The database's own clock can't prove that reads were physical, but it can contradict it.
 fn without_witness(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     let unknown = PhysicalFinding::NoWitness { why: why_no_device(figures.record) };
-    match figure::PHYSICAL_READ_MEAN_US.of(figures) {
+    match figure::PHYSICAL_READ_MEAN_US.of(figures).map(Duration) {
         None => vec![unknown],
-        Some(mean_us) if mean_us < MEMORY_READ.value => {
+        Some(mean_us) if mean_us.0 < MEMORY_READ.value => {
             vec![PhysicalFinding::MemoryTimes { mean_us }, unknown]
         }
         Some(mean_us) => vec![unknown, PhysicalFinding::PlausibleTimes { mean_us }],
@@ -411,11 +322,12 @@ fn why_no_device(record: &Record) -> String {
 }
 
 /// No count lacks anything, and the first one holds no more than was requested.
-fn all_there(shares: &[(Witness, f64)], blocks: u64) -> PhysicalFinding {
+fn all_there(shares: &[(Witness, Share)], blocks: Count) -> PhysicalFinding {
     let first = shares[0];
     match shares.iter().find(|(witness, _)| *witness == Witness::Device).copied() {
-        Some((_, device_share)) if device_share > EXCESS.share() => {
-            PhysicalFinding::DeliveredBesideOthers { share: first.1, device_share }
+        Some((_, device_share)) if device_share.0 > EXCESS.share() => {
+            let more = Share(device_share.0 - 1.0);
+            PhysicalFinding::DeliveredBesideOthers { share: first.1, more }
         }
         device => {
             let (witness, share) = device.unwrap_or(first);
@@ -424,26 +336,19 @@ fn all_there(shares: &[(Witness, f64)], blocks: u64) -> PhysicalFinding {
     }
 }
 
-fn reads_missing(
-    figures: &Figures<'_>,
-    (witness, share): (Witness, f64),
-    blocks: u64,
-    kernel_has_all: bool,
-) -> PhysicalFinding {
+fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) -> PhysicalFinding {
     let record = figures.record;
-    let embedded = record.server.embedded;
-    match witness {
+    match missing.witness {
         Witness::Disks => {
             let cached_device = cached_device(record).map(str::to_owned);
-            PhysicalFinding::MissingBelowDevice { share, blocks, cached_device }
+            PhysicalFinding::MissingBelowDevice { missing, cached_device }
         }
-        Witness::Device if kernel_has_all => PhysicalFinding::OtherDevice { share, blocks, embedded },
-        _ if record.server.direct_io == Some(true) => {
-            PhysicalFinding::MissingDirectReads { witness, share, blocks }
-        }
-        _ => {
-            let device_reads_per_s = figure::DEVICE_READS_PER_S.of(figures);
-            PhysicalFinding::PageCache { witness, share, blocks, embedded, device_reads_per_s }
+        Witness::Device if kernel_has_all => PhysicalFinding::OtherDevice { missing },
+        _ if record.server.direct_io == Some(true) => PhysicalFinding::MissingDirectReads { missing },
+        Witness::Kernel => PhysicalFinding::PageCacheByKernel { missing },
+        Witness::Device => {
+            let device_reads_per_s = figure::DEVICE_READS_PER_S.of(figures).map(Whole);
+            PhysicalFinding::PageCache { missing, device_reads_per_s }
         }
     }
 }
@@ -463,7 +368,11 @@ fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     let Some((mean_us, device_us, share)) = waited_share(figures) else {
         return Some(PhysicalFinding::OnlyTotalKnown);
     };
-    (share < MOSTLY_CACHED.share()).then_some(PhysicalFinding::TooFast { mean_us, device_us, share })
+    let (mean_us, device_us, missing) = (Duration(mean_us), Duration(device_us), Share(1.0 - share));
+    (share < MOSTLY_CACHED.share()).then_some(match mean_us.0 < MEMORY_READ.value {
+        true => PhysicalFinding::MemorySpeed { mean_us, device_us, missing },
+        false => PhysicalFinding::TooFast { mean_us, device_us, missing },
+    })
 }
 
 /// The mean times of a read for the database and for the device, and the share of the reads that the device can have served in

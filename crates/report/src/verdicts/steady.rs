@@ -1,6 +1,5 @@
 //! Steady? Was the load even over the window and the sessions, and alone on host and device?
 
-use serde::Serialize;
 use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
 
@@ -10,178 +9,68 @@ use super::thresholds::{
     NEIGHBOUR_RATE, STALL, STANDSTILL, STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND,
     VARIATION, WILD_VARIATION,
 };
-use super::{Answer, Judge, Judgement, worst_first};
+use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{count, fixed, or_absent, percent, plural, signed_percent};
+use crate::format::{Count, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
 use crate::measured::{Rate, operation_rates, own_read_bytes, ratio, window_intervals};
 
-/// A finding about 'Steady?'.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
-pub enum SteadyFinding {
-    /// The window holds too few intervals.
-    TooShort { intervals: usize, width_s: f64 },
-    /// An interval holds too few operations.
-    TooSlow { operations: f64, width_s: f64 },
-    /// The rate is even.
-    Even {
-        operations_per_s: f64,
-        variation: Option<f64>,
-        trend_percent: Option<f64>,
-        within_percent: Option<f64>,
-    },
-    /// The rate changed over the window.
-    Drift { percent: f64 },
-    /// Noise can hide a change over the window.
-    HiddenDrift { within_percent: f64 },
-    /// Intervals did much less than the median.
-    Stalls { stalls: usize, intervals: usize, width_s: f64, median: f64, worst: f64, worst_at_s: f64 },
-    /// The rate varies from interval to interval.
-    Variation { share: f64 },
-    /// Sessions stood still; the one for longest is named.
-    Standstill { session: u32, seconds: f64, percent: f64, at_s: f64, others: u64 },
-    /// A session did much less than the median session.
-    Behind { session: u32, operations: u64, share: f64 },
-    /// Other programs used the CPUs.
-    ForeignCpu { percent: f64 },
-    /// Other programs read from the device.
-    ForeignReads { mb_per_s: f64, percent: f64, by_kernel: bool },
-    /// Other programs read from the device for a part of the window.
-    NeighbourReads { mb_per_s: f64, from_s: u64, to_s: u64 },
-    /// Other programs used the CPUs for a part of the window.
-    NeighbourCpu { percent: f64, from_s: u64, to_s: u64 },
-    /// Other programs could not be observed.
-    OthersUnknown { cpu: bool, reads: bool },
-}
-
-impl SteadyFinding {
-    pub(super) fn judgement(&self) -> Judgement {
-        match self {
-            Self::TooShort { intervals, width_s } => Judgement::unknown(format!(
-                "Too short to tell: the window holds {} of {width_s} s, {} are needed.",
-                plural(*intervals as u64, "interval"),
-                LEAST_INTERVALS.value
-            ))
-            .by(&LEAST_INTERVALS),
-            Self::TooSlow { operations, width_s } => Judgement::unknown(format!(
-                "Too slow to tell: {} operations in {width_s} s, {} are needed.",
-                fixed(*operations, 1),
-                LEAST_OPERATIONS.value
-            ))
-            .by(&LEAST_OPERATIONS),
-            Self::Even { operations_per_s, variation, trend_percent, within_percent } => {
-                // A trend that may be chance is not one.
-                let trend = match trend_percent {
-                    Some(change) => format!("trend {} % over the window", signed_percent(*change)),
-                    None => format!("no trend found, within +-{} %", or_absent(*within_percent, percent)),
-                };
-                Judgement::good(format!(
-                    "Yes: {} operations/s, varying by {} % from interval to interval, {trend}, no stalls.",
-                    count(operations_per_s.round() as u64),
-                    or_absent(*variation, |share| percent(100.0 * share)),
-                ))
-            }
-            Self::Drift { percent: change } => {
-                let (verb, reason) = match *change < 0.0 {
-                    true => ("fell", "something wore off"),
-                    false => ("rose", "the warm-up was too short"),
-                };
-                let is_steep = change.abs() >= STEEP_TREND.value;
-                Judgement::bad_if(
-                    is_steep,
-                    format!(
-                        "No: operations/s {verb} by {} % over the window; perhaps {reason}.",
-                        percent(change.abs())
-                    ),
-                )
-                .by(if is_steep { &STEEP_TREND } else { &TREND })
-            }
-            Self::HiddenDrift { within_percent } => Judgement::doubt(format!(
-                "Not certain: the rate varies so much that a change of {} % over the window would go unnoticed.",
-                percent(*within_percent)
-            ))
-            .by(&HIDDEN_TREND),
-            Self::Stalls { stalls, intervals, width_s, median, worst, worst_at_s } => {
-                let are_many = ratio(*stalls as f64, *intervals as f64) > Some(MANY_STALLS.share());
-                Judgement::bad_if(
-                    are_many,
-                    format!(
-                        "No: {stalls} of {intervals} intervals of {width_s} s did less than half the median of {} \
-                         operations/s; the worst, {} operations/s, began at second {worst_at_s}.",
-                        fixed(*median, 0),
-                        fixed(*worst, 0),
-                    ),
-                )
-                .by(if are_many { &MANY_STALLS } else { &STALL })
-            }
-            Self::Variation { share } => {
-                let is_wild = *share >= WILD_VARIATION.share();
-                Judgement::bad_if(
-                    is_wild,
-                    format!("No: operations/s vary by {} % from interval to interval.", percent(100.0 * share)),
-                )
-                .by(if is_wild { &WILD_VARIATION } else { &VARIATION })
-            }
-            Self::Standstill { session, seconds, percent: share, at_s, others } => {
-                let others = match others {
-                    0 => String::new(),
-                    others => format!("; so did {}, for less", plural(*others, "other session")),
-                };
-                Judgement::doubt(format!(
-                    "Not all the time: session {session} stood still for {} s, {} % of the window, from second {} \
-                     on{others}.",
-                    fixed(*seconds, 1),
-                    percent(*share),
-                    fixed(*at_s, 1)
-                ))
-                .by(&STANDSTILL_OF_WINDOW)
-            }
-            Self::Behind { session, operations, share } => Judgement::doubt(format!(
-                "Not evenly: session {session} did {} operations, {} % of what the median session did.",
-                count(*operations),
-                percent(100.0 * share)
-            ))
-            .by(&BEHIND),
-            Self::ForeignCpu { percent: share } => Judgement::doubt(format!(
-                "Not alone: other programs and the kernel's own threads used {} % of the host's CPU time.",
-                percent(*share)
-            ))
-            .by(&FOREIGN_CPU),
-            Self::ForeignReads { mb_per_s, percent: share, by_kernel } => {
-                let whose = match by_kernel {
-                    true => "were not this run's reads",
-                    false => "were not asked for by this run: other programs' reads, or read ahead",
-                };
-                Judgement::doubt(format!(
-                    "Not alone: {} MB/s, {} % of what the device read, {whose}.",
-                    fixed(*mb_per_s, 1),
-                    percent(*share)
-                ))
-                .by(&FOREIGN_READS)
-            }
-            Self::NeighbourReads { mb_per_s, from_s, to_s } => {
-                visit(format!("Others read {} MB/s", fixed(*mb_per_s, 1)), *from_s, *to_s)
-            }
-            Self::NeighbourCpu { percent: share, from_s, to_s } => {
-                visit(format!("Others used {} % of the host's CPUs", percent(*share)), *from_s, *to_s)
-            }
-            Self::OthersUnknown { cpu, reads } => {
-                let unknown: Vec<&str> =
-                    [cpu.then_some("CPU use"), reads.then_some("device reads")].into_iter().flatten().collect();
-                Judgement::observation(format!(
-                    "Other programs' {} could not be measured.",
-                    unknown.join(" and ")
-                ))
-            }
-        }
+findings! {
+    SteadyFinding {
+        TooShort { intervals: u64, width_s: f64 } = UNKNOWN.by(&LEAST_INTERVALS) =>
+            "Too short to tell: the window holds {} of {width_s} s, {} are needed.",
+            plural(*intervals, "interval"), LEAST_INTERVALS.value;
+        TooSlow { operations: Tenths, width_s: f64 } = UNKNOWN.by(&LEAST_OPERATIONS) =>
+            "Too slow to tell: {operations} operations in {width_s} s, {} are needed.", LEAST_OPERATIONS.value;
+        // A trend that may be chance is not one.
+        Even {
+            operations_per_s: Count, variation: Option<Share>, trend: Option<SignedPercent>,
+            within_percent: Option<Percent>,
+        } = GOOD =>
+            "Yes: {operations_per_s} operations/s, varying by {} % from interval to interval, {}, no stalls.",
+            shown(*variation),
+            match trend {
+                Some(change) => format!("trend {change} % over the window"),
+                None => format!("no trend found, within +-{} %", shown(*within_percent)),
+            };
+        Fall { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
+            "No: operations/s fell by {percent} % over the window; perhaps something wore off.";
+        Rise { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
+            "No: operations/s rose by {percent} % over the window; perhaps the warm-up was too short.";
+        HiddenTrend { within_percent: Percent } = DOUBT.by(&HIDDEN_TREND) =>
+            "Not certain: the rate varies so much that a change of {within_percent} % over the window would go unnoticed.";
+        Stalls { stalls: usize, intervals: usize, width_s: f64, median: Whole, worst: Whole, worst_at_s: f64 } =
+            bad_if(ratio(*stalls as f64, *intervals as f64) > Some(MANY_STALLS.share()), &MANY_STALLS, &STALL) =>
+            "No: {stalls} of {intervals} intervals of {width_s} s did less than half the median of {median} \
+             operations/s; the worst, {worst} operations/s, began at second {worst_at_s}.";
+        Variation { share: Share } = bad_if(share.0 >= WILD_VARIATION.share(), &WILD_VARIATION, &VARIATION) =>
+            "No: operations/s vary by {share} % from interval to interval.";
+        /// Sessions stood still; the one for longest is named.
+        Standstill { session: u32, seconds: Tenths, percent: Percent, at_s: Tenths, others: u64 } =
+            DOUBT.by(&STANDSTILL_OF_WINDOW) =>
+            "Not all the time: session {session} stood still for {seconds} s, {percent} % of the window, from second \
+             {at_s} on{}.",
+            match others {
+                0 => String::new(),
+                others => format!("; so did {}, for less", plural(*others, "other session")),
+            };
+        Behind { session: u32, operations: Count, share: Share } = DOUBT.by(&BEHIND) =>
+            "Not evenly: session {session} did {operations} operations, {share} % of what the median session did.";
+        ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
+            "Not alone: other programs and the kernel's own threads used {percent} % of the host's CPU time.";
+        ForeignReads { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
+            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not this run's reads.";
+        /// The kernel's count of the database's own reads is not known.
+        ForeignReadsOrReadAhead { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
+            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
+             programs' reads, or read ahead.";
+        // For a part of the window.
+        NeighbourReads { mb_per_s: Tenths, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
+            "Others read {mb_per_s} MB/s from second {from_s} to second {to_s}, and far less before and after.";
+        NeighbourCpu { percent: Percent, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
+            "Others used {percent} % of the host's CPUs from second {from_s} to second {to_s}, and far less before and \
+             after.";
+        OthersUnknown { what: String } = OBSERVATION => "Other programs' {what} could not be measured.";
     }
-}
-
-fn visit(use_of_others: String, from_s: u64, to_s: u64) -> Judgement {
-    Judgement::observation(format!(
-        "{use_of_others} from second {from_s} to second {to_s}, and far less before and after."
-    ))
-    .by(&NEIGHBOUR)
 }
 
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
@@ -192,7 +81,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let steadiness = Steadiness::of(&points);
     let even = even(rates.len(), steadiness.as_ref(), width_s);
     let uneven = match &steadiness {
-        Some(steadiness) if even.answer() == Answer::Good => uneven(&rates, steadiness, width_s),
+        Some(steadiness) if even.judgement().answer() == Answer::Good => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
     let is_even = uneven.is_empty();
@@ -201,7 +90,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
         .chain(behind(record))
         .chain(foreign_cpu(figures))
         .chain(foreign_reads(figures));
-    let mut findings = worst_first(uneven.into_iter().chain(beside).collect());
+    let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
     findings.extend(others_unknown(figures));
@@ -212,17 +101,17 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
 fn even(intervals: usize, steadiness: Option<&Steadiness>, width_s: f64) -> SteadyFinding {
     let enough = intervals as f64 >= LEAST_INTERVALS.value;
     let Some(steadiness) = steadiness.filter(|_| enough) else {
-        return SteadyFinding::TooShort { intervals, width_s };
+        return SteadyFinding::TooShort { intervals: intervals as u64, width_s };
     };
     let operations = steadiness.median * width_s;
     if operations < LEAST_OPERATIONS.value {
-        return SteadyFinding::TooSlow { operations, width_s };
+        return SteadyFinding::TooSlow { operations: Tenths(operations), width_s };
     }
     SteadyFinding::Even {
-        operations_per_s: steadiness.median,
-        variation: steadiness.variation,
-        trend_percent: steadiness.drift(0.0),
-        within_percent: steadiness.trend.and_then(|trend| trend.within_percent),
+        operations_per_s: Count(steadiness.median.round() as u64),
+        variation: steadiness.variation.map(Share),
+        trend: steadiness.drift(0.0).map(SignedPercent),
+        within_percent: steadiness.trend.and_then(|trend| trend.within_percent).map(Percent),
     }
 }
 
@@ -230,11 +119,12 @@ fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<SteadyFi
     let within = steadiness.trend.and_then(|trend| trend.within_percent);
     let hidden = within.filter(|within| *within >= HIDDEN_TREND.value);
     let drift = match steadiness.drift(TREND.value) {
-        Some(percent) => Some(SteadyFinding::Drift { percent }),
-        None => hidden.map(|within_percent| SteadyFinding::HiddenDrift { within_percent }),
+        Some(change) if change < 0.0 => Some(SteadyFinding::Fall { percent: Percent(-change) }),
+        Some(change) => Some(SteadyFinding::Rise { percent: Percent(change) }),
+        None => hidden.map(|within| SteadyFinding::HiddenTrend { within_percent: Percent(within) }),
     };
     let variation = steadiness.variation.filter(|share| *share > VARIATION.share());
-    let variation = variation.map(|share| SteadyFinding::Variation { share });
+    let variation = variation.map(|share| SteadyFinding::Variation { share: Share(share) });
     [drift, stalls(rates, steadiness, width_s), variation].into_iter().flatten().collect()
 }
 
@@ -245,8 +135,8 @@ fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<Stead
         stalls: stalled.len(),
         intervals: rates.len(),
         width_s,
-        median: steadiness.median,
-        worst: worst.operations_per_s,
+        median: Whole(steadiness.median),
+        worst: Whole(worst.operations_per_s),
         worst_at_s: worst.start_s,
     })
 }
@@ -265,9 +155,9 @@ fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let (session, wait) = still.iter().max_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))?;
     Some(SteadyFinding::Standstill {
         session: *session,
-        seconds: wait.seconds,
-        percent: 100.0 * wait.seconds / window_s,
-        at_s: wait.at_s,
+        seconds: Tenths(wait.seconds),
+        percent: Percent(100.0 * wait.seconds / window_s),
+        at_s: Tenths(wait.at_s),
         others: still.len() as u64 - 1,
     })
 }
@@ -286,34 +176,43 @@ fn behind(record: &Record) -> Option<SteadyFinding> {
     let operations = least.operations();
     let share = ratio(operations as f64, median as f64).filter(|share| *share < BEHIND.share())?;
     let is_comparable = median as f64 >= COMPARABLE_OPERATIONS.value;
-    is_comparable.then_some(SteadyFinding::Behind { session: least.session, operations, share })
+    is_comparable.then_some(SteadyFinding::Behind {
+        session: least.session,
+        operations: Count(operations),
+        share: Share(share),
+    })
 }
 
 fn foreign_cpu(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let percent = figure::FOREIGN_CPU_PERCENT.of(figures).filter(|share| *share >= FOREIGN_CPU.value)?;
-    Some(SteadyFinding::ForeignCpu { percent })
+    Some(SteadyFinding::ForeignCpu { percent: Percent(percent) })
 }
 
 fn foreign_reads(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let mb_per_s = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_RATE.value)?;
     let all = figure::DEVICE_READ_MB_PER_S.of(figures)?;
     let percent = ratio(100.0 * mb_per_s, all).filter(|share| *share >= FOREIGN_READS.value)?;
-    let by_kernel = own_read_bytes(figures.record).is_some();
-    Some(SteadyFinding::ForeignReads { mb_per_s, percent, by_kernel })
+    let (mb_per_s, percent) = (Tenths(mb_per_s), Percent(percent));
+    Some(match own_read_bytes(figures.record) {
+        Some(_) => SteadyFinding::ForeignReads { mb_per_s, percent },
+        None => SteadyFinding::ForeignReadsOrReadAhead { mb_per_s, percent },
+    })
 }
 
 fn others_unknown(figures: &Figures<'_>) -> Option<SteadyFinding> {
-    let cpu = figure::FOREIGN_CPU_PERCENT.of(figures).is_none();
-    let reads = figure::FOREIGN_READ_MB_PER_S.of(figures).is_none();
-    (cpu || reads).then_some(SteadyFinding::OthersUnknown { cpu, reads })
+    let all = [(&figure::FOREIGN_CPU_PERCENT, "CPU use"), (&figure::FOREIGN_READ_MB_PER_S, "device reads")];
+    let unknown = all.into_iter().filter(|(figure, _)| figure.of(figures).is_none());
+    let unknown: Vec<&str> = unknown.map(|(_, what)| what).collect();
+    (!unknown.is_empty()).then(|| SteadyFinding::OthersUnknown { what: unknown.join(" and ") })
 }
 
 /// Other programs that were there for a part of the window only.
 fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {
-    let reads = longest_visit(record, others_reads)
-        .map(|(mean, from_s, to_s)| SteadyFinding::NeighbourReads { mb_per_s: mean / 1e6, from_s, to_s });
+    let reads = longest_visit(record, others_reads).map(|(mean, from_s, to_s)| {
+        SteadyFinding::NeighbourReads { mb_per_s: Tenths(mean / 1e6), from_s, to_s }
+    });
     let cpu = longest_visit(record, others_cpu).map(|(mean, from_s, to_s)| SteadyFinding::NeighbourCpu {
-        percent: 100.0 * mean,
+        percent: Percent(100.0 * mean),
         from_s,
         to_s,
     });

@@ -106,8 +106,9 @@ mod common {
         for (name, value) in expected.as_object().unwrap() {
             assert_eq!(&json[name], value, "{name}");
         }
-        assert_eq!(json["numbers"]["witness"], "device");
-        assert!(json["numbers"]["share"].as_f64().unwrap() < 0.01 && json["others"].is_array(), "{json}");
+        let missing = &json["numbers"]["missing"];
+        assert_eq!(missing["witness"], "device");
+        assert!(missing["delivered"].as_f64().unwrap() < 0.01 && json["others"].is_array(), "{json}");
         let remedy = edited(|record: &mut Record| {
             record.host.as_mut().unwrap().device.as_mut().unwrap().device.cached_below = true
         });

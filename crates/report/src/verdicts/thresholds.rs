@@ -144,7 +144,6 @@ thresholds! {
 }
 
 /// The table of all limits for the documentation.
-#[must_use]
 pub fn markdown() -> String {
     let row = |threshold: &Threshold| {
         let value = significant(threshold.value);
