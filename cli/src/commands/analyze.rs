@@ -148,8 +148,7 @@ impl Inputs {
         let column = match by {
             None => None,
             Some(name) => Some(info::column(name).ok_or_else(|| {
-                let near = info::near_columns(name).join(", ");
-                let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
+                let near = info::did_you_mean(name);
                 Failure::usage(format!(
                     "there is no column '{name}'{near}: `slob info --columns help` lists them"
                 ))

@@ -18,14 +18,14 @@ use crate::{index, output, settings};
 
 /// What is shown of each run: the head for people, the column.
 const COLUMNS: [(&str, Column); 8] = [
-    ("ID", Column::Fact(&info::ID)),
-    ("NAME", Column::Fact(&info::NAME)),
-    ("STATUS", Column::Fact(&info::STATUS)),
-    ("TARGET", Column::Fact(&info::TARGET)),
-    ("SESSIONS", Column::Figure(&figure::SESSIONS)),
-    ("IOPS", Column::Figure(&figure::PHYSICAL_READS_PER_S)),
-    ("P99 US", Column::Figure(&figure::OPERATION_P99_US)),
-    ("STARTED", Column::Fact(&info::STARTED)),
+    ("ID", info::ID),
+    ("NAME", info::NAME),
+    ("STATUS", info::STATUS),
+    ("TARGET", info::TARGET),
+    ("SESSIONS", Column::figure(&figure::SESSIONS)),
+    ("IOPS", Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
+    ("STARTED", info::STARTED),
 ];
 
 pub(crate) fn list(matches: &ArgMatches) -> Outcome {

@@ -72,7 +72,7 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
 fn figures(record: &Record) -> Value {
     let figures = Figures::of(record);
     Value::Object(
-        all_columns().map(|column| (column.name().to_owned(), column.cell(&figures).json())).collect(),
+        all_columns().map(|column| (column.name.to_owned(), column.cell(&figures).json())).collect(),
     )
 }
 

@@ -11,30 +11,41 @@ use crate::measured::timed_events;
 use crate::table::{self, Cell, Table};
 use crate::verdicts::Question;
 
-/// A column: a fact in words, or a figure.
+/// A column of a table of runs: a fact in words, or a figure.
 #[derive(Clone, Copy, Debug)]
-pub enum Column {
-    Fact(&'static Fact),
-    Figure(&'static Figure),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Fact {
+pub struct Column {
+    /// Stable name for machines. That of a figure carries the unit.
     pub name: &'static str,
+    pub unit: &'static str,
+    /// Description and source.
     pub source: &'static str,
     /// True if it needs the series of the run, which takes longer to read.
     pub needs_series: bool,
-    get: fn(&Figures<'_>) -> Option<String>,
+    get: Get,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Get {
+    Words(fn(&Figures<'_>) -> Option<String>),
+    Figure(&'static Figure),
 }
 
 macro_rules! facts {
-    ($($list:ident, needs_series: $series:literal { $($fact:ident = $name:literal, $source:literal, $get:expr;)* })*) => {
+    ($($list:ident, needs_series: $needs_series:literal {
+        $($fact:ident = $name:literal, $source:literal, $get:expr;)*
+    })*) => {
         $(
             $(
                 #[doc = $source]
-                pub const $fact: Fact = Fact { name: $name, source: $source, needs_series: $series, get: $get };
+                pub const $fact: Column = Column {
+                    name: $name,
+                    unit: "",
+                    source: $source,
+                    needs_series: $needs_series,
+                    get: Get::Words($get),
+                };
             )*
-            const $list: &[Fact] = &[$($fact),*];
+            const $list: &[Column] = &[$($fact),*];
         )*
     };
 }
@@ -89,38 +100,16 @@ pub fn status_word(status: &Status) -> &'static str {
 }
 
 impl Column {
-    /// Stable name for machines; that of a figure carries the unit.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Fact(fact) => fact.name,
-            Self::Figure(figure) => figure.name,
-        }
-    }
-
-    pub fn unit(&self) -> &'static str {
-        match self {
-            Self::Fact(_) => "",
-            Self::Figure(figure) => figure.unit,
-        }
-    }
-
-    pub fn source(&self) -> &'static str {
-        match self {
-            Self::Fact(fact) => fact.source,
-            Self::Figure(figure) => figure.source,
-        }
-    }
-
-    /// True if it needs the series of the run, which takes longer to read.
-    pub fn needs_series(&self) -> bool {
-        matches!(self, Self::Fact(fact) if fact.needs_series)
+    pub const fn figure(figure: &'static Figure) -> Self {
+        let Figure { name, unit, source, .. } = *figure;
+        Self { name, unit, source, needs_series: false, get: Get::Figure(figure) }
     }
 
     /// The value for a run. Numbers have four digits in a table of many runs, whatever the form of the figure.
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
-        match self {
-            Self::Fact(fact) => (fact.get)(figures).into(),
-            Self::Figure(figure) => match figure.cell(figures) {
+        match self.get {
+            Get::Words(get) => get(figures).into(),
+            Get::Figure(figure) => match figure.cell(figures) {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,
             },
@@ -129,28 +118,33 @@ impl Column {
 
     /// The same column of a table, below a head.
     fn headed(&self, head: &str) -> table::Column {
-        match self {
-            Self::Fact(_) => table::Column::left(head),
-            Self::Figure(_) => table::Column::right(head),
+        match self.get {
+            Get::Words(_) => table::Column::left(head),
+            Get::Figure(_) => table::Column::right(head),
         }
-        .named(self.name())
+        .named(self.name)
     }
 }
 
 /// All columns, in the order in which people see them.
 pub fn all_columns() -> impl Iterator<Item = Column> {
-    let facts = |facts: &'static [Fact]| facts.iter().map(Column::Fact);
-    facts(RUN).chain(figure::all().map(Column::Figure)).chain(facts(WAITS)).chain(facts(VERDICTS))
+    let figures = figure::all().map(Column::figure);
+    RUN.iter().copied().chain(figures).chain(WAITS.iter().chain(VERDICTS).copied())
 }
 
 /// A column by the name that a person typed.
 pub fn column(name: &str) -> Option<Column> {
-    all_columns().find(|column| column.name() == name)
+    all_columns().find(|column| column.name == name)
 }
 
-/// The columns with similar names.
-pub fn near_columns(name: &str) -> Vec<&'static str> {
-    similar_names(name, all_columns().map(|column| column.name()))
+/// A hint at columns with similar names, ` (did you mean sessions?)`; empty if there are none.
+pub fn did_you_mean(name: &str) -> String {
+    let near = near_columns(name).join(", ");
+    if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
+}
+
+fn near_columns(name: &str) -> Vec<&'static str> {
+    similar_names(name, all_columns().map(|column| column.name))
 }
 
 pub fn cells(record: &Record, columns: &[Column]) -> Vec<Cell> {
@@ -169,24 +163,24 @@ pub fn table<'a>(
 
 /// The columns of `awr_info` in its order.
 pub const AWR_COLUMNS: [(Head, Column); 18] = [
-    (Head::File, Column::Fact(&ID)),
-    (Head::Sessions, Column::Figure(&figure::SESSIONS)),
-    (Head::Elapsed, Column::Figure(&figure::WINDOW_S)),
-    (Head::DbCpu, Column::Figure(&figure::DB_CPUS)),
-    (Head::DbTime, Column::Figure(&figure::AVERAGE_ACTIVE_SESSIONS)),
-    (Head::Executes, Column::Figure(&figure::OPERATIONS_PER_S)),
-    (Head::LogicalReads, Column::Figure(&figure::LOGICAL_READS_PER_S)),
-    (Head::Reads, Column::Figure(&figure::PHYSICAL_READS_PER_S)),
-    (Head::ReadMib, Column::Figure(&figure::PHYSICAL_READ_MIB_PER_S)),
-    (Head::Writes, Column::Figure(&figure::PHYSICAL_WRITES_PER_S)),
-    (Head::WriteMib, Column::Figure(&figure::PHYSICAL_WRITE_MIB_PER_S)),
-    (Head::RedoMib, Column::Figure(&figure::REDO_MIB_PER_S)),
-    (Head::SingleBlockRead, Column::Figure(&figure::SINGLE_READ_MEAN_US)),
-    (Head::DirectRead, Column::Figure(&figure::DIRECT_READ_MEAN_US)),
-    (Head::ParallelRead, Column::Figure(&figure::PARALLEL_READ_MEAN_US)),
-    (Head::BlockWrite, Column::Figure(&figure::BLOCK_WRITE_MEAN_US)),
-    (Head::LogWrite, Column::Figure(&figure::LOG_WRITE_MEAN_US)),
-    (Head::TopWait, Column::Fact(&TOP_WAIT)),
+    (Head::File, ID),
+    (Head::Sessions, Column::figure(&figure::SESSIONS)),
+    (Head::Elapsed, Column::figure(&figure::WINDOW_S)),
+    (Head::DbCpu, Column::figure(&figure::DB_CPUS)),
+    (Head::DbTime, Column::figure(&figure::AVERAGE_ACTIVE_SESSIONS)),
+    (Head::Executes, Column::figure(&figure::OPERATIONS_PER_S)),
+    (Head::LogicalReads, Column::figure(&figure::LOGICAL_READS_PER_S)),
+    (Head::Reads, Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    (Head::ReadMib, Column::figure(&figure::PHYSICAL_READ_MIB_PER_S)),
+    (Head::Writes, Column::figure(&figure::PHYSICAL_WRITES_PER_S)),
+    (Head::WriteMib, Column::figure(&figure::PHYSICAL_WRITE_MIB_PER_S)),
+    (Head::RedoMib, Column::figure(&figure::REDO_MIB_PER_S)),
+    (Head::SingleBlockRead, Column::figure(&figure::SINGLE_READ_MEAN_US)),
+    (Head::DirectRead, Column::figure(&figure::DIRECT_READ_MEAN_US)),
+    (Head::ParallelRead, Column::figure(&figure::PARALLEL_READ_MEAN_US)),
+    (Head::BlockWrite, Column::figure(&figure::BLOCK_WRITE_MEAN_US)),
+    (Head::LogWrite, Column::figure(&figure::LOG_WRITE_MEAN_US)),
+    (Head::TopWait, TOP_WAIT),
 ];
 
 #[cfg(test)]
@@ -266,8 +260,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_column_has_a_source() {
-        let mut names: Vec<&str> = all_columns().map(|column| column.name()).collect();
-        assert!(names.len() > 80 && all_columns().all(|column| !column.source().is_empty()));
+        let mut names: Vec<&str> = all_columns().map(|column| column.name).collect();
+        assert!(names.len() > 80 && all_columns().all(|column| !column.source.is_empty()));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all_columns().count());
@@ -279,8 +273,8 @@ mod tests {
         for whole in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
             let without = Record { series: slob_stats::Series::new(0, 2), ..whole.clone() };
             let (whole, without) = (Figures::of(&whole), Figures::of(&without));
-            for column in all_columns().filter(|column| !column.needs_series()) {
-                assert_eq!(column.cell(&whole), column.cell(&without), "{}", column.name());
+            for column in all_columns().filter(|column| !column.needs_series) {
+                assert_eq!(column.cell(&whole), column.cell(&without), "{}", column.name);
             }
             assert_ne!(column("steady").unwrap().cell(&whole), column("steady").unwrap().cell(&without));
         }

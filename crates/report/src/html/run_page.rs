@@ -14,7 +14,7 @@ use crate::measured::{mean_us, percentile_us};
 use crate::page::Column;
 use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
 use crate::table::{Cell, Table};
-use crate::verdicts::{Answer, Verdict};
+use crate::verdicts::Verdict;
 
 /// Groups of sections that are shown as tables: heading, name within the page.
 const TABLES: [(Group, &str, &str); 3] = [
@@ -116,12 +116,7 @@ fn banner(record: &Record) -> Markup {
 
 /// A verdict with its reasons.
 fn verdict_row(verdict: &Verdict) -> Markup {
-    let class = match verdict.answer {
-        Answer::Good => "good",
-        Answer::Unknown => "unknown",
-        Answer::Doubt => "doubt",
-        Answer::Bad => "bad",
-    };
+    let class = verdict.answer.word().to_lowercase();
     let details = verdict.details();
     html! {
         div class="verdict" {
