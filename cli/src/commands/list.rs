@@ -23,7 +23,7 @@ const COLUMNS: [(&str, Column); 8] = [
     ("STATUS", info::STATUS),
     ("TARGET", info::TARGET),
     ("SESSIONS", Column::figure(&figure::SESSIONS)),
-    ("IOPS", Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    (figure::PHYSICAL_READS_PER_S.short, Column::figure(&figure::PHYSICAL_READS_PER_S)),
     ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
     ("STARTED", info::STARTED),
 ];

@@ -223,7 +223,7 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
                         @for (name, class) in heads {
                             th class=(class) scope="col" { button type="button" { (name) } }
                         }
-                        th scope="col" { "Operations/s over time" }
+                        th scope="col" { (figure::OPERATIONS_PER_S.short) " over time" }
                     }
                 }
                 tbody { @for row in newest_first { (row.html()) } }

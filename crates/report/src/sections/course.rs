@@ -9,7 +9,7 @@ use slob_record::{
 };
 use slob_stats::{Merge, summary};
 
-use crate::figure::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
 use crate::measured::{
     merged, percentile_us, ratio, server_used_percent, throttled_percent, window_intervals,
@@ -21,7 +21,8 @@ pub(super) fn endpoints(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     let (false, Some(window)) = (record.endpoints.is_empty(), record.window) else { return };
     page.section("Endpoints");
-    let heads = ["Sessions", "Operations/s", "p50 us", "p99 us", "Logical/s", "Physical/s", "Redo MB/s"];
+    let (operations, redo) = (figure::OPERATIONS_PER_S.short, figure::REDO_MB_PER_S.short);
+    let heads = ["Sessions", operations, "p50 us", "p99 us", "Logical/s", "Physical/s", redo];
     let rows = record.endpoints.iter().map(|endpoint| endpoint_row(endpoint, window.seconds));
     page.table(&Table::of_numbers(Column::left("Endpoint").at_most(32), heads).with_rows::<Cell>(rows));
     for endpoint in &record.endpoints {
@@ -157,8 +158,9 @@ pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
         return;
     }
     page.section("The window in slices");
-    let heads =
-        ["Operations/s", "p50 us", "p99 us", "Phys. reads/s", "Redo MB/s", "Host CPU %", "Device reads/s"];
+    let (operations, redo) = (figure::OPERATIONS_PER_S.short, figure::REDO_MB_PER_S.short);
+    let device = figure::DEVICE_READS_PER_S.short;
+    let heads = [operations, "p50 us", "p99 us", "Phys. reads/s", redo, "Host CPU %", device];
     let columns = heads.map(|head| Column::right(head).at_most(12));
     let columns: Vec<Column> = std::iter::once(Column::left("From second")).chain(columns).collect();
     page.table(&Table::new(columns).with_rows(slices.iter().map(slice_row)));

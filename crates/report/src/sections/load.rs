@@ -38,19 +38,20 @@ fn amounts(figures: &Figures<'_>) -> Vec<(&'static str, Option<f64>)> {
     let counted = |name| counter(figures.record, name).map(|amount| amount as f64);
     let operations = figure::OPERATIONS.of(figures);
     let mut amounts = vec![
-        ("DB time (s)", figure::DB_TIME_S.of(figures)),
-        ("DB CPU (s)", figure::DB_CPU_S.of(figures)),
-        ("Operations", operations),
-        ("Rows (one per block)", operations.map(|_| total_rows(figures.record) as f64)),
-        ("Logical reads (blocks)", counted(Counter::LogicalReads)),
-        ("Physical reads (blocks)", counted(Counter::PhysicalReads)),
-        ("Physical writes (blocks)", counted(Counter::PhysicalWrites)),
+        (figure::AVERAGE_ACTIVE_SESSIONS.title, figure::DB_TIME_S.of(figures)),
+        (figure::DB_CPUS.title, figure::DB_CPU_S.of(figures)),
+        (figure::OPERATIONS_PER_S.title, operations),
+        (figure::ROWS_PER_S.title, operations.map(|_| total_rows(figures.record) as f64)),
+        (figure::LOGICAL_READS_PER_S.title, counted(Counter::LogicalReads)),
+        (figure::PHYSICAL_READS_PER_S.title, counted(Counter::PhysicalReads)),
+        (figure::PHYSICAL_WRITES_PER_S.title, counted(Counter::PhysicalWrites)),
         ("Redo size (bytes)", counted(Counter::RedoBytes)),
-        ("Redo syncs", counted(Counter::RedoSyncs)),
-        ("Transactions", figure::COMMITS.of(figures)),
+        (figure::REDO_SYNCS_PER_S.title, counted(Counter::RedoSyncs)),
+        (figure::COMMITS_PER_S.title, figure::COMMITS.of(figures)),
     ];
     // These lines are left out if the database does not count them.
-    let requests = counted(Counter::PhysicalReadRequests).map(|n| ("Physical read requests", Some(n)));
+    let requests = counted(Counter::PhysicalReadRequests);
+    let requests = requests.map(|n| (figure::PHYSICAL_READ_REQUESTS_PER_S.title, Some(n)));
     let checkpoints = counted(Counter::Checkpoints).map(|n| ("Checkpoints", Some(n)));
     amounts.splice(6..6, requests);
     amounts.extend(checkpoints);
