@@ -3,7 +3,7 @@
 use slob_stats::RobustTrend;
 
 use super::Question;
-use crate::format::significant;
+use crate::format::plain_number;
 use crate::table::{Column, Table};
 
 /// A limit by which a verdict is given.
@@ -145,17 +145,9 @@ thresholds! {
 
 /// The table of all limits for the documentation.
 pub fn markdown() -> String {
-    let row = |threshold: &Threshold| {
-        let value = significant(threshold.value);
-        let value =
-            if value.contains('.') { value.trim_end_matches('0').trim_end_matches('.') } else { &value };
-        let limit = format!("{value} {}", threshold.unit);
-        [
-            threshold.question.title().to_owned(),
-            format!("`{}`", threshold.name),
-            limit,
-            threshold.reason.to_owned(),
-        ]
+    let row = |Threshold { question, name, value, unit, reason }: &Threshold| {
+        let limit = format!("{} {unit}", plain_number(*value));
+        [question.title().to_owned(), format!("`{name}`"), limit, (*reason).to_owned()]
     };
     let columns = ["question", "name", "limit", "meaning"].map(Column::left);
     Table::new(columns).with_rows(THRESHOLDS.iter().map(row)).markdown()
