@@ -86,10 +86,20 @@ pub(super) fn judge(record: &Record) -> Vec<CompleteFinding> {
             sound_rows: record.verification.as_ref().map(|verification| Count(verification.rows)),
         });
     }
-    findings.extend(OfferedLoad::of(record).map(|load| CompleteFinding::RateMet { load }));
-    let schemas = record.load.as_ref().map_or(0, |load| load.schemas.len() as u64);
-    findings.extend((schemas > 0).then_some(CompleteFinding::OneRowPerBlock { schemas }));
+    let observed = [rate_met(record, &findings), one_row_per_block(record, &findings)];
+    findings.extend(observed.into_iter().flatten());
     findings
+}
+
+fn rate_met(record: &Record, findings: &[CompleteFinding]) -> Option<CompleteFinding> {
+    let is_missed = findings.iter().any(|finding| matches!(finding, CompleteFinding::RateNotMet { .. }));
+    OfferedLoad::of(record).filter(|_| !is_missed).map(|load| CompleteFinding::RateMet { load })
+}
+
+fn one_row_per_block(record: &Record, findings: &[CompleteFinding]) -> Option<CompleteFinding> {
+    let is_wrong = findings.iter().any(|finding| matches!(finding, CompleteFinding::WrongLayout { .. }));
+    let schemas = record.load.as_ref()?.schemas.len() as u64;
+    (schemas > 0 && !is_wrong).then_some(CompleteFinding::OneRowPerBlock { schemas })
 }
 
 fn ending(record: &Record) -> Option<CompleteFinding> {

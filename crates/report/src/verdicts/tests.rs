@@ -964,6 +964,17 @@ mod complete {
         }
     }
 
+    /// 'The rate was met' stood below 'the rate was not met', with the same numbers.
+    #[rstest]
+    #[case::a_missed_rate(|record: &mut Record| rate(record, 1200, "steady"), "The rate was met")]
+    #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2,
+        "Each block holds one row")]
+    fn no_detail_contradicts_the_finding(#[case] edit: Edit, #[case] words: &str) {
+        let says = |record: &Record| verdict(Question::Complete, record).details().join(" ").contains(words);
+        assert!(!says(&edited(edit)));
+        assert!(says(&edited(|record: &mut Record| rate(record, 300, "steady"))), "{words}");
+    }
+
     #[test]
     fn a_failed_run_is_bad() {
         assert_says(Question::Complete, &fixture::failed_run(), Answer::Bad, "No: the run failed: ");
