@@ -5,8 +5,8 @@ use slob_record::Record;
 
 use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
-use crate::page::{Column, Page, Table};
 use crate::measured::{TimedEvent, timed_events};
+use crate::page::{Column, Page, Table};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -241,7 +241,7 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
     }
     // The event that took most of DB time, if it took half of it or more.
     let db_time_s = figure::DB_TIME_S.of(figures).filter(|db_time_s| *db_time_s > 0.0);
-    let events = timed_events(figures);
+    let events = timed_events(figures.record);
     let shares =
         events.first().zip(db_time_s).map(|(event, db_time_s)| (event, 100.0 * event.time_s / db_time_s));
     let top = shares.filter(|(_, share)| *share >= 50.0);

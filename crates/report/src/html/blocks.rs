@@ -72,15 +72,6 @@ pub(crate) fn table(table: &Table) -> Markup {
     }
 }
 
-/// A table of rows that are HTML already.
-pub(crate) fn framed(head: &str, rows: &str) -> String {
-    format!(
-        "<div class=\"table\"><button type=\"button\" class=\"copy\" title=\"Copy the table, for a spreadsheet\">Copy\
-         </button><div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\
-         </div></div>\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -518,7 +518,7 @@ fn device(time: &Timeline<'_>) -> [Chart; 3] {
 
 fn top_events(figures: &Figures<'_>) -> Chart {
     const MOST: usize = 10;
-    let mut events = timed_events(figures);
+    let mut events = timed_events(figures.record);
     events.truncate(MOST);
     let bar = |(place, event): (u32, &TimedEvent)| Bar {
         at: -f64::from(place),
