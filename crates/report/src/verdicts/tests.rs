@@ -110,7 +110,7 @@ mod common {
         assert_eq!(missing["witness"], "device");
         assert!(missing["delivered"].as_f64().unwrap() < 0.01 && json["others"].is_array(), "{json}");
         let remedy = edited(|record: &mut Record| {
-            record.host.as_mut().unwrap().device.as_mut().unwrap().device.cached_below = true
+            record.host.as_mut().unwrap().device.as_mut().unwrap().device.cached_below = true;
         });
         let verdict = verdict(Question::Physical, &remedy);
         assert!(
