@@ -71,7 +71,7 @@ fn json_of(named: &Named) -> Result<Json, String> {
 
 /// The form of `awr_info`: cells that each end with a pipe.
 fn pipes(rows: &[Row]) -> String {
-    let columns = Head::ALL.map(|head| Column::left(head.text()));
+    let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
     Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
 }
 
