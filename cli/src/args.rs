@@ -142,6 +142,7 @@ fn report() -> Command {
             .arg(switch("html").help("Write the report with charts as one HTML file, next to the record").conflicts_with("compare-probe"))
             .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` means stdout"))
             .arg(switch("compare-probe").help("Print only the comparison with the bare device: what the database costs"))
+            .arg(switch("limits").hide(true).help("Print the table of limits of docs/method.md"))
             .after_help("Examples:\n  slob report                                the latest run, as text\n  slob report 20261120T231840Z-demo --html   rewrite its report.html\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
         is_results_dir,
     )

@@ -35,7 +35,10 @@ pub(crate) fn write(results: &Path) -> Result<Vec<RecordError>, Failure> {
     for (run, row) in read_records(&new, SeriesWanted::Whole, |record| IndexRow::of(&record)) {
         match row {
             // Links go by the folder, whatever it was called when the run was made.
-            Ok(row) => rows.push(IndexRow { id: name_of(&run), ..row }),
+            Ok(mut row) => {
+                row.id = name_of(&run);
+                rows.push(row);
+            }
             Err(error) => unread.push(error),
         }
     }

@@ -19,7 +19,6 @@ mod selftest;
 mod server_report;
 mod settings;
 mod tables;
-mod terminal_table;
 mod version;
 
 use std::process::ExitCode;

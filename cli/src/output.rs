@@ -1,15 +1,14 @@
 //! Data on stdout, talk on stderr.
 
 use std::borrow::Cow;
-use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
+use slob_record::durable_write;
 
 use crate::failure::Failure;
 
@@ -49,36 +48,9 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file whole or not at all: under another name first, so that a disk that is full leaves no half of it, and what
-/// was there before stays. What is no ordinary file, a pipe for instance, is written into as it is.
+/// Writes a text file whole or not at all.
 pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let there = fs::metadata(path).ok();
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
-        return fs::write(path, text);
-    }
-    // A link stays a link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mode = there.map_or_else(|| Permissions::from_mode(0o666), |there| there.permissions());
-    let mut file = match tempfile::Builder::new().prefix(".slob-").permissions(mode).tempfile_in(folder) {
-        // The file may be ours to write where its folder is not.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
-            return fs::write(path, text);
-        }
-        file => file.map_err(without_temporary_name)?,
-    };
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// The system's own words: who reads them knows nothing of a temporary file.
-fn without_temporary_name(error: io::Error) -> io::Error {
-    match error.to_string().rsplit_once(" at path ") {
-        Some((said, _)) => io::Error::new(error.kind(), said),
-        None => error,
-    }
+    durable_write(path, 0o666, |file| file.write_all(text.as_bytes()))
 }
 
 /// `1 schema`, `2 schemas`, `2 searches`.
@@ -131,6 +103,12 @@ fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
 }
 
+/// The width of the terminal, if data go to one.
+pub(crate) fn width() -> Option<usize> {
+    let size = || crossterm::terminal::size().ok();
+    io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))
+}
+
 /// Whether talk goes to a terminal that can rewrite its lines.
 pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
@@ -152,15 +130,6 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_that_can_not_be_written_is_told_without_the_name_of_a_temporary_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = write_whole(&folder.path().join("none/page.html"), "").unwrap_err();
-        let words = error.to_string();
-        assert!(words.contains("No such file") && !words.contains(".slob-"), "{words}");
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-    }
 
     #[test]
     fn no_name_speaks_to_the_terminal() {

@@ -6,12 +6,10 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, SeriesWanted, find_runs, read_records};
-use slob_report::format::{ABSENT, count, significant};
-use slob_report::info::{Cells, Column, Value};
+use slob_report::table::Table;
 
 use crate::failure::{Failure, PARTLY};
 use crate::output;
-use crate::terminal_table;
 
 /// What a table of runs is printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +31,17 @@ impl Form {
         let forms = [("awr-info", Self::Pipes), ("csv", Self::Csv), ("json", Self::Json)];
         let form = forms.into_iter().find(|(name, _)| asked(name)).map(|(_, form)| form);
         form.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { piped })
+    }
+
+    /// The table in this form; a terminal shows no heads without rows.
+    pub(crate) fn text(self, table: &Table) -> String {
+        match self {
+            Self::Table if table.is_empty() => String::new(),
+            Self::Table => table.terminal(None),
+            Self::Pipes => table.pipes(),
+            Self::Csv => table.csv(),
+            Self::Json => table.json(),
+        }
     }
 }
 
@@ -104,27 +113,5 @@ impl<T: Send> Records<T> {
                 Ok(ExitCode::from(PARTLY))
             }
         }
-    }
-}
-
-/// A table for eyes: words keep left, numbers right and have separators; nothing where there are no rows.
-pub(crate) fn table(heads: &[String], columns: &[Column], rows: &[Cells]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let column = |(head, column): (&String, &Column)| match column {
-        Column::Fact(_) => terminal_table::Column::left(head),
-        Column::Figure(_) => terminal_table::Column::right(head),
-    };
-    let cell = |value: &Option<Value>| value.as_ref().map_or_else(|| ABSENT.to_owned(), shown);
-    let rows = rows.iter().map(|row| row.iter().map(cell).collect());
-    terminal_table::table(heads.iter().zip(columns).map(column), rows)
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Count(n) => count(*n),
-        Value::Number(number) => significant(*number),
     }
 }

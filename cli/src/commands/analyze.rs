@@ -18,7 +18,7 @@ use slob_report::analysis::{
     stem, variants_of,
 };
 use slob_report::html::analysis_page;
-use slob_report::info::{self, Value};
+use slob_report::info;
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 
 use super::awr_files::{self, Files};
@@ -148,8 +148,7 @@ impl Inputs {
         let column = match by {
             None => None,
             Some(name) => Some(info::column(name).ok_or_else(|| {
-                let near = info::near_columns(name).join(", ");
-                let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
+                let near = info::did_you_mean(name);
                 Failure::usage(format!(
                     "there is no column '{name}'{near}: `slob info --columns help` lists them"
                 ))
@@ -158,8 +157,7 @@ impl Inputs {
         let keep = |record: Record| {
             let mut run = run_of(&record)?;
             if let Some(column) = column {
-                run.label =
-                    column.value(&Figures::of(&record)).as_ref().map(Value::plain).unwrap_or_default();
+                run.label = column.cell(&Figures::of(&record)).plain();
             }
             Some(run)
         };

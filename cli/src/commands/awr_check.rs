@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use slob_awr::Scope;
 use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Verdict};
-use slob_report::format::{ABSENT, signed_percent, significant};
+use slob_report::format::Format;
+use slob_report::table::{Cell, Column, Table};
 
 use super::awr_files::Files;
 use crate::failure::{JUDGED, Outcome};
 use crate::output;
-use crate::terminal_table::{self, Column};
 
 pub(crate) fn check(matches: &ArgMatches) -> Outcome {
     let read =
@@ -99,15 +99,15 @@ fn table(pairs: &[&Pair]) -> String {
         Column::left("Verdict"),
     ];
     let row = |pair: &&Pair| {
-        vec![
-            pair.what.to_owned(),
-            pair.first_source.to_owned(),
-            significant(pair.first),
-            pair.second_source.to_owned(),
-            significant(pair.second),
-            pair.difference_percent.map_or_else(|| ABSENT.to_owned(), signed_percent),
-            pair.verdict.word().to_owned(),
+        [
+            pair.what.into(),
+            pair.first_source.into(),
+            Format::Significant.cell(pair.first),
+            pair.second_source.into(),
+            Format::Significant.cell(pair.second),
+            Format::SignedPercent.cell(pair.difference_percent),
+            pair.verdict.word().into(),
         ]
     };
-    terminal_table::table(columns, pairs.iter().map(row))
+    Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
 }

@@ -8,11 +8,11 @@ use serde_json::json;
 use slob_awr::info::Named;
 use slob_awr::{DiffRow, DiffTable, Scope, Side, diff as tables};
 use slob_report::format::{ABSENT, fixed, signed_percent, significant};
+use slob_report::table::{Column, Table};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::terminal_table::{self, Column};
 
 /// Rows of a table, unless all are asked for.
 const MOST_ROWS: usize = 30;
@@ -61,9 +61,9 @@ fn one(table: &DiffTable, all: bool) -> String {
         [Column::left(""), Column::right("First"), Column::right("Second"), Column::right("Change %")];
     let row = |row: &&DiffRow| {
         let change = row.change_percent.map_or_else(String::new, signed_percent);
-        vec![row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]
+        [row.name.clone(), shown_side(&row.first), shown_side(&row.second), change]
     };
-    let rows = terminal_table::table(columns, shown.iter().map(row));
+    let rows = Table::new(columns).with_rows(shown.iter().map(row)).terminal(None);
     let left = table.rows.len() - shown.len();
     let more = if left > 0 {
         format!("  {left} smaller ones are left out: --all shows them\n")

@@ -6,12 +6,12 @@ use clap::ArgMatches;
 use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::{Figure, Scope, duration, duration_us};
 use slob_report::format::{ABSENT, significant};
+use slob_report::table::{Column, Table};
 
 use super::awr_files::Files;
 use super::awr_page;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::terminal_table::{self, Column};
 
 /// No wait that --over could ask for is longer: a day.
 const LONGEST_US: f64 = 86_400e6;
@@ -126,9 +126,10 @@ fn text(event: &str, points: &[Point], limit_us: f64) -> String {
             Some(share) if share.value == 0.0 && share.resolution == 0.0 => String::new(),
             Some(share) => format!("{:.1}", share.value),
         });
-        cells.into_iter().chain(shares).collect()
+        cells.into_iter().chain(shares).collect::<Vec<String>>()
     };
-    let rows = terminal_table::table(heads.into_iter().chain(starts), points.iter().map(row));
+    let columns: Vec<Column> = heads.into_iter().chain(starts).collect();
+    let rows = Table::new(columns).with_rows(points.iter().map(row)).terminal(None);
     let words: String =
         points.iter().filter_map(|point| Some(format!("  {}: {}.\n", point.file, point.words()?))).collect();
     format!("{event}: percent of waits by duration, each column from its head up to the next\n{rows}{words}")

@@ -3,16 +3,15 @@
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use slob_awr::Scope;
-use slob_awr::info::{Head, Named, Row, Value, Work, columns, part_of_file};
+use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
-use slob_report::format::{ABSENT, significant};
-use slob_report::{csv_cell, pipe_cell};
+use slob_report::format::{ABSENT, Format};
+use slob_report::table::{Cell, Column, Table};
 
 use super::awr_files::Files;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::tables::Form;
-use crate::terminal_table::{self, Column};
 
 pub(crate) fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.get_many("files").unwrap_or_default();
@@ -26,15 +25,17 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         Form::Csv => match work(matches) {
             Some(work) => {
                 let read = Files::read(paths, Scope::All, |named| work.rows(&named))?;
-                (csv(&work.heads(), &read.kept.concat()), read.exit_code())
+                let columns: Vec<Column> = work.heads().into_iter().map(Column::left).collect();
+                (Table::new(columns).with_rows(read.kept.concat()).csv(), read.exit_code())
             }
             None => {
                 let columns = columns();
                 let read = Files::read(paths, Scope::All, |named| {
                     columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
                 })?;
-                let heads: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-                (csv(&heads, &read.kept), read.exit_code())
+                let heads: Vec<Column> = columns.iter().map(|column| Column::left(&column.name)).collect();
+                let code = read.exit_code();
+                (Table::new(heads).with_rows(read.kept).csv(), code)
             }
         },
         Form::Table => {
@@ -68,24 +69,10 @@ fn json_of(named: &Named) -> Result<Json, String> {
     )
 }
 
-fn plain(cell: Option<&Value>) -> String {
-    cell.map(Value::plain).unwrap_or_default()
-}
-
 /// The form of `awr_info`: cells that each end with a pipe.
 fn pipes(rows: &[Row]) -> String {
-    let line = |cells: &mut dyn Iterator<Item = String>| {
-        cells.map(|cell| format!("{}|", pipe_cell(&cell))).collect::<String>() + "\n"
-    };
-    let head = line(&mut Head::ALL.iter().map(|head| head.text().to_owned()));
-    rows.iter().fold(head, |text, row| text + &line(&mut row.cells().map(|cell| plain(cell.as_ref()))))
-}
-
-fn csv(heads: &[&str], rows: &[Vec<Option<Value>>]) -> String {
-    let head = heads.iter().map(|head| csv_cell(head)).collect::<Vec<_>>().join(",") + "\n";
-    rows.iter().fold(head, |text, row| {
-        text + &row.iter().map(|cell| csv_cell(&plain(cell.as_ref()))).collect::<Vec<_>>().join(",") + "\n"
-    })
+    let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
+    Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
 }
 
 /// A report for eyes: what it is of and when, then the figures that people compare.
@@ -109,17 +96,10 @@ impl Seen {
         }
     }
 
-    fn cells(&self) -> Vec<String> {
-        let cell = |cell: Option<Value>| match cell {
-            Some(Value::Number(number)) => significant(number),
-            Some(Value::Text(text)) => text,
-            None => ABSENT.to_owned(),
-        };
-        let own = Head::ALL.iter().map(|head| cell(self.row.cell(*head)));
-        let mut cells: Vec<String> = own.collect();
-        let sync = cell(self.log_file_sync_us.map(Value::Number));
-        cells.insert(cells.len() - 1, sync);
-        cells.splice(1..1, [self.database.clone(), self.begin.clone()]);
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Head::ALL.iter().map(|head| self.row.cell(*head).into()).collect();
+        cells.insert(cells.len() - 1, Format::Significant.cell(self.log_file_sync_us));
+        cells.splice(1..1, [self.database.as_str().into(), self.begin.as_str().into()]);
         cells
     }
 }
@@ -134,5 +114,5 @@ fn table(rows: &[Seen]) -> String {
     let mut columns: Vec<Column> = Head::ALL.iter().map(column).collect();
     columns.insert(columns.len() - 1, Column::right("LFS_LAT"));
     columns.splice(1..1, [Column::left("DATABASE"), Column::left("BEGIN")]);
-    terminal_table::table(columns, rows.iter().map(Seen::cells))
+    Table::new(columns).with_rows(rows.iter().map(Seen::cells)).terminal(None)
 }

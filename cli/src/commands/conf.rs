@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use serde_json::json;
+use slob_report::table::{Column, Table};
 use slob_spec::{Entry, Settings, init_text, markdown};
 
 use crate::failure::{Failure, Outcome};
-use crate::terminal_table::{Column, wrapped_table};
 use crate::{output, registry, settings};
 
 const FILE: &str = "slob.conf";
@@ -50,9 +50,10 @@ fn shown(entry: &Entry) -> String {
 fn as_table(settings: &Settings) -> String {
     let row = |entry: &Entry| {
         let param = entry.param();
-        vec![param.key.to_owned(), shown(entry), entry.origin().to_string(), param.meaning.to_owned()]
+        [param.key.to_owned(), shown(entry), entry.origin().to_string(), param.meaning.to_owned()]
     };
-    wrapped_table(["KEY", "VALUE", "FROM", "MEANING"].map(Column::left), settings.entries().map(row))
+    let columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+    Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
 }
 
 fn as_json(settings: &Settings) -> String {

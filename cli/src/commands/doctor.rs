@@ -15,6 +15,7 @@ use slob_host::{CpuTimes, Device, DeviceCounters, HostInfo, free_space};
 use slob_observe::HostInterval;
 use slob_record::latest_probe;
 use slob_report::format::{fixed, percent};
+use slob_report::verdicts::thresholds::FOREIGN_CPU;
 use slob_run::{Hosts, LoadPlan, Loaded, LocalData, check_observers, page_cache_advice, prepare};
 use slob_spec::{Entry, LoadSpec, RunSpec, Settings};
 
@@ -24,8 +25,6 @@ use crate::{as_loaded, next_step, output, registry, settings};
 
 /// How long other programs are watched.
 const WATCHED: Duration = Duration::from_secs(1);
-/// From this share on, others' CPU use moves a result: the limit of the verdict 'Steady?'.
-const BUSY_PERCENT: f64 = 5.0;
 /// And this much I/O of others, in bytes per second.
 const IO_BYTES_PER_S: u64 = 1_000_000;
 
@@ -137,7 +136,7 @@ fn cpu_use(used: &CpuTimes) -> Check {
     let subject = "Other programs";
     let stolen = 100.0 * used.steal_s / used.total_s().max(f64::MIN_POSITIVE);
     match used.busy_percent() {
-        Some(busy) if busy >= BUSY_PERCENT => Check::warning(
+        Some(busy) if busy >= FOREIGN_CPU.value => Check::warning(
             subject,
             format!(
                 "the CPUs are {} % busy (stolen by the hypervisor: {} %)",

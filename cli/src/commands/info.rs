@@ -4,12 +4,10 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use slob_record::{Record, SeriesWanted, list_runs};
-use slob_report::info::{
-    AWR_COLUMNS, Column, all_columns, as_csv, as_json, as_pipes, cells, column, near_columns,
-};
+use slob_report::info::{AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, table};
 
 use crate::failure::{Failure, Outcome};
-use crate::tables::{Form, Records, table};
+use crate::tables::{Form, Records};
 use crate::{output, settings};
 
 /// Asked for as a column: list them.
@@ -24,7 +22,7 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let (heads, columns) = chosen(&asked)?;
-    let series = match columns.iter().any(Column::needs_series) {
+    let series = match columns.iter().any(|column| column.needs_series) {
         true => SeriesWanted::Whole,
         false => SeriesWanted::Empty,
     };
@@ -40,25 +38,19 @@ pub(crate) fn info(matches: &ArgMatches) -> Outcome {
         output::say(&format!("{} holds no runs", results.display()));
     }
     let code = read.exit_code()?;
-    let text = match Form::of(matches, Form::Pipes) {
-        Form::Pipes => as_pipes(&heads.iter().map(String::as_str).collect::<Vec<_>>(), &read.kept),
-        Form::Csv => as_csv(&columns, &read.kept),
-        Form::Json => as_json(&columns, &read.kept),
-        Form::Table => table(&heads, &columns, &read.kept),
-    };
-    output::print(&text)?;
+    let table = table(heads, &columns, read.kept);
+    output::print(&Form::of(matches, Form::Pipes).text(&table))?;
     Ok(code)
 }
 
 /// The columns that were asked for, or else those of `awr_info`, with their heads.
-fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<Column>), Failure> {
+fn chosen(asked: &[&str]) -> Result<(Vec<&'static str>, Vec<Column>), Failure> {
     if asked.is_empty() {
-        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.text().to_owned(), column)).unzip());
+        return Ok(AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip());
     }
     let find = |name: &&str| {
-        column(name).map(|column| (column.name().to_owned(), column)).ok_or_else(|| {
-            let near = near_columns(name).join(", ");
-            let near = if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") };
+        column(name).map(|column| (column.name, column)).ok_or_else(|| {
+            let near = did_you_mean(name);
             Failure::usage(format!(
                 "there is no column '{name}'{near}: `slob info --columns help` lists them all"
             ))
@@ -70,10 +62,10 @@ fn chosen(asked: &[&str]) -> Result<(Vec<String>, Vec<Column>), Failure> {
 /// Every column with its unit and source.
 fn described() -> String {
     let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
-    let (name, unit) = (width(Column::name), width(Column::unit));
+    let (name, unit) = (width(|column| column.name), width(|column| column.unit));
     let line =
-        |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name(), column.unit(), column.source());
-    let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name()));
+        |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name, column.unit, column.source);
+    let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name));
     let lines: String = all_columns().map(line).collect();
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }

@@ -9,22 +9,23 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use slob_record::{Record, SeriesWanted, list_runs};
 use slob_report::figure;
-use slob_report::info::{Cells, Column, as_csv, as_json, cells, fact, status_word};
+use slob_report::info::{self, Column, cells, status_word, table};
+use slob_report::table::Cell;
 
 use crate::failure::{Failure, Outcome, PARTLY};
-use crate::tables::{Form, Records, table};
+use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
 /// What is shown of each run: the head for people, the column.
 const COLUMNS: [(&str, Column); 8] = [
-    ("ID", Column::Fact(&fact::ID)),
-    ("NAME", Column::Fact(&fact::NAME)),
-    ("STATUS", Column::Fact(&fact::STATUS)),
-    ("TARGET", Column::Fact(&fact::TARGET)),
-    ("SESSIONS", Column::Figure(&figure::SESSIONS)),
-    ("IOPS", Column::Figure(&figure::PHYSICAL_READS_PER_S)),
-    ("P99 US", Column::Figure(&figure::OPERATION_P99_US)),
-    ("STARTED", Column::Fact(&fact::STARTED)),
+    ("ID", info::ID),
+    ("NAME", info::NAME),
+    ("STATUS", info::STATUS),
+    ("TARGET", info::TARGET),
+    ("SESSIONS", Column::figure(&figure::SESSIONS)),
+    (figure::PHYSICAL_READS_PER_S.short, Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
+    ("STARTED", info::STARTED),
 ];
 
 pub(crate) fn list(matches: &ArgMatches) -> Outcome {
@@ -38,17 +39,12 @@ pub(crate) fn list(matches: &ArgMatches) -> Outcome {
     let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Empty, listed);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();
-    let mut rows: Vec<(Timestamp, Cells)> = read.kept.into_iter().flatten().collect();
+    let mut rows: Vec<(Timestamp, Vec<Cell>)> = read.kept.into_iter().flatten().collect();
     rows.sort_by_key(|(started, _)| *started);
-    let rows: Vec<Cells> = rows.into_iter().map(|(_, cells)| cells).collect();
-    let heads = COLUMNS.map(|(head, _)| head.to_owned());
-    let text = match Form::of(matches, Form::Table) {
-        Form::Csv => as_csv(&columns, &rows),
-        Form::Json => as_json(&columns, &rows),
-        Form::Table | Form::Pipes => table(&heads, &columns, &rows),
-    };
-    output::print(&text)?;
-    if rows.is_empty() {
+    let rows = rows.into_iter().map(|(_, cells)| cells);
+    let table = table(COLUMNS.map(|(head, _)| head), &columns, rows);
+    output::print(&Form::of(matches, Form::Table).text(&table))?;
+    if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };
         output::say(&format!("{} holds {what}", results.display()));
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use slob_record::{Record, find_run, read_record, run_folder};
 use slob_report::html::run_page;
+use slob_report::verdicts::thresholds;
 use slob_report::{compact_summary, compare_probe_text, text_report};
 
 use super::run::HTML_REPORT;
@@ -15,6 +16,10 @@ use crate::output::write_page;
 use crate::{output, settings};
 
 pub(crate) fn report(matches: &ArgMatches) -> Outcome {
+    if matches.get_flag("limits") {
+        output::print(&thresholds::markdown())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let name = matches.get_one::<String>("run").map_or("latest", String::as_str);
     if awr_files::are_reports(Path::new(name)) {
         return awr_html(Path::new(name), matches);

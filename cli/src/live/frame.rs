@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use slob_report::format::{count, duration_us, fixed, or_absent, percent};
-use slob_report::{Answer, Question};
+use slob_report::{Answer, Question, figure};
 use slob_stats::summary;
 
 use super::hints::{Hint, hints};
@@ -199,11 +199,17 @@ type Figure = fn(&Second) -> Option<f64>;
 /// The panels, the most telling first.
 fn panels(state: &RunState) -> Vec<Panel> {
     let whole: fn(f64) -> String = |value| fixed(value, 0);
-    let operations =
-        panel(state, "Operations/s", |second| Some(second.operations_per_s()), whole, Color::Green);
+    let operations = panel(
+        state,
+        figure::OPERATIONS_PER_S.heading,
+        |second| Some(second.operations_per_s()),
+        whole,
+        Color::Green,
+    );
     let reads = panel(state, "Reads/s", Second::physical_reads_per_s, whole, Color::Green);
     let latency = latency(state);
-    let redo = panel(state, "Redo MB/s", Second::redo_mb_per_s, |mb| fixed(mb, 1), Color::Magenta);
+    let redo =
+        panel(state, figure::REDO_MB_PER_S.heading, Second::redo_mb_per_s, |mb| fixed(mb, 1), Color::Magenta);
     let device = panel(state, "Device r/s", Second::device_reads_per_s, whole, Color::Blue);
     let counted = state.history.iter().any(|second| second.physical_reads.is_some());
     match counted || state.history.is_empty() {

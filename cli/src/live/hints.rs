@@ -22,7 +22,7 @@ pub(super) fn hints(state: &RunState) -> [Hint; 3] {
         _ => "The window has not begun.",
     };
     QUESTIONS.map(|question| match state.verdicts.iter().find(|verdict| verdict.question == question) {
-        Some(verdict) => Hint { question, answer: verdict.answer, sentence: verdict.sentence.clone() },
+        Some(verdict) => Hint { question, answer: verdict.answer, sentence: verdict.sentence() },
         None => Hint { question, answer: Answer::Unknown, sentence: too_early.to_owned() },
     })
 }
@@ -50,7 +50,7 @@ mod tests {
         let state = fixture::state(30, |_, second| second);
         for hint in hints(&state) {
             let verdict = state.verdicts.iter().find(|verdict| verdict.question == hint.question).unwrap();
-            assert_eq!((hint.answer, &hint.sentence), (verdict.answer, &verdict.sentence));
+            assert_eq!((hint.answer, hint.sentence), (verdict.answer, verdict.sentence()));
         }
     }
 
@@ -62,7 +62,9 @@ mod tests {
         let named = |record: &Record| {
             let of_window =
                 verdicts(record).into_iter().filter(|verdict| QUESTIONS.contains(&verdict.question));
-            of_window.map(|verdict| (verdict.question, verdict.answer, verdict.sentence)).collect::<Vec<_>>()
+            of_window
+                .map(|verdict| (verdict.question, verdict.answer, verdict.sentence()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(named(&so_far), named(&whole));
     }

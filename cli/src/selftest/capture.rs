@@ -12,6 +12,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 use slob_engine::{CapturedAnswer, Engine, EngineError, EngineKind, Figures};
 use slob_host::HostInfo;
+use slob_record::durable_write;
 use slob_spec::Settings;
 
 use super::observed::Observed;
@@ -88,16 +89,11 @@ impl Capture {
             moments: Mutex::default(),
             calls: Arc::default(),
         };
-        capture.beside().map_err(|error| {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(|error| {
             Failure::usage(format!("writing {name}: {error}; name another file with --capture"))
         })?;
         Ok(capture)
-    }
-
-    /// A new file in its folder.
-    fn beside(&self) -> std::io::Result<tempfile::NamedTempFile> {
-        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
     }
 
     /// Opens a target; what is said instead of that is worth as much as anything that a server says.
@@ -166,16 +162,17 @@ impl Capture {
         drop(calls);
         self.veil.over_all(&mut data);
         let data = serde_json::to_string_pretty(&data)?;
-        let mut archive = tar::Builder::new(GzEncoder::new(self.beside()?, Compression::default()));
-        for (name, text) in [("README.txt", README), ("report.md", &self.veil.over(report)), (DATA, &data)] {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(text.len() as u64);
-            header.set_mode(0o644);
-            archive.append_data(&mut header, name, text.as_bytes())?;
-        }
-        let whole = archive.into_inner()?.finish()?;
-        whole.persist(&self.file).map_err(|error| error.error)?;
-        Ok(())
+        let report = self.veil.over(report);
+        durable_write(&self.file, 0o600, |file| {
+            let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::default()));
+            for (name, text) in [("README.txt", README), ("report.md", &report), (DATA, &data)] {
+                let mut header = tar::Header::new_gnu();
+                header.set_size(text.len() as u64);
+                header.set_mode(0o644);
+                archive.append_data(&mut header, name, text.as_bytes())?;
+            }
+            archive.into_inner()?.finish().map(drop)
+        })
     }
 }
 

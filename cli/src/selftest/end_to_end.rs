@@ -194,9 +194,11 @@ fn judge(record: &Record) -> Result<String, String> {
     }
     let complete = verdicts(record).into_iter().find(|verdict| verdict.question == Question::Complete);
     let note = match complete.filter(|verdict| verdict.answer != Answer::Good) {
-        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => return Err(verdict.sentence),
+        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => {
+            return Err(verdict.sentence());
+        }
         // Such as a sample that came late: a busy machine's doing, and not the target's.
-        Some(verdict) => format!("; 'Complete?' is in doubt: {}", verdict.sentence.trim_end_matches('.')),
+        Some(verdict) => format!("; 'Complete?' is in doubt: {}", verdict.sentence().trim_end_matches('.')),
         None => String::new(),
     };
     let count = |of: &slob_record::KindRecord| of.operations;

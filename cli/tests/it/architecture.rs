@@ -167,6 +167,18 @@ fn the_parameters_document_is_that_of_the_table() {
     );
 }
 
+#[test]
+fn the_limits_of_verdicts_in_the_document_are_those_of_the_table() {
+    let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", "--limits"]).output().unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.lines().count() > 40, "{table}");
+    let document = fs::read_to_string(root().join("docs/method.md")).unwrap();
+    assert!(
+        document.contains(&table),
+        "docs/method.md is stale: put the output of `slob report --limits` into it"
+    );
+}
+
 /// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.
 #[test]
 fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {

@@ -19,19 +19,10 @@ pub enum Value {
 impl Value {
     /// The value for machines: no separators, no exponent, six significant digits at least.
     pub fn plain(&self) -> String {
-        let number = match self {
-            Self::Text(text) => return text.clone(),
-            Self::Number(number) => *number,
-        };
-        let decimals = match number.abs() {
-            size if size >= 1e5 => 0,
-            size if size >= 1e3 => 2,
-            size if size >= 1.0 => 4,
-            _ => 7,
-        };
-        let text = format!("{number:.decimals$}");
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        if text == "-0" { "0".into() } else { text.into() }
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) => plain_number(*number),
+        }
     }
 
     pub fn as_number(&self) -> Option<f64> {
@@ -40,6 +31,19 @@ impl Value {
             Self::Text(_) => None,
         }
     }
+}
+
+/// A number for machines: six significant digits at least, no separators, no exponent.
+pub fn plain_number(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 1e5 => 0,
+        size if size >= 1e3 => 2,
+        size if size >= 1.0 => 4,
+        _ => 7,
+    };
+    let text = format!("{number:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".into() } else { text.into() }
 }
 
 /// The largest value of the parameter SESSIONS.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slob_record::{Record, SeriesWanted, Status, list_runs, read_record_with};
+use slob_record::{Record, SeriesWanted, Status, durable_write, list_runs, read_record_with};
 
 use crate::schedule::{SCHEDULE_VERSION, Schedule, Step};
 
@@ -168,16 +168,11 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
 }
 
 fn write<T: Serialize>(directory: &Path, name: &str, value: &T) -> Result<(), CampaignError> {
-    let (path, temporary) = (directory.join(name), directory.join(format!(".{name}.new")));
+    let path = directory.join(name);
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|source| CampaignError::Json { path: path.clone(), source })?;
     text.push(b'\n');
-    let mut file = File::create(&temporary).map_err(CampaignError::io("creating", &temporary))?;
-    file.write_all(&text).and_then(|()| file.sync_all()).map_err(CampaignError::io("writing", &temporary))?;
-    fs::rename(&temporary, &path).map_err(CampaignError::io("renaming to", &path))?;
-    // Some file systems refuse to sync a directory.
-    let _ = File::open(directory).and_then(|directory| directory.sync_all());
-    Ok(())
+    durable_write(&path, 0o666, |file| file.write_all(&text)).map_err(CampaignError::io("writing", path))
 }
 
 /// True if a directory holds files other than a lock.

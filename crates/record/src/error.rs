@@ -1,108 +1,37 @@
-//! Errors of saving and reading.
-
 use std::io;
 use std::path::PathBuf;
 
-/// Why a record could not be saved or read.
+/// An error of saving, finding or reading records, or of leaving a mark.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the names do not")]
 pub enum RecordError {
-    /// The file system said no.
     #[error("{step} {}: {source}", path.display())]
-    Io {
-        /// What was being done, such as "reading".
-        step: &'static str,
-        /// To which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file is not a record.
+    Io { step: &'static str, path: PathBuf, source: io::Error },
     #[error("{} is not a run record: {source}", path.display())]
-    Json {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it, with line and column.
-        source: serde_json::Error,
-    },
-    /// A line of a table is none that this program wrote.
+    Json { path: PathBuf, source: serde_json::Error },
     #[error("{}, line {line}: not of the form {wanted}", path.display())]
-    Line {
-        /// Which file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What a line holds.
-        wanted: &'static str,
-    },
-    /// The file was written by a later release.
+    Line { path: PathBuf, line: usize, wanted: &'static str },
     #[error(
         "{} has record version {found}; this release reads versions up to {known}: use a newer one",
         path.display()
     )]
-    Version {
-        /// Which file.
-        path: PathBuf,
-        /// The version found.
-        found: u64,
-        /// The latest version known here.
-        known: u32,
-    },
-    /// Several runs fit.
+    Version { path: PathBuf, found: u64, known: u32 },
     #[error("'{name}' fits {} runs: {}; give more of its name", ids.len(), few(ids))]
-    Ambiguous {
-        /// What was asked for.
-        name: String,
-        /// The runs that fit, oldest first.
-        ids: Vec<String>,
-    },
-    /// There are fewer runs than that.
+    Ambiguous { name: String, ids: Vec<String> },
     #[error("'{name}' goes too far back: {} holds only {count} runs", path.display())]
-    TooFarBack {
-        /// What was asked for.
-        name: String,
-        /// How many runs there are.
-        count: usize,
-        /// Where they are.
-        path: PathBuf,
-    },
-    /// A folder without runs.
+    TooFarBack { name: String, count: usize, path: PathBuf },
     #[error("{} holds no runs: neither it nor any folder in it has a {}", path.display(), crate::RUN_FILE)]
-    NoRuns {
-        /// Which folder.
-        path: PathBuf,
-    },
-    /// Nothing to mark.
+    NoRuns { path: PathBuf },
     #[error("no run{} is under way in {}{}; --results-dir names the folder of another one",
         run.as_ref().map(|run| format!(" '{run}'")).unwrap_or_default(), path.display(),
         if ids.is_empty() { String::new() } else { format!(" (but {})", few(ids)) })]
-    NotUnderWay {
-        /// The run that was asked for.
-        run: Option<String>,
-        /// Those that are under way.
-        ids: Vec<String>,
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// Several runs could be meant.
+    NotUnderWay { run: Option<String>, ids: Vec<String>, path: PathBuf },
     #[error("{} runs are under way: {}; name one with --run", ids.len(), few(ids))]
-    SeveralUnderWay {
-        /// Which.
-        ids: Vec<String>,
-    },
-    /// A text that is no mark.
+    SeveralUnderWay { ids: Vec<String> },
     #[error("a mark is one line of 1 to {longest} characters")]
-    MarkText {
-        /// The most characters.
-        longest: usize,
-    },
-    /// No run of that name.
+    MarkText { longest: usize },
     #[error("there is no run '{name}' in {}; `slob list` shows all runs", path.display())]
-    NoRun {
-        /// What was asked for.
-        name: String,
-        /// Where it was looked for.
-        path: PathBuf,
-    },
+    NoRun { name: String, path: PathBuf },
 }
 
 impl RecordError {

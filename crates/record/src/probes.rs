@@ -1,4 +1,4 @@
-//! Saved probes: what a device could do when it was last asked.
+//! Saved probes of devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,32 +7,32 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use slob_host::{Device, ProbeResult};
 
+use crate::durable::durable_write;
 use crate::error::RecordError;
 
 const FOLDER: &str = "probes";
-/// Probes that were taken within this time of each other are held to be of the same device in the same state.
+/// Longest time between probes that count as probes of the same state of a device.
 const COMPARABLE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// A probe's result, with when and on what.
+/// A probe's result with its time and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedProbe {
-    /// When it began.
+    /// Begin of the probe.
     pub taken: Timestamp,
-    /// Which host.
+    /// Name of the host.
     pub host: String,
-    /// Which device, where there is one.
+    /// Device, if there is one.
     pub device: Option<Device>,
-    /// What it showed.
+    /// Result.
     pub result: ProbeResult,
 }
 
 impl SavedProbe {
-    /// Whether it is a probe of the same devices, with blocks of the same size, and
-    /// with direct I/O or without it as `direct` says; `None` takes both.
+    /// True if it is a probe of the same devices and block size, with direct I/O as in `direct`; `None` accepts both.
     #[must_use]
     pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
         let plan = &self.result.plan;
-        // A file system may be mounted elsewhere for a container; its devices are the same. Without any, the mount must tell.
+        // A container may mount a file system elsewhere, on the same devices. Without devices the mount point decides.
         let same = |mine: &Device| {
             mine.stack == device.stack && (!mine.stack.is_empty() || mine.mount_point == device.mount_point)
         };
@@ -42,13 +42,13 @@ impl SavedProbe {
             && direct.is_none_or(|direct| plan.direct == direct)
     }
 
-    /// For [`f64::total_cmp`]: a probe without any read step is below all others.
+    /// The ceiling for comparisons: lowest for a probe without a read step.
     fn ceiling(&self) -> f64 {
         self.result.ceiling_iops().unwrap_or(f64::NEG_INFINITY)
     }
 }
 
-/// Keeps a probe in a results folder; returns the file.
+/// Saves a probe in a results folder and returns its file.
 ///
 /// # Errors
 /// If it can't be written.
@@ -56,21 +56,19 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
     let folder = results.join(FOLDER);
     fs::create_dir_all(&folder).map_err(RecordError::io("creating", &folder))?;
     let path = folder.join(format!("{}.json", probe.taken.strftime("%Y%m%dT%H%M%SZ")));
-    let temporary = path.with_extension("partial");
     let json = |source| RecordError::Json { path: path.clone(), source };
     let text = serde_json::to_string(probe).map_err(json)?;
-    fs::write(&temporary, text).map_err(RecordError::io("writing", &temporary))?;
-    fs::rename(&temporary, &path).map_err(RecordError::io("writing", &path))?;
+    durable_write(&path, 0o666, |file| file.write_all(text.as_bytes()))
+        .map_err(RecordError::io("writing", &path))?;
     Ok(path)
 }
 
-/// The probe in a results folder that tells best what a device can do: of those with direct I/O, the one with the
-/// highest ceiling among the newest and all that were taken at most 30 days before it, as far as they read a file of the
-/// largest size among these; of equals the latest.
+/// The probe with the highest ceiling of a device, the latest of equals. It is chosen among probes with direct I/O that are at
+/// most 30 days older than the newest and read a file of the largest size.
 ///
-/// A small file lies in the cache of a drive or an array, and shows what that can do. Probes without direct I/O show the page cache, and a probe with few sessions or little depth shows less than the
-/// device can do, even if it is the newer one. Older probes are left out, since devices and hosts change. Files that
-/// can't be read are passed over: a probe is an extra, and a broken one must not stop a run.
+/// A small file measures the cache of a drive or an array; reads without direct I/O measure the page cache; few sessions or
+/// little depth do not reach the ceiling. Devices change with time. Unreadable files are skipped, because a broken probe must not
+/// stop a run.
 #[must_use]
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let entries = fs::read_dir(results.join(FOLDER)).ok()?;
@@ -81,7 +79,7 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .collect();
     let newest = fitting.iter().map(|probe| probe.taken).max()?;
     let recent = |probe: &SavedProbe| newest.duration_since(probe.taken) <= COMPARABLE;
-    // One that was stopped before its first step has read nothing.
+    // A probe that was stopped before its first step has no ceiling.
     let size = |probe: &SavedProbe| probe.result.ceiling_iops().map(|_| probe.result.plan.file_bytes);
     let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(size).max();
     fitting

@@ -1,29 +1,152 @@
-//! Reading records: one, or many at the same time.
+//! Finding and reading records: one or many, with or without their series, from folders or from pages that hold them.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use serde::Deserialize;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
+use slob_stats::Series;
 
 use crate::error::RecordError;
-use crate::model::Record;
-use crate::page::json_of;
-use crate::skip::without_series;
+use crate::record::{Interval, Record};
 use crate::{RECORD_VERSION, RUN_FILE};
 
-/// Whether a reader needs the series of a run, which is nine tenths of its record.
+/// True if a run of that id has that RUN_NAME, which may be followed by the number of a later run of the same second.
+fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    let Some((stamp, named)) = id.split_once('-') else { return false };
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = || named.strip_prefix(name)?.strip_prefix('-').filter(|rest| is_number(rest));
+    named == name || (numbered().is_some() && is_there(&format!("{stamp}-{name}")))
+}
+
+/// Finds a run by what a person types. The first match in this order counts:
+///
+/// 1. a path: of a run's folder or of its `run.json`;
+/// 2. `latest` (or `last`), `latest~1` for the one before, `latest~2` and so on;
+/// 3. the whole id, which is the name of the run's folder in `results`;
+/// 4. RUN_NAME, which is the id after its first dash: the latest run of that name;
+/// 5. the beginning of the id of one run only;
+/// 6. any part of the id of one run only.
+///
+/// # Errors
+/// If there is none, or if several fit where only one may.
+pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
+    let direct = Path::new(name);
+    if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
+        return Ok(direct.to_path_buf());
+    }
+    let runs = list_runs(results)?;
+    if let Some(back) = steps_back(name) {
+        return nth_latest(&runs, back, results, name);
+    }
+    let latest = |fits: &dyn Fn(&str) -> bool| runs.iter().rev().find(|path| fits(&id_of(path))).cloned();
+    let is_there = |id: &str| runs.iter().any(|path| id_of(path) == id);
+    if let Some(run) = latest(&|id| id == name).or_else(|| latest(&|id| is_named(id, name, is_there))) {
+        return Ok(run);
+    }
+    let no_run = || RecordError::NoRun { name: name.into(), path: results.to_path_buf() };
+    if name.is_empty() {
+        return Err(no_run());
+    }
+    let beginning = only(&runs, name, |id| id.starts_with(name))?;
+    beginning
+        .map_or_else(|| only(&runs, name, |id| id.contains(name)), |run| Ok(Some(run)))?
+        .ok_or_else(no_run)
+}
+
+/// The runs of a folder, oldest first, or else the one that [`find_run`] finds.
+///
+/// # Errors
+/// As those of [`find_run`]; a folder without any run is an error too.
+pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
+    let folder = Path::new(name);
+    if !folder.is_dir() || folder.join(RUN_FILE).is_file() {
+        return Ok(vec![find_run(results, name)?]);
+    }
+    let runs = list_runs(folder)?;
+    if runs.is_empty() { Err(RecordError::NoRuns { path: folder.to_path_buf() }) } else { Ok(runs) }
+}
+
+/// The folder of a run that [`find_run`] found: itself, or that of its file.
+#[must_use]
+pub fn run_folder(run: &Path) -> &Path {
+    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+}
+
+/// The published runs of a results folder, oldest first. A folder that does not exist holds none.
+///
+/// # Errors
+/// If the folder can't be read.
+pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let entries = match fs::read_dir(results) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(RecordError::io("reading", results)(error)),
+    };
+    let visible = |path: &PathBuf| {
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        !hidden && path.join(RUN_FILE).is_file()
+    };
+    let mut runs: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(visible).collect();
+    runs.sort();
+    Ok(runs)
+}
+
+/// The steps back from the latest run of `latest`, `last`, `latest~2`; `None` for other names.
+fn steps_back(name: &str) -> Option<usize> {
+    let rest = name.strip_prefix("latest").or_else(|| name.strip_prefix("last"))?;
+    if rest.is_empty() { Some(0) } else { rest.strip_prefix('~')?.parse().ok() }
+}
+
+fn nth_latest(runs: &[PathBuf], back: usize, results: &Path, name: &str) -> Result<PathBuf, RecordError> {
+    if runs.is_empty() {
+        return Err(RecordError::NoRun { name: name.into(), path: results.to_path_buf() });
+    }
+    let too_far =
+        || RecordError::TooFarBack { name: name.into(), count: runs.len(), path: results.to_path_buf() };
+    runs.iter().rev().nth(back).cloned().ok_or_else(too_far)
+}
+
+/// The one run that fits; `None` if none does.
+fn only(runs: &[PathBuf], name: &str, fits: impl Fn(&str) -> bool) -> Result<Option<PathBuf>, RecordError> {
+    let fitting: Vec<&PathBuf> = runs.iter().filter(|path| fits(&id_of(path))).collect();
+    match fitting.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some((*one).clone())),
+        several => {
+            let ids = several.iter().map(|path| id_of(path)).collect();
+            Err(RecordError::Ambiguous { name: name.into(), ids })
+        }
+    }
+}
+
+fn id_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The series to read, which is nine tenths of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesWanted {
-    /// It does.
+    /// The whole series.
     Whole,
-    /// It does not: the series comes out empty, and reading takes a fraction of the time.
+    /// An empty one: reading takes a fraction of the time.
     Empty,
 }
 
-/// Reads a record: of `run.json`, of a run's directory, or of a page that holds it.
+/// Reads a record from `run.json`, a run's folder, or a page that holds it.
 ///
 /// # Errors
 /// If it can't be read, is not a record, or is of a later version.
@@ -31,7 +154,7 @@ pub fn read_record(path: &Path) -> Result<Record, RecordError> {
     read_record_with(path, SeriesWanted::Whole)
 }
 
-/// The same, with or without the series.
+/// Reads a record with or without its series.
 ///
 /// # Errors
 /// If it can't be read, is not a record, or is of a later version.
@@ -45,7 +168,7 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     let record = parse(&json, series);
     let found = match &record {
         Ok(record) => u64::from(record.record_version),
-        // A record of a later version need not look like one of ours: say so rather than what is odd about it.
+        // A later version may have another form: its number is the better message.
         Err(_) => version_of(&json).unwrap_or_default(),
     };
     if found > u64::from(RECORD_VERSION) {
@@ -54,9 +177,8 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// Reads many records, as many at a time as there are CPUs, and keeps of each what `keep` makes of it: the records
-/// themselves may be larger than memory. Each path comes with that, or with what is wrong with its record, in the order
-/// of `paths`.
+/// Reads many records in parallel, one per CPU, and keeps the result of `keep` for each, because all records may be larger than
+/// memory. Returns each path with that result or the error of its record, in the order of `paths`.
 pub fn read_records<T: Send>(
     paths: &[PathBuf],
     series: SeriesWanted,
@@ -89,11 +211,135 @@ fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error>
     Ok(record)
 }
 
-/// The version that a document says it has, if it says one.
+/// The version that a document states.
 fn version_of(text: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Head {
         record_version: u64,
     }
     serde_json::from_slice::<Head>(text).ok().map(|head| head.record_version)
+}
+
+const SERIES: &str = "series";
+
+/// Reads a record and skips its series.
+fn without_series<'de, D: Deserializer<'de>>(from: D) -> Result<Record, D::Error> {
+    Record::deserialize(Skipping(from))
+}
+
+/// Passes a map on with an empty series in place of its own.
+struct Skipping<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(SkippingVisitor { visitor, of: PhantomData })
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+struct SkippingVisitor<'de, V> {
+    visitor: V,
+    of: PhantomData<&'de ()>,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<'de, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.visitor.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_map(SkippingMap { map, at_series: false })
+    }
+}
+
+struct SkippingMap<A> {
+    map: A,
+    /// True if the next value is the series.
+    at_series: bool,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(key) = self.map.next_key::<String>()? else { return Ok(None) };
+        self.at_series = key == SERIES;
+        seed.deserialize(key.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        if !self.at_series {
+            return self.map.next_value_seed(seed);
+        }
+        self.map.next_value::<IgnoredAny>()?;
+        let empty = serde_json::to_value(Series::<Interval>::new(0, 2)).map_err(A::Error::custom)?;
+        seed.deserialize(empty).map_err(A::Error::custom)
+    }
+}
+
+/// The beginning of every page.
+const PAGE_BEGIN: &[u8] = b"<!DOCTYPE html>";
+/// The element that holds the record: zlib data in base64.
+const PACKED_BEGIN: &str = "<script type=\"text/plain\" id=\"record\">";
+const PACKED_END: &str = "</script>";
+/// More bytes than any record has.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The element of a page that holds the whole record; empty if it can't be packed.
+#[must_use]
+pub fn record_in_page(record: &Record) -> String {
+    let packed = || {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&serde_json::to_vec(record).ok()?).ok()?;
+        encoder.finish().ok()
+    };
+    packed()
+        .map(|packed| format!("{PACKED_BEGIN}{}{PACKED_END}\n", STANDARD.encode(packed)))
+        .unwrap_or_default()
+}
+
+/// The record's JSON: unpacked from a page, or the text itself if it is no page.
+fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
+    if !text.starts_with(PAGE_BEGIN) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let broken = |why: &dyn std::fmt::Display| {
+        serde_json::Error::custom(format!("the record in this page can't be unpacked: {why}"))
+    };
+    let page = std::str::from_utf8(text).map_err(|error| broken(&error))?;
+    let packed = page.split_once(PACKED_BEGIN).and_then(|(_, rest)| Some(rest.split_once(PACKED_END)?.0));
+    let packed = packed.ok_or_else(|| {
+        serde_json::Error::custom("this page holds no run's record; name the run's folder or its report.html")
+    })?;
+    let packed = STANDARD.decode(packed).map_err(|error| broken(&error))?;
+    let mut json = Vec::new();
+    let mut unpacked = ZlibDecoder::new(packed.as_slice()).take(MOST_BYTES);
+    unpacked.read_to_end(&mut json).map_err(|error| broken(&error))?;
+    Ok(Cow::Owned(json))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(element: &str) -> String {
+        format!("<!DOCTYPE html>\n<html>{element}</html>\n")
+    }
+
+    #[test]
+    fn a_page_without_a_record_or_with_a_broken_one_is_refused() {
+        assert_eq!(json_of(b"{}").unwrap(), b"{}".as_slice());
+        let refused = |text: &str| json_of(text.as_bytes()).unwrap_err().to_string();
+        assert!(refused(&page("")).contains("holds no run's record"));
+        assert!(refused(&page(&format!("{PACKED_BEGIN}*{PACKED_END}"))).contains("can't be unpacked"));
+        assert!(refused(&page(&format!("{PACKED_BEGIN}AAAA{PACKED_END}"))).contains("can't be unpacked"));
+    }
 }

@@ -1,13 +1,13 @@
-//! What the sessions of a run did.
+//! The workload of a run, as it is saved.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// What the sessions did, resolved to blocks.
+/// The workload of a run, in blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadRecord {
     /// Schemas used.
     pub schemas: u32,
-    /// Sessions of each.
+    /// Sessions of each schema.
     pub threads_per_schema: u32,
     /// Active data set of each schema, in blocks.
     pub scale_blocks: u64,
@@ -31,55 +31,55 @@ pub struct WorkloadRecord {
     pub seed: u64,
     /// The number that makes this run's updates differ from other runs'.
     pub nonce: u64,
-    /// The hot spot, if there is one.
+    /// The hot spot.
     #[serde(default, deserialize_with = "values_or_words")]
     pub hot_spot: Option<HotSpotRecord>,
-    /// Every how many operations one goes to schema 1.
+    /// Number of operations of which one goes to schema 1.
     pub hot_schema_every: Option<u32>,
-    /// Think time, if there is any.
+    /// Pauses between operations.
     #[serde(default, deserialize_with = "values_or_words")]
     pub think_time: Option<ThinkTimeRecord>,
-    /// In an open loop, the operations per second that are to start, of all sessions.
+    /// Open loop: operations per second to start, over all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<u32>,
-    /// In an open loop, how they arrive: steady or poisson.
+    /// Open loop: arrivals, steady or poisson.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
 }
 
 impl WorkloadRecord {
-    /// Sessions altogether.
+    /// All sessions.
     #[must_use]
     pub fn sessions(&self) -> u32 {
         self.schemas.saturating_mul(self.threads_per_schema)
     }
 }
 
-/// Blocks that some operations stay within.
+/// Blocks that a part of the operations visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HotSpotRecord {
-    /// The first block, counted from 1.
+    /// First block, from 1.
     pub first_block: u64,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Every how many SELECTs and UPDATEs one goes there.
+    /// Number of SELECTs and UPDATEs of which one visits it.
     pub every: u32,
 }
 
-/// Pauses between operations, of a length drawn uniformly.
+/// Pauses of uniformly distributed length between operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinkTimeRecord {
-    /// Every how many operations a pause follows.
+    /// Number of operations of which one is followed by a pause.
     pub every: u32,
-    /// The shortest, in microseconds.
+    /// Shortest pause in microseconds.
     pub min_us: u32,
-    /// The longest, in microseconds.
+    /// Longest pause in microseconds.
     pub max_us: u32,
 }
 
-/// Release 0.1.0 saved a sentence in the place of these values.
+/// Values that release 0.1.0 saved as a sentence.
 trait OfWords: Sized {
-    /// `None` if that is not the sentence.
+    /// The values of the sentence; `None` for another text.
     fn of_words(words: &str) -> Option<Self>;
 }
 

@@ -10,14 +10,11 @@ use serde::Serialize;
 #[serde(transparent)]
 pub struct Confidence(f64);
 
-/// What is no confidence level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it must be more than 50 and less than 100, such as 95")]
 pub struct NoConfidence;
 
 impl Confidence {
-    /// As a ratio.
-    #[must_use]
     pub fn ratio(self) -> f64 {
         self.0
     }

@@ -10,15 +10,14 @@ use slob_record::{Record, Status};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use crate::Confidence;
-use crate::counters::ratio;
 use crate::figure::{self, Better, Figure, Figures};
 use crate::format::{ABSENT, fixed, micros, or_absent, percent, plural, signed_percent, significant, size};
 use crate::html::chart::Chart;
 use crate::html::escape;
 use crate::html::layout::{Section, View};
 use crate::html::run_charts::{Group, groups};
+use crate::measured::{ratio, timed_events};
 use crate::page::{Column, Page, Table};
-use crate::timed::timed_events;
 
 /// The differences between two sides, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -545,7 +544,7 @@ fn event_pairs(sides: [&[Figures<'_>]; 2]) -> Vec<EventPair> {
     type Sum = Option<(f64, Option<u64>)>;
     let mut sums: BTreeMap<String, (String, [Sum; 2])> = BTreeMap::new();
     for (side, runs) in sides.into_iter().enumerate() {
-        for event in runs.iter().flat_map(timed_events) {
+        for event in runs.iter().flat_map(|run| timed_events(run.record)) {
             let (_, of_event) = sums.entry(event.name).or_insert((event.class, [None; 2]));
             let (time_s, waits) = of_event[side].get_or_insert((0.0, Some(0)));
             *time_s += event.time_s;

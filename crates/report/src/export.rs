@@ -13,8 +13,7 @@ use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
 use crate::figure::{self, Figures};
 use crate::info::status_word;
-use crate::verdicts::verdicts_by;
-use crate::window::is_measured;
+use crate::measured::is_measured;
 
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]
@@ -179,7 +178,7 @@ pub fn prometheus(record: &Record) -> String {
     }
     let (name, help) = ("slob_verdict", "A verdict; the label says which and what, the value is always 1.");
     metrics.begin(name, Kind::Gauge, help);
-    for verdict in verdicts_by(&figures) {
+    for verdict in figures.verdicts() {
         let question = verdict.question.title().trim_end_matches('?');
         let more = [("question", question), ("answer", verdict.answer.word())];
         metrics.sample(name, &[&labels[..], &more].concat(), 1);

@@ -1,41 +1,36 @@
 //! One field of a record, by its path.
 //!
-//! A path is the names of the saved record with dots between them: `window.seconds`, `counters.physical_reads`. An
+//! A path consists of the names of the saved record with dots between them: `window.seconds`, `counters.physical_reads`. An
 //! element of a list is named by its position (`sessions.0.rows`) or by its `name` or `key` (`server.settings.NAME.value`,
-//! `configuration.UPDATE_PCT.value`). Beside what is saved there are
+//! `configuration.UPDATE_PCT.value`). Further fields are
 //!
-//! - of every histogram `min_us`, `mean_us`, `max_us` and percentiles, `p50_us`, `p99_us`, `p999_us` and so on: the
+//! - for each histogram `min_us`, `mean_us`, `max_us` and percentiles, `p50_us`, `p99_us`, `p999_us` and so on: the
 //!   digits after the second are decimals (`p9999_us` is 99.99 %);
-//! - `figures.NAME`: every [column](crate::info::Column) of a table of runs.
+//! - `figures.NAME`: every [column](crate::info::Column) of a table of runs;
+//! - `verdicts.QUESTION`: each [verdict](crate::Verdict) with its finding, as `verdicts.physical.cause`.
 
 use serde_json::{Map, Value, json};
 use slob_record::Record;
 use slob_stats::Histogram;
 
 use crate::figure::Figures;
-use crate::info::{Column, all_columns};
-use crate::latencies::{mean_us, percentile_us};
-use crate::near::nearest;
+use crate::info::all_columns;
+use crate::measured::{mean_us, percentile_us};
 
-/// Name under which the columns stand.
 const FIGURES: &str = "figures";
+const VERDICTS: &str = "verdicts";
 
-/// Why a field was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldError {
-    /// There is nothing of that name.
     #[error("the record has no field '{path}': {} has no '{part}'{}", place(parent), hint(near))]
     Unknown {
-        /// The whole path.
         path: String,
-        /// Where the search came to an end; empty for the record itself.
+        /// The path up to the missing part; empty for the record itself.
         parent: String,
-        /// The name that is not there.
         part: String,
-        /// Names that are there and look like it, or else the first that are there.
+        /// Similar names, or else the first names there.
         near: Vec<String>,
     },
-    /// The record can't be written as JSON.
     #[error("writing the record as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -48,13 +43,14 @@ fn hint(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
 }
 
-/// A field of a record as JSON: `null` if it is there but not known.
+/// A field of a record as JSON: `null` if it exists and is unknown.
 ///
 /// # Errors
-/// If there is no such field; the error names those near it.
+/// If there is no such field; the error names similar ones.
 pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     let mut at = match path.split('.').next() {
         Some(FIGURES) => json!({ FIGURES: figures(record) }),
+        Some(VERDICTS) => json!({ VERDICTS: verdicts(record) }),
         _ => serde_json::to_value(record)?,
     };
     let mut parent = String::new();
@@ -73,14 +69,22 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     Ok(at)
 }
 
-/// Every column of a run by its name.
 fn figures(record: &Record) -> Value {
     let figures = Figures::of(record);
-    let value = |column: Column| column.value(&figures).map_or(Value::Null, |value| value.json());
-    Value::Object(all_columns().map(|column| (column.name().to_owned(), value(column))).collect())
+    Value::Object(
+        all_columns().map(|column| (column.name.to_owned(), column.cell(&figures).json())).collect(),
+    )
 }
 
-/// One step down.
+fn verdicts(record: &Record) -> Value {
+    let verdicts = crate::verdicts::verdicts(record);
+    let named = verdicts.iter().map(|verdict| {
+        let json = json!(verdict);
+        (json["question"].as_str().unwrap_or_default().to_owned(), json)
+    });
+    Value::Object(named.collect())
+}
+
 fn step(at: &mut Value, part: &str) -> Option<Value> {
     match at {
         Value::Object(members) => {
@@ -97,12 +101,11 @@ fn step(at: &mut Value, part: &str) -> Option<Value> {
     }
 }
 
-/// What an element of a list is called, if it has a name.
+/// The name of an element of a list, if it has one.
 fn title(element: &Value) -> Option<&str> {
     element.get("name").or_else(|| element.get("key")).and_then(Value::as_str)
 }
 
-/// A figure of a saved histogram.
 fn of_histogram(members: &Map<String, Value>, part: &str) -> Option<Value> {
     if !is_histogram(members) {
         return None;
@@ -129,7 +132,7 @@ fn percentile_named(part: &str) -> Option<f64> {
     all_digits.then(|| format!("{whole}.{decimals}0").parse().ok()).flatten()
 }
 
-/// The names at a place that look like the one that is not there; if none does, the first few.
+/// The similar names at a place, or else the first few.
 fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
     const FEW: usize = 8;
     let mut names: Vec<String> = match at {
@@ -140,14 +143,30 @@ fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
         _ => Vec::new(),
     };
     if at_top {
-        names.push(FIGURES.into());
+        names.extend([FIGURES, VERDICTS].map(str::to_owned));
     }
     if at.as_object().is_some_and(is_histogram) {
         names.extend(["mean_us", "p50_us", "p99_us", "p999_us", "max_us"].map(str::to_owned));
     }
     let alike: Vec<String> =
-        nearest(part, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+        similar_names(part, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
     if alike.is_empty() { names.into_iter().take(FEW).collect() } else { alike }
+}
+
+/// The names most similar to `wanted`, the best first: those that contain it, then those with a similar spelling.
+pub(crate) fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    const MOST: usize = 5;
+    /// Least similarity (Jaro-Winkler, 0 to 1).
+    const SIMILAR: f64 = 0.75;
+    let similarity = |name: &str| {
+        let contains = !wanted.is_empty() && name.contains(wanted);
+        strsim::jaro_winkler(wanted, name) + if contains { 1.0 } else { 0.0 }
+    };
+    let mut similar: Vec<(f64, &str)> =
+        names.map(|name| (similarity(name), name)).filter(|(similarity, _)| *similarity >= SIMILAR).collect();
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.dedup_by(|a, b| a.1 == b.1);
+    similar.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
@@ -166,6 +185,10 @@ mod tests {
     #[case("figures.physical_reads_per_s", json!(19_507.2))]
     #[case("figures.redo_mb_per_s", Value::Null)]
     #[case("workload.hot_spot", Value::Null)]
+    #[case("verdicts.physical.answer", json!("GOOD"))]
+    #[case("verdicts.physical.cause", json!("delivered"))]
+    #[case("verdicts.physical.numbers.blocks", json!(1_170_432))]
+    #[case("verdicts.accounted.threshold", json!("counters_differ"))]
     fn fields_by_path(#[case] path: &str, #[case] expected: Value) {
         assert_eq!(field(&fixture::direct_read_run(), path).unwrap(), expected);
     }
@@ -191,8 +214,16 @@ mod tests {
     #[case("figures.iops", "'figures' has no 'iops'; there is sync_iops, ceiling_iops")]
     #[case("window.seconds.more", "'window.seconds' has no 'more'")]
     #[case("", "it has no ''")]
-    fn what_is_not_there_is_named_with_what_is(#[case] path: &str, #[case] expected: &str) {
+    fn a_missing_field_is_named_with_similar_ones(#[case] path: &str, #[case] expected: &str) {
         let message = field(&fixture::direct_read_run(), path).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
+    }
+
+    #[test]
+    fn similar_names_come_first_and_others_not_at_all() {
+        let names = ["physical_reads_per_s", "physical_writes_per_s", "host", "redo_mb_per_s"];
+        assert_eq!(similar_names("physical_read_per_s", names.into_iter())[0], "physical_reads_per_s");
+        assert_eq!(similar_names("redo", names.into_iter()), ["redo_mb_per_s"]);
+        assert!(similar_names("zzz", names.into_iter()).is_empty());
     }
 }

@@ -1,212 +1,612 @@
-//! The figures of a run, each defined once: what it is called, in which unit, which way is better, where it comes from,
-//! and how it follows from a record.
+//! The figures of a run, each defined once: its names, unit, form, source, the verdicts it rests on, and how it follows from a
+//! record.
 //!
-//! Views iterate over them or refer to them, as `figure::PHYSICAL_READS_PER_S.of(figures)`; a name is looked up only where
-//! a person typed it. Every figure is of the measured window but those of the workload, which were set; one that can't be
-//! known is `None`. Names carry the unit; `mb` is 10^6 bytes.
+//! Every view iterates over this table or refers to its rows, as `figure::PHYSICAL_READS_PER_S.of(figures)`; only names that
+//! people type are looked up. Figures are of the measured window, except those that were set. Unknown figures are `None`. Names
+//! carry the unit; `mb` is 10^6 bytes.
 
-/// Defines figures and the list of them: name, title, unit, which way is better, source, and how it is got.
-macro_rules! figures {
-    ($list:ident: $($(#[$doc:meta])* $figure:ident =
-        $name:literal, $title:literal, $unit:literal, $better:ident, $source:expr, $get:expr;)*) => {
-        $(
-            #[doc = concat!($title, ", `", $name, "`.")]
-            $(#[$doc])*
-            pub const $figure: $crate::figure::Figure = $crate::figure::Figure {
-                name: $name,
-                title: $title,
-                unit: $unit,
-                better: $crate::figure::Better::$better,
-                source: $source,
-                get: $get,
-            };
-        )*
-        pub(super) const $list: &[$crate::figure::Figure] = &[$($figure),*];
-    };
-}
-
-mod awr_info;
-mod cpu;
-mod device;
-mod latency;
-mod load;
-mod measured;
-mod probe;
-mod workload;
+use std::cell::OnceCell;
 
 use serde::Serialize;
-use slob_measure::LatencyKind;
-use slob_record::Record;
+use slob_host::DeviceUse;
+use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_record::{Record, SavedProbe};
 use slob_stats::Histogram;
 
-pub use self::awr_info::*;
-pub use self::cpu::*;
-pub use self::device::*;
-pub use self::latency::*;
-pub use self::load::*;
-pub use self::probe::*;
-pub use self::workload::*;
+use crate::format::Format;
+use crate::measured::{
+    Measured, commits, db_time_s, device_counters, event_mean_us, is_coarse, latency_mean_us,
+    latency_percentile_us, mean_us, own_read_bytes, percentile_us, physical_read_bytes, ratio,
+    total_operations, total_rows,
+};
+use crate::table::Cell;
+use crate::verdicts::thresholds::ABOVE_PROBE;
+use crate::verdicts::{Answer, Question, Verdict, judge};
 
-use self::measured::Measured;
-use crate::latencies::{is_coarse, latency_percentile_us, percentile_us};
-
-/// Where figures are listed, in the order in which they are shown.
-const GROUPS: [&[Figure]; 7] = [WORKLOAD, LOAD, LATENCY, AWR_INFO, CPU, DEVICE, PROBED];
-
-/// Every figure there is.
-pub fn all() -> impl Iterator<Item = &'static Figure> {
-    GROUPS.into_iter().flatten()
-}
-
-/// A figure by its name, as a person typed it.
-#[must_use]
-pub fn named(name: &str) -> Option<&'static Figure> {
-    all().find(|figure| figure.name == name)
-}
-
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// More is better, as of rates.
     Higher,
-    /// Less is better, as of latencies.
     Lower,
-    /// It depends.
     Neither,
 }
 
-/// A figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name, which carries the unit; stable, for machines too.
+    /// Stable name for machines, which carries the unit.
     pub name: &'static str,
-    /// What people call it.
+    /// Name for people, in tables of figures.
     pub title: &'static str,
-    /// Its unit in words; empty for what has none.
+    /// Name with its unit, where the figure stands alone: key figures, cards.
+    pub heading: &'static str,
+    /// Shortest name, for columns of tables of runs.
+    pub short: &'static str,
     pub unit: &'static str,
-    /// Which way is better.
+    /// Form of its value below a head that names the unit.
+    pub format: Format,
     pub better: Better,
-    /// What it is and where it comes from.
+    /// Description and source.
     pub source: &'static str,
+    /// The verdicts that make it worthless if they are BAD.
+    pub rests_on: &'static [Question],
     get: Get,
 }
 
 /// How a figure follows from a run.
 #[derive(Clone, Copy, Debug)]
 enum Get {
-    /// A whole number that was set.
     Set(fn(&Record) -> Option<u64>),
     /// A length of time that was set, in seconds.
     SetTime(fn(&Record) -> f64),
-    /// A whole number that was measured.
     Count(fn(&Measured<'_>) -> Option<u64>),
-    /// What was measured.
     Number(fn(&Measured<'_>) -> Option<f64>),
     /// A percentile in microseconds; 100 is the largest value, exactly.
-    Percentile(Latencies, f64),
+    Percentile(Durations, f64),
 }
 
-/// What took time.
 #[derive(Clone, Copy, Debug)]
-enum Latencies {
-    /// The operations themselves.
+enum Durations {
     Operations,
-    /// In an open loop, operations from the moment at which they were due.
+    /// Open loop: from the intended start to the end.
     Responses,
-    /// What the database timed.
     Database(LatencyKind),
 }
 
-/// A figure's value for a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// A whole number, exact.
-    Count(u64),
-    /// A measured figure.
-    Measured(f64),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Sound,
+    /// This verdict is BAD.
+    Invalid(Question),
 }
 
 impl Figure {
-    /// Its value; `None` if it is not known. What is not finite is not known either.
-    #[must_use]
-    pub fn number(&self, figures: &Figures<'_>) -> Option<Number> {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        unit: &'static str,
+        better: Better,
+        source: &'static str,
+        rests_on: &'static [Question],
+        get: Get,
+    ) -> Self {
+        let format = match unit.as_bytes() {
+            b"us" => Format::Micros,
+            b"%" => Format::Percent,
+            b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
+            _ => Format::Whole,
+        };
+        Self { name, title, heading: title, short: title, unit, format, better, source, rests_on, get }
+    }
+
+    /// Its value as a cell of a table; absent if it is unknown or not finite.
+    pub fn cell(&self, figures: &Figures<'_>) -> Cell {
+        match self.get {
+            Get::Set(get) => get(figures.record).into(),
+            Get::Count(get) => figures.measured.as_ref().and_then(get).into(),
+            _ => match self.of(figures) {
+                Some(value) if self.is_bound(figures) => Cell::Bound(value, self.format),
+                value => self.format.cell(value),
+            },
+        }
+    }
+
+    /// Its value in words, with the unit of a duration.
+    pub fn show(&self, figures: &Figures<'_>) -> String {
+        match self.cell(figures) {
+            Cell::Number(value, Format::Micros) => Cell::Number(value, Format::Duration),
+            Cell::Bound(value, Format::Micros) => Cell::Bound(value, Format::Duration),
+            cell => cell,
+        }
+        .show()
+    }
+
+    /// Its value; `None` if it is unknown or not finite.
+    pub fn of(&self, figures: &Figures<'_>) -> Option<f64> {
         let run = || figures.measured.as_ref();
         let number = match self.get {
-            Get::Set(get) => return get(figures.record).map(Number::Count),
-            Get::Count(get) => return get(run()?).map(Number::Count),
+            Get::Set(get) => get(figures.record)? as f64,
             Get::SetTime(get) => get(figures.record),
+            Get::Count(get) => get(run()?)? as f64,
             Get::Number(get) => get(run()?)?,
-            Get::Percentile(of, percent) => run()?.percentile_us(of, percent)?,
+            Get::Percentile(of, percent) => {
+                let run = run()?;
+                let at = |histogram: &Histogram| percentile_us(histogram, percent);
+                match of {
+                    Durations::Operations => at(run.operations()),
+                    Durations::Responses => at(run.responses()),
+                    Durations::Database(kind) => latency_percentile_us(run.record, kind, percent),
+                }?
+            }
         };
-        number.is_finite().then_some(Number::Measured(number))
+        number.is_finite().then_some(number)
     }
 
-    /// The same where it does not matter whether it is whole.
-    #[must_use]
-    pub fn of(&self, figures: &Figures<'_>) -> Option<f64> {
-        self.number(figures).map(|number| match number {
-            Number::Count(count) => count as f64,
-            Number::Measured(number) => number,
-        })
-    }
-
-    /// Whether it was measured; else it was set.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         !matches!(self.get, Get::Set(_) | Get::SetTime(_))
     }
 
-    /// Whether it is as exact as the buckets of a histogram are wide, and no more.
-    #[must_use]
+    /// True if it is only as exact as the buckets of a histogram.
     pub fn is_percentile(&self) -> bool {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
-    /// Whether it is an upper bound: of the bucket that the database sorts a latency into, the value is more than half of it.
-    #[must_use]
+    /// True if it is the upper bound of a wide bucket of the database, which the value does not exceed.
     pub fn is_bound(&self, figures: &Figures<'_>) -> bool {
-        matches!(self.get, Get::Percentile(Latencies::Database(kind), _) if is_coarse(figures.record, kind))
+        matches!(self.get, Get::Percentile(Durations::Database(kind), _) if is_coarse(figures.record, kind))
     }
 }
 
-/// A run, of which figures are got.
 #[derive(Debug)]
 pub struct Figures<'a> {
-    /// Its record.
     pub record: &'a Record,
     measured: Option<Measured<'a>>,
+    verdicts: OnceCell<[Verdict; 5]>,
 }
 
 impl<'a> Figures<'a> {
-    /// The figures of a record; what would have been measured is not known if it has no window.
-    #[must_use]
+    /// The figures of a record; without a window all measured ones are unknown.
     pub fn of(record: &'a Record) -> Self {
-        Self { record, measured: Measured::of(record) }
+        Self { record, measured: Measured::of(record), verdicts: OnceCell::new() }
     }
 
-    /// Whether there was a window in which something was measured.
-    #[must_use]
+    /// True if the run has a window.
     pub fn is_measured(&self) -> bool {
         self.measured.is_some()
     }
 
-    /// Whether the run had more reads than the probe's best step, by more than they may differ by chance: then the probe
-    /// did not find the ceiling, and no share of it is known.
+    /// The answers to all questions, in the order of [`Question`].
+    pub fn verdicts(&self) -> &[Verdict; 5] {
+        self.verdicts.get_or_init(|| judge(self))
+    }
+
+    pub fn answer(&self, question: Question) -> Answer {
+        self.verdicts()[question as usize].answer
+    }
+
+    /// The worth of a figure: invalid by the first BAD verdict that it rests on.
+    pub fn standing(&self, figure: &Figure) -> Standing {
+        let bad = figure.rests_on.iter().find(|question| self.answer(**question) == Answer::Bad);
+        bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
+    }
+
+    /// True if the run read more than the probe's best step, by more than chance: then the probe did not find the ceiling.
     pub(crate) fn is_above_probe(&self) -> bool {
-        self.measured.as_ref().is_some_and(probe::is_above)
+        let share = self.measured.as_ref().and_then(percent_of_ceiling);
+        share.is_some_and(|share| !is_credible(&share))
     }
 }
 
-impl Measured<'_> {
-    fn percentile_us(&self, of: Latencies, percent: f64) -> Option<f64> {
-        let at = |histogram: &Histogram| percentile_us(histogram, percent);
-        match of {
-            Latencies::Operations => at(self.operations()),
-            Latencies::Responses => at(self.responses()),
-            Latencies::Database(kind) => latency_percentile_us(self.record, kind, percent),
-        }
+/// A figure by the name that a person typed.
+pub fn named(name: &str) -> Option<&'static Figure> {
+    all().find(|figure| figure.name == name)
+}
+
+pub fn all() -> impl Iterator<Item = &'static Figure> {
+    ALL.iter()
+}
+
+/// The figures that the field compares, in the order in which every view shows them.
+pub const KEY: [&Figure; 7] = [
+    &PHYSICAL_READS_PER_S,
+    &OPERATIONS_PER_S,
+    &OPERATION_P99_US,
+    &PHYSICAL_READ_P99_US,
+    &PHYSICAL_READS_PER_DB_CPU_S,
+    &REDO_MB_PER_S,
+    &PERCENT_OF_CEILING,
+];
+
+/// The key figures of a row in a table of runs.
+pub const KEY_IN_ROWS: [&Figure; 2] = [KEY[0], KEY[2]];
+
+/// Defines the figures and the list of them: name, title, unit, better, source, verdicts, value; and other fields that differ
+/// from those of [`Figure::new`].
+macro_rules! figures {
+    ($($figure:ident = $name:literal, $title:literal, $unit:literal, $better:ident, $source:expr, $rests_on:expr, $get:expr
+        $(, $field:ident: $value:expr)*;)*) => {
+        $(
+            #[doc = $title]
+            pub const $figure: Figure = Figure {
+                $($field: $value,)*
+                ..Figure::new($name, $title, $unit, Better::$better, $source, $rests_on, $get)
+            };
+        )*
+        const ALL: &[Figure] = &[$($figure),*];
+    };
+}
+
+use Durations::{Database, Operations, Responses};
+use Get::{Count, Number, Percentile, Set, SetTime};
+
+/// Nothing: the figure was set.
+const SET: &[Question] = &[];
+/// Counts of a whole window.
+const COUNTS: &[Question] = &[Question::Accounted, Question::Complete];
+/// Rates and latencies of operations: an uneven load has no mean.
+const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Complete];
+/// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
+const READS: &[Question] =
+    &[Question::Physical, Question::Accounted, Question::CpuBound, Question::Steady, Question::Complete];
+
+const OURS: &str = "operations that ended in the window, counted by this program";
+const COUNTED: &str = "the database's counters between two snapshots";
+const COMMITTED: &str = "the database's count, or else the UPDATEs";
+const TIMED: &str = "the duration of every operation of the window";
+const RESPONSE: &str = "with RATE: from the moment at which an operation was due to its end";
+const READ_TIMES: &str = "physical reads, as the database timed them";
+const SYNCS: &str = "forced writes of the log, as the database timed them";
+const HOST: &str = "/proc/stat of the host";
+const DB_CPU: &str = "CPU time of the database's processes";
+const KERNEL: &str = "the kernel's counters of the device, for everybody on the host";
+const PROBE: &str = "the probe of the device that the record holds";
+
+figures! {
+    // Set.
+    SESSIONS = "sessions", "Sessions", "", Neither, "schemas x threads", SET,
+        Set(|record| Some(record.workload.sessions().into()));
+    SCHEMAS = "schemas", "Schemas", "", Neither, "SCHEMAS", SET,
+        Set(|record| Some(record.workload.schemas.into()));
+    THREADS_PER_SCHEMA = "threads_per_schema", "Threads on each schema", "", Neither, "THREADS_PER_SCHEMA", SET,
+        Set(|record| Some(record.workload.threads_per_schema.into()));
+    SCALE_BLOCKS = "scale_blocks", "Blocks of each schema", "blocks", Neither, "active data set of each schema", SET,
+        Set(|record| Some(record.workload.scale_blocks));
+    BLOCK_BYTES = "block_bytes", "Bytes of a block", "bytes", Neither, "a block of the server", SET,
+        Set(|record| Some(record.server.block_bytes.into()));
+    WORK_UNIT = "work_unit", "Blocks of a SELECT", "blocks", Neither, "blocks of a SELECT", SET,
+        Set(|record| Some(record.workload.work_unit.into()));
+    UPDATE_WORK_UNIT = "update_work_unit", "Blocks of an UPDATE", "blocks", Neither, "blocks of an UPDATE", SET,
+        Set(|record| Some(record.workload.update_work_unit.into()));
+    UPDATE_PCT = "update_pct", "UPDATEs among operations (%)", "%", Neither, "operations that are UPDATEs", SET,
+        Set(|record| Some(record.workload.update_pct.into())), short: "Updates %";
+    SCAN_PCT = "scan_pct", "Scans among the others (%)", "%", Neither, "of the others: short scans", SET,
+        Set(|record| Some(record.workload.scan_pct.into()));
+    SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
+        Set(|record| Some(record.workload.seed));
+    RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop", SET,
+        Set(|record| record.workload.rate_per_s.map(u64::from));
+    WINDOW_S = "window_s", "Measured window (s)", "s", Neither,
+        "length of the measured window, by which rates are divided", SET,
+        Number(|run| Some(run.window_s));
+    WARMUP_S = "warmup_s", "Warm-up (s)", "s", Neither, "the record", SET,
+        SetTime(|record| record.workload.warmup_s);
+
+    // The load.
+    OPERATIONS = "operations", "Operations of the window", "", Neither, OURS, COUNTS,
+        Count(|run| Some(total_operations(run.record)));
+    OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, LOAD,
+        Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Operations/s";
+    SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, LOAD,
+        Number(|run| Some(run.per_s(run.operations_of(OpKind::Select))));
+    // Each with its commit.
+    UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, LOAD,
+        Number(|run| Some(run.per_s(run.operations_of(OpKind::Update))));
+    SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, LOAD,
+        Number(|run| Some(run.per_s(run.operations_of(OpKind::Scan))));
+    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", LOAD,
+        Number(|run| Some(run.per_s(total_rows(run.record))));
+    COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS,
+        Count(|run| commits(run.record));
+    COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, LOAD,
+        Number(|run| commits(run.record).map(|commits| run.per_s(commits)));
+    // Visits of blocks in the buffer cache.
+    LOGICAL_READS_PER_S = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s", Higher, COUNTED, LOAD,
+        Number(|run| run.counted_per_s(Counter::LogicalReads));
+    // Blocks that the buffer cache requested from the operating system.
+    PHYSICAL_READS_PER_S = "physical_reads_per_s", "Physical reads (blocks)", "blocks/s", Higher, COUNTED, READS,
+        Number(|run| run.counted_per_s(Counter::PhysicalReads)), heading: "Physical reads/s (IOPS)", short: "IOPS";
+    // Requests for these blocks.
+    PHYSICAL_READ_REQUESTS_PER_S = "physical_read_requests_per_s", "Physical read requests", "1/s", Neither, COUNTED, READS,
+        Number(|run| run.counted_per_s(Counter::PhysicalReadRequests));
+    PHYSICAL_READ_MB_PER_S = "physical_read_mb_per_s", "Physical reads (MB)", "MB/s", Higher, COUNTED, READS,
+        Number(read_mb_per_s);
+    // Blocks of tables and indexes.
+    PHYSICAL_WRITES_PER_S = "physical_writes_per_s", "Physical writes (blocks)", "blocks/s", Neither, COUNTED, LOAD,
+        Number(|run| run.counted_per_s(Counter::PhysicalWrites));
+    PHYSICAL_WRITE_MB_PER_S = "physical_write_mb_per_s", "Physical writes (MB)", "MB/s", Neither, COUNTED, LOAD,
+        Number(write_mb_per_s);
+    REDO_WRITES_PER_S = "redo_writes_per_s", "Redo writes", "1/s", Neither, COUNTED, LOAD,
+        Number(|run| run.counted_per_s(Counter::RedoWrites));
+    REDO_MB_PER_S = "redo_mb_per_s", "Redo (MB)", "MB/s", Neither, COUNTED, LOAD,
+        Number(redo_mb_per_s), heading: "Redo MB/s", short: "Redo MB/s";
+    // Forced writes of the log to stable storage.
+    REDO_SYNCS_PER_S = "redo_syncs_per_s", "Redo syncs", "1/s", Neither, COUNTED, LOAD,
+        Number(|run| run.counted_per_s(Counter::RedoSyncs)), format: Format::Tenths;
+    CHECKPOINTS_PER_S = "checkpoints_per_s", "Checkpoints", "1/s", Neither, COUNTED, LOAD,
+        Number(|run| run.counted_per_s(Counter::Checkpoints));
+    HIT_PERCENT = "hit_percent", "Buffer cache hits (%)", "%", Neither, "logical reads that needed no physical one", COUNTS,
+        Number(hit_percent);
+    DB_TIME_S = "db_time_s", "DB time of the window (s)", "s", Neither,
+        "time inside operations, all sessions together", COUNTS,
+        Number(|run| db_time_s(run.record));
+    AVERAGE_ACTIVE_SESSIONS = "average_active_sessions", "DB time (s)", "", Neither,
+        "DB time per second: sessions inside an operation, on average", LOAD,
+        Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths;
+
+    // Latencies.
+    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, LOAD,
+        Number(|run| mean_us(run.operations()));
+    OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, LOAD, Percentile(Operations, 50.0);
+    OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, LOAD, Percentile(Operations, 90.0);
+    OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, LOAD, Percentile(Operations, 95.0);
+    OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.0),
+        heading: "p99 of an operation", short: "p99";
+    OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.9);
+    OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, LOAD, Percentile(Operations, 100.0);
+    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, LOAD,
+        Number(|run| mean_us(run.responses()));
+    RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 50.0);
+    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 99.0);
+    RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 100.0);
+    BACKLOG = "backlog", "Operations due and not done", "", Lower,
+        "with RATE: operations that were due at the end of the window and not done", COUNTS,
+        Count(|run| run.record.backlog);
+    // Exact even if percentiles are bounds.
+    PHYSICAL_READ_MEAN_US = "physical_read_mean_us", "Physical read, mean", "us", Lower,
+        "physical reads, each as the database timed it, or else the time it counted for them by their number", READS,
+        Number(read_mean_us);
+    PHYSICAL_READ_P50_US = "physical_read_p50_us", "Physical read, p50", "us", Lower, READ_TIMES, READS,
+        Percentile(Database(LatencyKind::PhysicalRead), 50.0);
+    PHYSICAL_READ_P99_US = "physical_read_p99_us", "Physical read, p99", "us", Lower, READ_TIMES, READS,
+        Percentile(Database(LatencyKind::PhysicalRead), 99.0), heading: "p99 of a phys. read", short: "read p99";
+    PHYSICAL_WRITE_MEAN_US = "physical_write_mean_us", "Physical write, mean", "us", Lower,
+        "writes of blocks, as the database timed them", LOAD,
+        Number(|run| latency_mean_us(run.record, LatencyKind::PhysicalWrite));
+    REDO_SYNC_MEAN_US = "redo_sync_mean_us", "Redo sync, mean", "us", Lower, SYNCS, LOAD,
+        Number(|run| latency_mean_us(run.record, LatencyKind::RedoSync));
+    REDO_SYNC_P99_US = "redo_sync_p99_us", "Redo sync, p99", "us", Lower, SYNCS, LOAD,
+        Percentile(Database(LatencyKind::RedoSync), 99.0);
+
+    // Further columns of `awr_info`. Its latencies are those of Oracle's wait events: the mean of an event of that name, or else
+    // the same thing as this database measured it. The block device's times never replace them: behind a page cache they are
+    // times of other reads.
+    PHYSICAL_READ_MIB_PER_S = "physical_read_mib_per_s", "Physical reads (MiB)", "MiB/s", Higher,
+        "physical_read_mb_per_s in 2^20 bytes, as awr_info has it", READS,
+        Number(|run| read_mb_per_s(run).map(mib));
+    PHYSICAL_WRITE_MIB_PER_S = "physical_write_mib_per_s", "Physical writes (MiB)", "MiB/s", Neither,
+        "physical_write_mb_per_s in 2^20 bytes, as awr_info has it", LOAD,
+        Number(|run| write_mb_per_s(run).map(mib));
+    REDO_MIB_PER_S = "redo_mib_per_s", "Redo (MiB)", "MiB/s", Neither,
+        "redo_mb_per_s in 2^20 bytes, as awr_info has it", LOAD,
+        Number(|run| redo_mb_per_s(run).map(mib));
+    SINGLE_READ_MEAN_US = "single_read_mean_us", "Wait for one block, mean", "us", Lower,
+        "mean wait for one block: event 'db file sequential read', or else physical_read_mean_us", READS,
+        Number(|run| event_mean_us(run.record, "db file sequential read").or_else(|| read_mean_us(run)));
+    DIRECT_READ_MEAN_US = "direct_read_mean_us", "Direct path read, mean", "us", Lower,
+        "mean wait of event 'direct path read'", READS,
+        Number(|run| event_mean_us(run.record, "direct path read"));
+    PARALLEL_READ_MEAN_US = "parallel_read_mean_us", "Parallel read, mean", "us", Lower,
+        "mean wait of event 'db file parallel read'", READS,
+        Number(|run| event_mean_us(run.record, "db file parallel read"));
+    BLOCK_WRITE_MEAN_US = "block_write_mean_us", "Write of blocks, mean", "us", Lower,
+        "mean write of table and index blocks: event 'db file parallel write', or else as the database measured it", LOAD,
+        Number(|run| event_or_latency(run, "db file parallel write", LatencyKind::PhysicalWrite));
+    LOG_WRITE_MEAN_US = "log_write_mean_us", "Write of the log, mean", "us", Lower,
+        "mean write of the log: event 'log file parallel write', or else redo_sync_mean_us", LOAD,
+        Number(|run| event_or_latency(run, "log file parallel write", LatencyKind::RedoSync));
+
+    // CPU.
+    HOST_CPUS = "host_cpus", "CPUs of the host", "", Neither, "CPUs (hardware threads) of the host", SET,
+        Count(|run| run.host_cpus().map(u64::from));
+    DB_CPUS = "db_cpus", "DB CPU (s)", "", Neither,
+        "DB CPU per second: CPUs that the database kept busy, on average", LOAD,
+        Number(|run| ratio(run.db_cpu_s()?, run.observed_s())), format: Format::Hundredths;
+    DB_CPU_S = "db_cpu_s", "DB CPU of the window (s)", "s", Neither, DB_CPU, COUNTS,
+        Number(|run| run.db_cpu_s());
+    DB_CPU_PERCENT_OF_HOST = "db_cpu_percent_of_host", "DB CPU (% of the host's CPUs)", "%", Neither, DB_CPU, LOAD,
+        Number(|run| run.percent_of_host(run.db_cpu_s()?));
+    // The rest is waiting.
+    DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU, LOAD,
+        Number(|run| ratio(100.0 * run.db_cpu_s()?, db_time_s(run.record)?));
+    // Of the processes that serve the sessions, if each session has one; else of all.
+    SESSIONS_CPU_PERCENT_OF_DB_TIME = "sessions_cpu_percent_of_db_time", "CPU of the sessions' processes (% of DB time)", "%",
+        Neither, "CPU time of the processes that serve the sessions", LOAD,
+        Number(|run| ratio(100.0 * run.sessions_cpu_s()?, db_time_s(run.record)?));
+    // With an embedded database the same time as `db_cpu_s`.
+    CLIENT_CPU_S = "client_cpu_s", "CPU of this program (s)", "s", Neither, "CPU time of this program", COUNTS,
+        Number(|run| run.client_cpu_s());
+    HOST_BUSY_PERCENT = "host_busy_percent", "Host CPU busy (%)", "%", Neither, HOST, LOAD,
+        Number(host_busy_percent);
+    HOST_STEAL_PERCENT = "host_steal_percent", "Host CPU stolen (%)", "%", Lower, HOST, LOAD,
+        Number(|run| run.host_cpu().and_then(|cpu| ratio(100.0 * cpu.steal_s, cpu.total_s())));
+    // Without idle, iowait and steal.
+    HOST_BUSY_S = "host_busy_s", "CPU time that the host worked (s)", "s", Neither, HOST, COUNTS,
+        Number(|run| run.host_cpu().map(|cpu| cpu.busy_s()));
+    RUN_PERCENT_OF_HOST = "run_percent_of_host", "DB and client CPU (% of the host's CPUs)", "%", Neither,
+        "CPU time of the database and this program together", LOAD,
+        Number(|run| run.percent_of_host(run.run_cpu_s()?));
+    FOREIGN_CPU_PERCENT = "foreign_cpu_percent", "CPU of others (%)", "%", Lower,
+        "CPU time of others than the database and this program", LOAD,
+        Number(foreign_cpu_percent);
+    PHYSICAL_READS_PER_DB_CPU_S = "physical_reads_per_db_cpu_s", "Physical reads per DB-CPU-s", "blocks/s", Higher,
+        "physical reads by CPU time of the database", READS,
+        Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.db_cpu_s()?)),
+        heading: "IOPS per DB-CPU-s", short: "IOPS per DB-CPU-s";
+    LOGICAL_READS_PER_DB_CPU_S = "logical_reads_per_db_cpu_s", "Logical reads per DB-CPU-s", "blocks/s", Higher,
+        "logical reads by CPU time of the database", LOAD,
+        Number(|run| ratio(run.counted(Counter::LogicalReads)?, run.db_cpu_s()?));
+    PHYSICAL_READS_PER_HOST_CPU_S = "physical_reads_per_host_cpu_s", "Physical reads per host-CPU-s", "blocks/s", Higher,
+        "physical reads by CPU time of the host", READS,
+        Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.host_cpu()?.busy_s()));
+    // Everything that was done with the block included.
+    DB_CPU_US_PER_PHYSICAL_READ = "db_cpu_us_per_physical_read", "DB CPU per physical read (us)", "us", Lower,
+        "CPU time of the database by physical reads", READS,
+        Number(|run| ratio(run.db_cpu_s()? * 1e6, run.counted(Counter::PhysicalReads)?)), format: Format::Significant;
+
+    // The block device behind the data, for all programs of the host.
+    DEVICE_READS_PER_S = "device_reads_per_s", "Device reads/s", "1/s", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::reads_per_s));
+    DEVICE_READ_MB_PER_S = "device_read_mb_per_s", "Device read MB/s", "MB/s", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::read_mb_per_s));
+    // Queueing included (iostat's r_await).
+    DEVICE_READ_AWAIT_US = "device_read_await_us", "Device read await (us)", "us", Lower, KERNEL, LOAD,
+        Number(|run| run.device(|used, _| used.mean_read_us()));
+    DEVICE_WRITES_PER_S = "device_writes_per_s", "Device writes/s", "1/s", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::writes_per_s));
+    DEVICE_WRITE_MB_PER_S = "device_write_mb_per_s", "Device write MB/s", "MB/s", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::write_mb_per_s));
+    // Queueing included (iostat's w_await).
+    DEVICE_WRITE_AWAIT_US = "device_write_await_us", "Device write await (us)", "us", Lower, KERNEL, LOAD,
+        Number(|run| run.device(|used, _| used.mean_write_us()));
+    // Mean number of requests in flight (iostat's aqu-sz).
+    DEVICE_QUEUE = "device_queue", "Device queue", "", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::mean_queue_length)), format: Format::Hundredths;
+    // Share of the window with at least one request in flight.
+    DEVICE_BUSY_PERCENT = "device_busy_percent", "Device busy (%)", "%", Neither, KERNEL, LOAD,
+        Number(|run| run.device(DeviceUse::utilisation_percent));
+    DATABASE_READS_PER_S = "database_reads_per_s", "Device reads for the database (blocks)", "blocks/s", Higher,
+        "reads that the device served for the database", LOAD,
+        Number(database_reads_per_s);
+    FOREIGN_READ_MB_PER_S = "foreign_read_mb_per_s", "Device read MB/s for others", "MB/s", Lower,
+        "reads of the device for others than this run", LOAD,
+        Number(foreign_read_mb_per_s);
+
+    // The probe, and how close the run came to it.
+    // The most random reads of one block per second of any step.
+    CEILING_IOPS = "ceiling_iops", "Ceiling of the device (IOPS)", "1/s", Neither, PROBE, SET,
+        Number(ceiling_iops);
+    // Synchronous random reads per second with as many sessions as the run.
+    SYNC_IOPS = "sync_iops", "Synchronous reads of the device (IOPS)", "1/s", Neither, PROBE, SET,
+        Number(sync_iops);
+    // Unknown for a run above the probe.
+    PERCENT_OF_CEILING = "percent_of_ceiling", "Of the device's ceiling (%)", "%", Neither, PROBE, LOAD,
+        Number(|run| percent_of_ceiling(run).filter(is_credible)),
+        heading: "% of device's ceiling", short: "% of ceiling";
+    // Reads of all programs, in blocks' worth of bytes; unknown above the ceiling.
+    DEVICE_PERCENT_OF_CEILING = "device_percent_of_ceiling", "All reads, of the device's ceiling (%)", "%", Neither, PROBE, LOAD,
+        Number(|run| device_percent_of_ceiling(run).filter(is_credible));
+    // The price of the database.
+    PERCENT_OF_SYNC = "percent_of_sync", "Of the device's synchronous reads (%)", "%", Neither, PROBE, LOAD,
+        Number(|run| ratio(100.0 * device_reads_per_s(run)?, sync_iops(run)?));
+}
+
+fn read_mb_per_s(run: &Measured<'_>) -> Option<f64> {
+    physical_read_bytes(run.record).map(|bytes| run.per_s(bytes) / 1e6)
+}
+
+fn write_mb_per_s(run: &Measured<'_>) -> Option<f64> {
+    let block_bytes = f64::from(run.record.server.block_bytes);
+    run.counted_per_s(Counter::PhysicalWrites).map(|blocks| blocks * block_bytes / 1e6)
+}
+
+fn redo_mb_per_s(run: &Measured<'_>) -> Option<f64> {
+    run.counted_per_s(Counter::RedoBytes).map(|bytes| bytes / 1e6)
+}
+
+fn mib(mb: f64) -> f64 {
+    mb * 1e6 / 1_048_576.0
+}
+
+/// Blocks may arrive ahead of their visits, so that physical reads exceed logical ones: that is a ratio of 0.
+fn hit_percent(run: &Measured<'_>) -> Option<f64> {
+    let (logical, physical) = (run.counted(Counter::LogicalReads)?, run.counted(Counter::PhysicalReads)?);
+    ratio(100.0 * (logical - physical).max(0.0), logical)
+}
+
+/// Reads that the database timed one by one, or else its time of all reads by their requests.
+fn read_mean_us(run: &Measured<'_>) -> Option<f64> {
+    let counted = || {
+        let time_ns = run.counted(Counter::PhysicalReadTimeNs)?;
+        let reads =
+            run.counted(Counter::PhysicalReadRequests).or_else(|| run.counted(Counter::PhysicalReads))?;
+        ratio(time_ns / 1e3, reads)
+    };
+    latency_mean_us(run.record, LatencyKind::PhysicalRead).or_else(counted)
+}
+
+fn event_or_latency(run: &Measured<'_>, event: &str, kind: LatencyKind) -> Option<f64> {
+    event_mean_us(run.record, event).or_else(|| latency_mean_us(run.record, kind))
+}
+
+/// CPU that is not idle, including stolen time: sampled, or the exact time of database and program if that is more. Ticks miss
+/// work that sleeps again between two of them, as sessions that wait for I/O do.
+fn host_busy_percent(run: &Measured<'_>) -> Option<f64> {
+    let sampled = run.host_cpu()?.busy_percent()?;
+    let exact_s = run.db_cpu_s().unwrap_or(0.0) + run.client_cpu_on_host_s().unwrap_or(0.0);
+    Some(run.percent_of_host(exact_s).map_or(sampled, |exact| sampled.max(exact.min(100.0))))
+}
+
+/// By the exact clocks of all processes; or, if they were not read or exceed the host (records of earlier releases), the sampled
+/// time less the run's own. Interrupts are left out of that, because those of the device belong to the test.
+fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
+    let others_s = run.record.host.as_ref().and_then(|host| host.others_cpu_s);
+    let exact = others_s.and_then(|others_s| run.percent_of_host(others_s));
+    if let Some(exact) = exact.filter(|share| *share <= 100.0) {
+        return Some(exact);
     }
+    let host = run.host_cpu()?;
+    let programs_s = host.user_s + host.nice_s + host.system_s;
+    ratio(100.0 * (programs_s - run.run_cpu_s()?).max(0.0), host.total_s())
+}
+
+/// The least of the counts of the database, the device, the disks below it, and the kernel for the database's processes, in
+/// blocks' worth of bytes. Reads that a cache served are not in it, nor those of others.
+fn database_reads_per_s(run: &Measured<'_>) -> Option<f64> {
+    let device = device_counters(run.record)?;
+    let limits = [Some(device.used.read_bytes), device.disk_read_bytes, own_read_bytes(run.record)];
+    let bytes = limits.into_iter().flatten().fold(physical_read_bytes(run.record)?, u64::min);
+    ratio(run.per_s(bytes), f64::from(run.record.server.block_bytes))
+}
+
+/// Reads beyond those fetched for the database's processes, or else beyond the database's physical reads.
+fn foreign_read_mb_per_s(run: &Measured<'_>) -> Option<f64> {
+    let own = own_read_bytes(run.record).or_else(|| physical_read_bytes(run.record))?;
+    let read_bytes = device_counters(run.record)?.used.read_bytes;
+    Some(run.per_s(read_bytes.saturating_sub(own)) / 1e6)
+}
+
+/// The probe if it is comparable: one without direct I/O measured the page cache.
+fn probe<'a>(run: &Measured<'a>) -> Option<&'a SavedProbe> {
+    let block_bytes = run.record.server.block_bytes;
+    let fits = |probe: &&SavedProbe| probe.result.plan.direct && probe.result.plan.block_bytes == block_bytes;
+    run.record.probe.as_ref().filter(fits)
+}
+
+fn ceiling_iops(run: &Measured<'_>) -> Option<f64> {
+    probe(run)?.result.ceiling_iops()
+}
+
+fn sync_iops(run: &Measured<'_>) -> Option<f64> {
+    probe(run)?.result.sync_iops_at(run.record.workload.sessions())
+}
+
+/// The run's reads from the device, or its physical reads if the device was not counted.
+fn device_reads_per_s(run: &Measured<'_>) -> Option<f64> {
+    database_reads_per_s(run).or_else(|| run.counted_per_s(Counter::PhysicalReads))
+}
+
+fn percent_of_ceiling(run: &Measured<'_>) -> Option<f64> {
+    ratio(100.0 * device_reads_per_s(run)?, ceiling_iops(run)?)
+}
+
+fn device_percent_of_ceiling(run: &Measured<'_>) -> Option<f64> {
+    let block_mb = f64::from(run.record.server.block_bytes) / 1e6;
+    let read_mb_per_s = device_counters(run.record)?.used.read_mb_per_s(run.window_s)?;
+    ratio(100.0 * ratio(read_mb_per_s, block_mb)?, ceiling_iops(run)?)
+}
+
+/// False if a run exceeds its probe by more than both may differ in time: the probe did not find the ceiling.
+fn is_credible(share: &f64) -> bool {
+    *share <= ABOVE_PROBE.value
 }
 
 #[cfg(test)]

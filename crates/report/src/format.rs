@@ -1,37 +1,119 @@
-//! Numbers for people: thousands separators, units that fit the size, a mark for what is absent.
+//! Numbers for people: thousands separators, units that fit the size, a mark for absent values; and plain ones for machines.
 
+use std::fmt;
+
+use serde::Serialize;
+pub(crate) use slob_awr::info::plain_number;
 use slob_host::GroupLimits;
 
-/// What stands where a figure is not known.
+use crate::table::Cell;
+
+/// The mark of an absent value.
 pub const ABSENT: &str = "-";
 
-/// The value as `show` shows it, or [`ABSENT`].
+/// The form in which people see a measured number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// No decimals: `19,507`.
+    Whole,
+    /// One decimal: `63.4`.
+    Tenths,
+    /// Two decimals: `0.83`.
+    Hundredths,
+    /// Three decimals: `1.000`.
+    Thousandths,
+    /// About four digits: `345.6`.
+    Significant,
+    /// A number of percent: `99.98`.
+    Percent,
+    /// A change in percent with its sign: `+1.2`.
+    SignedPercent,
+    /// Microseconds below a head that names them: `145`, `85.3`.
+    Micros,
+    /// Microseconds in the unit that fits: `1.23 ms`.
+    Duration,
+}
+
+impl Format {
+    /// A number in this form; [`ABSENT`] if it is not finite.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Whole => fixed(value, 0),
+            Self::Tenths => fixed(value, 1),
+            Self::Hundredths => fixed(value, 2),
+            Self::Thousandths => fixed(value, 3),
+            Self::Significant => significant(value),
+            Self::Percent => percent(value),
+            Self::SignedPercent => signed_percent(value),
+            Self::Micros => micros(value),
+            Self::Duration => duration_us(value),
+        }
+    }
+
+    /// A cell with a number in this form; absent if the number is unknown.
+    pub fn cell(self, value: impl Into<Option<f64>>) -> Cell {
+        value.into().map_or(Cell::Absent, |value| Cell::Number(value, self))
+    }
+}
+
+/// Numbers with the form in which sentences show them. In JSON they are plain numbers.
+macro_rules! numbers {
+    ($($(#[$about:meta])* $name:ident($number:ty) = $show:expr;)*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+        pub struct $name(pub $number);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&$show(self.0))
+            }
+        }
+    )*};
+}
+
+numbers! {
+    Count(u64) = count;
+    Percent(f64) = percent;
+    SignedPercent(f64) = signed_percent;
+    /// A ratio, shown in percent.
+    Share(f64) = |ratio| percent(100.0 * ratio);
+    /// Microseconds, shown in the unit that fits.
+    Duration(f64) = duration_us;
+    Seconds(f64) = seconds;
+    Whole(f64) = |value| fixed(value, 0);
+    Tenths(f64) = |value| fixed(value, 1);
+    Hundredths(f64) = |value| fixed(value, 2);
+    Thousandths(f64) = |value| fixed(value, 3);
+}
+
+/// A value in words, or [`ABSENT`].
+pub(crate) fn shown(value: Option<impl fmt::Display>) -> String {
+    or_absent(value, |value| value.to_string())
+}
+
+/// A value as `show` shows it, or [`ABSENT`].
 pub fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), show)
 }
 
 /// A count with thousands separators: `1,234,567`.
-#[must_use]
 pub fn count(n: u64) -> String {
     separated(&n.to_string())
 }
 
-/// A number with that many decimals and thousands separators: `-1,234.50`. Not a number or infinite: [`ABSENT`].
-#[must_use]
+/// A number with that many decimals and thousands separators: `-1,234.50`; [`ABSENT`] if it is not finite.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
     }
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    // A negative number that rounds to nothing gets no sign.
+    // A negative number that rounds to zero has no sign.
     let negative = value < 0.0 && text.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
     format!("{}{}{fraction}", if negative { "-" } else { "" }, separated(whole))
 }
 
-/// A number with about four significant digits: `1,234,567`, `345.6`, `45.67`, `1.234`, `0.001234`. At most six
-/// decimals.
-#[must_use]
+/// A number with about four significant digits: `1,234,567`, `345.6`, `45.67`, `1.234`, `0.001234`. At most six decimals.
 pub fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -47,9 +129,8 @@ pub fn significant(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// A number of percent without the sign, with one decimal; close to 0 and close to 100 with two, so that nearly
-/// all is told from all, and little from nothing.
-#[must_use]
+/// A number of percent with one decimal; with two close to 0 and to 100, so that nearly all differs from all and little from
+/// nothing.
 pub fn percent(value: f64) -> String {
     match value {
         _ if (99.95..100.0).contains(&value) => fixed(value.min(99.99), 2),
@@ -58,28 +139,19 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A change in percent, always with its sign: `+1.2`.
-#[must_use]
+/// A change in percent with its sign: `+1.2`.
 pub fn signed_percent(value: f64) -> String {
     let text = fixed(value, 1);
-    let plain = text.starts_with('-') || text == ABSENT || text == "0.0";
-    if plain { text } else { format!("+{text}") }
-}
-
-/// A figure, or else the bound that it does not exceed: `<= 512 us`.
-pub fn or_bound(value: Option<f64>, is_bound: bool, show: impl FnOnce(f64) -> String) -> String {
-    let mark = if is_bound { "<= " } else { "" };
-    or_absent(value, |value| format!("{mark}{}", show(value)))
+    let has_no_plus = text.starts_with('-') || text == ABSENT || text == "0.0";
+    if has_no_plus { text } else { format!("+{text}") }
 }
 
 /// Microseconds for a column whose head names the unit: one decimal below 100, none above.
-#[must_use]
 pub fn micros(us: f64) -> String {
     fixed(us, if us.abs() < 99.95 { 1 } else { 0 })
 }
 
-/// A duration, given in microseconds, in the unit that fits: `85.3 us`, `145 us`, `1.23 ms`, `12.3 ms`, `2.50 s`.
-#[must_use]
+/// Microseconds in the unit that fits: `85.3 us`, `145 us`, `1.23 ms`, `12.3 ms`, `2.50 s`.
 pub fn duration_us(us: f64) -> String {
     match us.abs() {
         size if size < 999.5 => format!("{} us", micros(us)),
@@ -89,21 +161,19 @@ pub fn duration_us(us: f64) -> String {
 }
 
 /// Seconds, with a decimal unless it is 0: `60 s`, `60.2 s`.
-#[must_use]
 pub fn seconds(s: f64) -> String {
     let text = fixed(s, 1);
     format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// Bytes in the binary unit that fits: `512 B`, `8.0 KiB`, `64.0 GiB`.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
     let (mut amount, mut unit) = (bytes as f64 / 1024.0, 0);
-    // 1023.95 would be shown as 1,024.0 of the smaller unit.
+    // 1023.95 would show as 1,024.0 of the smaller unit.
     while amount >= 1023.95 && unit + 1 < UNITS.len() {
         amount /= 1024.0;
         unit += 1;
@@ -111,8 +181,7 @@ pub fn size(bytes: u64) -> String {
     format!("{} {}", fixed(amount, 1), UNITS[unit])
 }
 
-/// What a control group may use: `0.50 CPUs; 2.0 GiB of memory, of the control group /db (version 2)`.
-#[must_use]
+/// Limits of a control group: `0.50 CPUs; 2.0 GiB of memory, of the control group /db (version 2)`.
 pub fn limits(group: &GroupLimits) -> String {
     let cpus = group.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
     let memory = group.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
@@ -122,8 +191,7 @@ pub fn limits(group: &GroupLimits) -> String {
     format!("{all}, of the control group {} (version {})", group.path, group.version)
 }
 
-/// Which of them: `every operation`, `every 2nd operation`, `every 13th operation`.
-#[must_use]
+/// A frequency in English: `every operation`, `every 2nd operation`, `every 13th operation`.
 pub fn every(n: u32, noun: &str) -> String {
     let ending = match (n % 10, n % 100) {
         _ if n <= 1 => return format!("every {noun}"),
@@ -136,8 +204,7 @@ pub fn every(n: u32, noun: &str) -> String {
     format!("every {}{ending} {noun}", count(u64::from(n)))
 }
 
-/// `1 session`, `2 sessions`, `2 searches`: a count with its noun, whose plural takes an s or, after ch, es.
-#[must_use]
+/// A count with its noun: `1 session`, `2 sessions`, `2 searches`.
 pub fn plural(n: u64, noun: &str) -> String {
     let ending = if noun.ends_with("ch") { "es" } else { "s" };
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { ending })
@@ -164,8 +231,7 @@ fn separated(digits: &str) -> String {
     text
 }
 
-/// With its first letter as at the beginning of a sentence.
-#[must_use]
+/// A text with its first letter in upper case.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -276,6 +342,22 @@ mod tests {
             (plural(1, "session"), plural(2000, "session"), plural(2, "search")),
             ("1 session".into(), "2,000 sessions".into(), "2 searches".into())
         );
+    }
+
+    #[test]
+    fn plain_numbers_are_short_and_keep_six_digits() {
+        for (number, text) in [
+            (1_234_567.8, "1234568"),
+            (12_345.678_9, "12345.68"),
+            (12.345_678, "12.3457"),
+            (0.012_345_678, "0.0123457"),
+            (5.0, "5"),
+            (0.0, "0"),
+            (-0.000_000_001, "0"),
+            (100_000.0, "100000"),
+        ] {
+            assert_eq!(plain_number(number), text);
+        }
     }
 
     proptest! {

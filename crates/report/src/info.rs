@@ -1,47 +1,282 @@
-//! One row per run: what a table of many runs shows of each.
-//!
-//! A [`Column`] is a fact, or a figure, whose name carries its unit; both say where they come from. The default set has the
-//! columns of `awr_info`, the pipe-delimited summary that spreadsheets of SLOB's users depend on: see [`AWR_COLUMNS`].
+//! Tables of runs, one row each. The default columns are those of `awr_info`, the pipe-delimited summary of SLOB's users: see
+//! [`AWR_COLUMNS`].
 
-mod awr;
-mod column;
-pub mod fact;
-mod forms;
+use slob_awr::info::Head;
+use slob_record::{Record, Status};
 
-pub use awr::AWR_COLUMNS;
-pub use column::{Cells, Column, Fact, Value};
-pub use fact::status_word;
-pub use forms::{as_csv, as_json, as_pipes};
+use crate::field::similar_names;
+use crate::figure::{self, Figure, Figures};
+use crate::format::Format;
+use crate::measured::timed_events;
+use crate::table::{self, Cell, Table};
+use crate::verdicts::Question;
 
-use slob_record::Record;
+/// A column of a table of runs: a fact in words, or a figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Stable name for machines. That of a figure carries the unit.
+    pub name: &'static str,
+    pub unit: &'static str,
+    /// Description and source.
+    pub source: &'static str,
+    /// True if it needs the series of the run, which takes longer to read.
+    pub needs_series: bool,
+    get: Get,
+}
 
-use crate::figure::{self, Figures};
+#[derive(Clone, Copy, Debug)]
+enum Get {
+    Words(fn(&Figures<'_>) -> Option<String>),
+    Figure(&'static Figure),
+}
 
-/// Every column there is, in the order in which they are shown to people.
+macro_rules! facts {
+    ($($list:ident, needs_series: $needs_series:literal {
+        $($fact:ident = $name:literal, $source:literal, $get:expr;)*
+    })*) => {
+        $(
+            $(
+                #[doc = $source]
+                pub const $fact: Column = Column {
+                    name: $name,
+                    unit: "",
+                    source: $source,
+                    needs_series: $needs_series,
+                    get: Get::Words($get),
+                };
+            )*
+            const $list: &[Column] = &[$($fact),*];
+        )*
+    };
+}
+
+facts! {
+    RUN, needs_series: false {
+        ID = "id", "the run's folder", |run| Some(run.record.id.clone());
+        NAME = "name", "RUN_NAME", |run| Some(run.record.name.clone());
+        STATUS = "status", "completed, interrupted or failed", |run| Some(status_word(&run.record.status).into());
+        STARTED = "started", "when the sessions were started (UTC)", |run| Some(second(run.record.started));
+        ENDED = "ended", "when they had all stopped (UTC)", |run| Some(second(run.record.ended));
+        TARGET = "target", "TARGET, without a password", |run| Some(run.record.target.clone());
+        PRODUCT = "product", "the server's product", |run| Some(run.record.server.product.clone());
+        VERSION = "version", "the server's version", |run| Some(run.record.server.version.clone());
+        SLOB_VERSION = "slob_version", "the release that ran the test", |run| Some(run.record.slob_version.clone());
+        HOST = "host", "the host's name", |run| Some(run.record.host.as_ref()?.info.hostname.clone());
+        DEVICE = "device", "the block device behind the data", |run| {
+            Some(run.record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name.clone())
+        };
+        FILE_SYSTEM = "file_system", "the file system of the data", |run| {
+            Some(run.record.host.as_ref()?.device.as_ref()?.device.file_system.clone())
+        };
+        REDO_STRESS = "redo_stress", "REDO_STRESS", |run| Some(run.record.workload.redo_stress.clone());
+    }
+    WAITS, needs_series: false {
+        TOP_WAIT = "top_wait", "what took most of DB time: the first of the top timed events",
+            |run| timed_events(run.record).into_iter().next().map(|event| event.name);
+    }
+    VERDICTS, needs_series: true {
+        PHYSICAL = "physical", "the verdict 'Physical?'", |run| answer(run, Question::Physical);
+        ACCOUNTED = "accounted", "the verdict 'Accounted?'", |run| answer(run, Question::Accounted);
+        CPU_BOUND = "cpu_bound", "the verdict 'CPU-bound?'", |run| answer(run, Question::CpuBound);
+        STEADY = "steady", "the verdict 'Steady?'", |run| answer(run, Question::Steady);
+        COMPLETE = "complete", "the verdict 'Complete?'", |run| answer(run, Question::Complete);
+    }
+}
+
+fn answer(run: &Figures<'_>, question: Question) -> Option<String> {
+    Some(run.answer(question).word().to_owned())
+}
+
+fn second(moment: jiff::Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub fn status_word(status: &Status) -> &'static str {
+    match status {
+        Status::Completed => "completed",
+        Status::Interrupted => "interrupted",
+        Status::Failed { .. } => "failed",
+    }
+}
+
+impl Column {
+    pub const fn figure(figure: &'static Figure) -> Self {
+        let Figure { name, unit, source, .. } = *figure;
+        Self { name, unit, source, needs_series: false, get: Get::Figure(figure) }
+    }
+
+    /// The value for a run. Numbers have four digits in a table of many runs, whatever the form of the figure.
+    pub fn cell(&self, figures: &Figures<'_>) -> Cell {
+        match self.get {
+            Get::Words(get) => get(figures).into(),
+            Get::Figure(figure) => match figure.cell(figures) {
+                Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
+                cell => cell,
+            },
+        }
+    }
+
+    /// The same column of a table, below a head.
+    fn headed(&self, head: &str) -> table::Column {
+        match self.get {
+            Get::Words(_) => table::Column::left(head),
+            Get::Figure(_) => table::Column::right(head),
+        }
+        .named(self.name)
+    }
+}
+
+/// All columns, in the order in which people see them.
 pub fn all_columns() -> impl Iterator<Item = Column> {
-    let facts = |facts: &'static [Fact]| facts.iter().map(Column::Fact);
-    let figures = figure::all().map(Column::Figure);
-    facts(fact::RUN).chain(figures).chain(facts(fact::WAITS)).chain(facts(fact::VERDICTS))
+    let figures = figure::all().map(Column::figure);
+    RUN.iter().copied().chain(figures).chain(WAITS.iter().chain(VERDICTS).copied())
 }
 
-/// A column by its name, as a person typed it.
-#[must_use]
+/// A column by the name that a person typed.
 pub fn column(name: &str) -> Option<Column> {
-    all_columns().find(|column| column.name() == name)
+    all_columns().find(|column| column.name == name)
 }
 
-/// The names of columns that look most like this one, for the user who mistyped it.
-#[must_use]
-pub fn near_columns(name: &str) -> Vec<&'static str> {
-    crate::near::nearest(name, all_columns().map(|column| column.name()))
+/// A hint at columns with similar names, ` (did you mean sessions?)`; empty if there are none.
+pub fn did_you_mean(name: &str) -> String {
+    let near = near_columns(name).join(", ");
+    if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
 }
 
-/// A run's values in some columns.
-#[must_use]
-pub fn cells(record: &Record, columns: &[Column]) -> Cells {
+fn near_columns(name: &str) -> Vec<&'static str> {
+    similar_names(name, all_columns().map(|column| column.name))
+}
+
+pub fn cells(record: &Record, columns: &[Column]) -> Vec<Cell> {
     let figures = Figures::of(record);
-    columns.iter().map(|column| column.value(&figures)).collect()
+    columns.iter().map(|column| column.cell(&figures)).collect()
 }
+
+pub fn table<'a>(
+    heads: impl IntoIterator<Item = &'a str>,
+    columns: &[Column],
+    rows: impl IntoIterator<Item = Vec<Cell>>,
+) -> Table {
+    let columns: Vec<_> = heads.into_iter().zip(columns).map(|(head, column)| column.headed(head)).collect();
+    Table::new(columns).with_rows(rows)
+}
+
+/// The columns of `awr_info` in its order.
+pub const AWR_COLUMNS: [(Head, Column); 18] = [
+    (Head::File, ID),
+    (Head::Sessions, Column::figure(&figure::SESSIONS)),
+    (Head::Elapsed, Column::figure(&figure::WINDOW_S)),
+    (Head::DbCpu, Column::figure(&figure::DB_CPUS)),
+    (Head::DbTime, Column::figure(&figure::AVERAGE_ACTIVE_SESSIONS)),
+    (Head::Executes, Column::figure(&figure::OPERATIONS_PER_S)),
+    (Head::LogicalReads, Column::figure(&figure::LOGICAL_READS_PER_S)),
+    (Head::Reads, Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    (Head::ReadMib, Column::figure(&figure::PHYSICAL_READ_MIB_PER_S)),
+    (Head::Writes, Column::figure(&figure::PHYSICAL_WRITES_PER_S)),
+    (Head::WriteMib, Column::figure(&figure::PHYSICAL_WRITE_MIB_PER_S)),
+    (Head::RedoMib, Column::figure(&figure::REDO_MIB_PER_S)),
+    (Head::SingleBlockRead, Column::figure(&figure::SINGLE_READ_MEAN_US)),
+    (Head::DirectRead, Column::figure(&figure::DIRECT_READ_MEAN_US)),
+    (Head::ParallelRead, Column::figure(&figure::PARALLEL_READ_MEAN_US)),
+    (Head::BlockWrite, Column::figure(&figure::BLOCK_WRITE_MEAN_US)),
+    (Head::LogWrite, Column::figure(&figure::LOG_WRITE_MEAN_US)),
+    (Head::TopWait, TOP_WAIT),
+];
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use slob_measure::WaitEvent;
+
+    fn table_of(names: &[&str], records: &[Record]) -> Table {
+        let columns: Vec<Column> = names.iter().map(|name| column(name).unwrap()).collect();
+        table(names.iter().copied(), &columns, records.iter().map(|record| cells(record, &columns)))
+    }
+
+    #[test]
+    fn the_columns_of_awr_info_in_its_order() {
+        let records = [
+            fixture::direct_read_run(),
+            fixture::page_cache_run(),
+            fixture::update_run(),
+            fixture::failed_run(),
+        ];
+        let (heads, columns): (Vec<_>, Vec<_>) =
+            AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip();
+        let text = table(heads, &columns, records.iter().map(|record| cells(record, &columns))).pipes();
+        assert!(text.starts_with(
+            "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|DPR_LAT|\
+             DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n"
+        ));
+        assert!(text.lines().all(|line| line.matches('|').count() == 18 && line.ends_with('|')), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn latencies_of_named_events_come_first() {
+        let mut record = fixture::update_run();
+        let mean = |record: &Record, figure: &Figure| figure.of(&Figures::of(record));
+        let measured = mean(&record, &figure::PHYSICAL_READ_MEAN_US);
+        assert_eq!(mean(&record, &figure::SINGLE_READ_MEAN_US), measured);
+        assert_eq!(mean(&record, &figure::DIRECT_READ_MEAN_US), None);
+        let event = |name: &str, waits, background| WaitEvent {
+            name: name.into(),
+            class: "I/O".into(),
+            waits,
+            time_us: 9_000,
+            background,
+        };
+        record.events =
+            vec![event("db file sequential read", Some(3), false), event("direct path read", None, false)];
+        assert_eq!(mean(&record, &figure::SINGLE_READ_MEAN_US), Some(3_000.0));
+        assert_eq!(mean(&record, &figure::DIRECT_READ_MEAN_US), None, "sampled events have no waits");
+        assert!(mean(&record, &figure::LOG_WRITE_MEAN_US).is_some());
+        // The server's own processes write the log; waits of sessions come first.
+        record.events.push(event("log file parallel write", Some(9), true));
+        assert_eq!(mean(&record, &figure::LOG_WRITE_MEAN_US), Some(1_000.0));
+        record.events.insert(0, event("db file sequential read", Some(9), true));
+        assert_eq!(mean(&record, &figure::SINGLE_READ_MEAN_US), Some(3_000.0));
+    }
+
+    #[test]
+    fn unknown_is_empty_and_null_and_zero_is_zero() {
+        let names = ["name", "sessions", "physical_reads_per_s", "update_pct"];
+        let table = table_of(&names, &[fixture::failed_run()]);
+        assert_eq!(table.csv(), "name,sessions,physical_reads_per_s,update_pct\ndirect,4,,0\n");
+        let json: serde_json::Value = serde_json::from_str(&table.json()).unwrap();
+        assert_eq!(json[0]["physical_reads_per_s"], serde_json::Value::Null);
+        assert_eq!((&json[0]["update_pct"], &json[0]["sessions"]), (&0.into(), &4.into()));
+    }
+
+    #[test]
+    fn cells_can_not_break_their_form() {
+        let mut record = fixture::failed_run();
+        record.name = "a,b\"c|d\ne".into();
+        let table = table_of(&["name"], &[record]);
+        assert_eq!(table.csv(), "name\n\"a,b\"\"c|d\ne\"\n");
+        assert_eq!(table.pipes(), "name|\na,b\"c/d/e|\n");
+    }
+
+    #[test]
+    fn names_are_unique_and_every_column_has_a_source() {
+        let mut names: Vec<&str> = all_columns().map(|column| column.name).collect();
+        assert!(names.len() > 80 && all_columns().all(|column| !column.source.is_empty()));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all_columns().count());
+        assert_eq!(near_columns("physical_read_per_s")[0], "physical_reads_per_s");
+    }
+
+    #[test]
+    fn only_columns_that_say_so_need_the_series() {
+        for whole in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
+            let without = Record { series: slob_stats::Series::new(0, 2), ..whole.clone() };
+            let (whole, without) = (Figures::of(&whole), Figures::of(&without));
+            for column in all_columns().filter(|column| !column.needs_series) {
+                assert_eq!(column.cell(&whole), column.cell(&without), "{}", column.name);
+            }
+            assert_ne!(column("steady").unwrap().cell(&whole), column("steady").unwrap().cell(&without));
+        }
+    }
+}

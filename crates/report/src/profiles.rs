@@ -49,8 +49,8 @@ fn source_words(source: Source) -> &'static str {
 
 /// A table with names in the first column and numbers in the others.
 fn numbers_table(first: &str, numbers: &[&str]) -> Table {
-    let numbers = numbers.iter().map(|head| Column::right(head));
-    Table::new([Column::left(first)].into_iter().chain(numbers).collect::<Vec<_>>())
+    let numbers = numbers.iter().map(Column::right);
+    Table::new([Column::left(first)].into_iter().chain(numbers))
 }
 
 #[must_use]

@@ -1,139 +1,148 @@
-//! The sums of a record once more: whatever it holds twice must be the same twice.
+//! The figures of a record once more: numbers that it holds twice must agree, and so must the list of all operations. A digest
+//! tells whether a report belongs to a record.
 
-mod list;
-mod told_twice;
+use std::collections::BTreeMap;
 
-use slob_measure::{Counter, LatencyKind};
-use slob_record::{Interval, KindRecord, Record, SessionRecord, Status};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use slob_host::CpuSplit;
+use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_record::{Interval, KeptOperation, KindRecord, Record, SessionRecord, Status, Verification};
+use slob_stats::{Histogram, nearest_rank};
 
-use crate::counters::{counter, latency};
 use crate::figure::{self, Figures};
 use crate::format::count;
-use crate::sums::total;
-use crate::verdicts::{Rule, counter_pairs};
-use crate::window::{intervals_touching, window_intervals};
+use crate::measured::{
+    counter, intervals_touching, latency, saturating_sum, total_operations, total_rows, window_intervals,
+};
+use crate::verdicts::{Pair, Rule, counter_pairs};
 
-pub use self::list::recheck_operations;
-
-/// Something that a record holds twice, or that another counter counted too.
+/// The check of a number that a record holds twice, or that two counters counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recheck {
-    /// Whether both are the same, as far as they must be.
+    /// True if both agree as far as they must.
     pub agrees: bool,
-    /// Both, in words.
     pub words: String,
 }
 
-/// How far counters of the same thing may be apart.
-const TOLERANCE: f64 = 0.01;
-
-/// All that can be held against each other in a record: its own totals exactly, independent counters within 1 %.
-#[must_use]
-pub fn recheck(record: &Record) -> Vec<Recheck> {
-    let pairs = counter_pairs(record).into_iter();
-    let pairs = pairs.map(|pair| {
-        let ((left, left_count), (right, right_count)) = (pair.left, pair.right);
+impl From<Pair> for Recheck {
+    fn from(pair: Pair) -> Self {
+        let ((left, left_count), (right, right_count)) = (&pair.left, &pair.right);
         let than = if pair.rule == Rule::AtLeast { "at least " } else { "" };
-        let words = format!("{left} {}, {than}{right} {}", count(left_count), count(right_count));
-        Recheck { agrees: pair.agrees(), words }
-    });
-    let mut checks = exact_sums(record);
+        let words = format!("{left} {}, {than}{right} {}", count(*left_count), count(*right_count));
+        Self { agrees: pair.agrees(), words }
+    }
+}
+
+/// Tolerance between samples and counters of the same thing, as a share.
+const TOLERANCE: f64 = 0.01;
+/// Tolerance between CPU times that are read at slightly different moments: seconds, and a share.
+const CPU_SLACK_S: f64 = 0.01;
+const CPU_TOLERANCE: f64 = 0.02;
+/// Ticks of all modes together come a little late now and then, by this share.
+const HOST_TOLERANCE: f64 = 0.1;
+/// Ticks are lost while a hypervisor delays a virtual machine silently: 15 % of them were, on a busy host.
+const LOST_TICKS: f64 = 0.25;
+/// Seconds that sampling adds to the window.
+const SAMPLING_S: f64 = 1.0;
+/// A completed window is not shorter than planned by more than this share.
+const WINDOW_TOLERANCE: f64 = 0.01;
+
+/// All checks of a record: its own totals exactly, independent counters within 1 %.
+pub fn recheck(record: &Record) -> Vec<Recheck> {
+    let mut checks = totals(record);
     checks.extend(has_window(record));
-    checks.extend(pairs);
+    checks.extend(counter_pairs(record).into_iter().map(Recheck::from));
     checks.extend(embedded_counters(record));
     checks.extend(series_against_counters(record));
     checks.extend(series_in_itself(record));
     checks.extend(time_within_window(record));
-    checks.extend(told_twice::told_twice(record));
+    let host_cpu_s =
+        |of: fn(slob_host::CpuTimes) -> f64| record.host.as_ref().and_then(|host| host.cpu).map(of);
+    let db_cpu_s = record.db_cpu.as_ref().map(|db| db.cpu.total_s());
+    let stated_twice = [
+        ending(record),
+        embedded_cpu(record),
+        host_cpu(record),
+        series_cpu(record, "s of the host's CPUs at work", host_cpu_s(|cpu| cpu.busy_s()), |interval| {
+            interval.host_cpu.map(|cpu| cpu.busy_s())
+        }),
+        series_cpu(record, "s of DB CPU", db_cpu_s, |interval| {
+            interval.db_cpu.as_ref().map(CpuSplit::total_s)
+        }),
+        series_cpu(
+            record,
+            "s of the host's CPUs in all modes",
+            host_cpu_s(|cpu| cpu.total_s()),
+            |interval| interval.host_cpu.map(|cpu| cpu.total_s()),
+        ),
+        direct_io(record),
+        rows_read_back(record),
+    ];
+    checks.extend(stated_twice.into_iter().flatten());
     checks
 }
 
-fn exact_sums(record: &Record) -> Vec<Recheck> {
-    let kinds = |of: fn(&KindRecord) -> u64| total(record.operations.values().map(of));
-    let sessions = |of: fn(&SessionRecord) -> u64| total(record.sessions.iter().map(of));
-    let operations = kinds(|kind| kind.operations);
-    let mut sums = vec![
-        equal("operations", operations, "durations in histograms", kinds(|kind| kind.latency.count())),
-        equal("rows", kinds(|kind| kind.rows), "rows of the sessions", sessions(|session| session.rows)),
-        equal("operations", operations, "operations of the sessions", sessions(SessionRecord::operations)),
+fn equal(left: (String, u64), right: (&'static str, u64)) -> Recheck {
+    Pair::new(Rule::Equal, left, right).exactly().into()
+}
+
+fn totals(record: &Record) -> Vec<Recheck> {
+    let kinds = |of: fn(&KindRecord) -> u64| saturating_sum(record.operations.values().map(of));
+    let sessions = |of: fn(&SessionRecord) -> u64| saturating_sum(record.sessions.iter().map(of));
+    let operations = || ("operations".to_owned(), total_operations(record));
+    let rows = ("rows".to_owned(), total_rows(record));
+    let mut checks = vec![
+        equal(operations(), ("durations in histograms", kinds(|kind| kind.latency.count()))),
+        equal(rows, ("rows of the sessions", sessions(|session| session.rows))),
+        equal(operations(), ("operations of the sessions", sessions(SessionRecord::operations))),
     ];
     if !record.endpoints.is_empty() {
-        let of_endpoints = record.endpoints.iter().flat_map(|endpoint| endpoint.operations.values());
-        let of_endpoints = total(of_endpoints.map(|kind| kind.operations));
-        sums.push(equal("operations", operations, "operations of the endpoints", of_endpoints));
+        let kinds = record.endpoints.iter().flat_map(|endpoint| endpoint.operations.values());
+        let of_endpoints = saturating_sum(kinds.map(|kind| kind.operations));
+        checks.push(equal(operations(), ("operations of the endpoints", of_endpoints)));
     }
     let longest_us = record.operations.values().filter_map(|kind| kind.latency.max()).max().map(to_us);
     let of_sessions = record.sessions.iter().filter_map(|session| session.max_us).map(|us| us as u64).max();
-    // A session that did not end in time has its operations in the sums, and no line of its own.
+    // A session that did not end in time counts in the totals and is not listed.
     if let Some((histogram, session)) = longest_us.zip(of_sessions) {
-        sums.push(equal("us of the longest operation", histogram, "us of the sessions' longest", session));
+        let longest = ("us of the longest operation".to_owned(), histogram);
+        checks.push(equal(longest, ("us of the sessions' longest", session)));
     }
-    sums
+    checks
 }
 
 fn to_us(ns: u64) -> u64 {
     ns / 1000
 }
 
-fn equal(left: &str, left_count: u64, right: &str, right_count: u64) -> Recheck {
-    let words = format!("{left} {}, {right} {}", count(left_count), count(right_count));
-    Recheck { agrees: left_count == right_count, words }
-}
-
-fn nearly_equal(left: &str, left_count: u64, right: &str, right_count: u64) -> Recheck {
-    let far = left_count.abs_diff(right_count) as f64 > TOLERANCE * left_count.max(right_count) as f64;
-    Recheck { agrees: !far, ..equal(left, left_count, right, right_count) }
-}
-
-/// A run that was completed has a window.
 fn has_window(record: &Record) -> Option<Recheck> {
     let lacks = record.window.is_none() && record.status == Status::Completed;
     lacks.then(|| Recheck { agrees: false, words: "the run was completed, and has no window".into() })
 }
 
-/// A database within this program counts the same reads and writes in several ways.
+/// A database within this program counts its reads and writes in several ways.
 fn embedded_counters(record: &Record) -> Vec<Recheck> {
-    let known = |name| counter(record, name);
-    let timed = |kind| latency(record, kind).map(slob_stats::Histogram::count);
-    let bytes = |blocks| known(blocks).map(|blocks| blocks.saturating_mul(record.server.block_bytes.into()));
+    let counted = |which| counter(record, which);
+    let timed = |kind| latency(record, kind).map(Histogram::count);
+    let bytes = |of| counted(of).map(|blocks| blocks.saturating_mul(record.server.block_bytes.into()));
+    const TIMED: &str = "those that were timed";
+    const BLOCKS: &str = "blocks of them";
     let pairs = [
-        (
-            "physical reads",
-            known(Counter::PhysicalReads),
-            "those that were timed",
-            timed(LatencyKind::PhysicalRead),
-        ),
-        (
-            "physical writes",
-            known(Counter::PhysicalWrites),
-            "those that were timed",
-            timed(LatencyKind::PhysicalWrite),
-        ),
-        (
-            "syncs of the log",
-            known(Counter::RedoSyncs),
-            "those that were timed",
-            timed(LatencyKind::RedoSync),
-        ),
-        (
-            "bytes of physical reads",
-            known(Counter::PhysicalReadBytes),
-            "blocks of them",
-            bytes(Counter::PhysicalReads),
-        ),
-        (
-            "bytes of physical writes",
-            known(Counter::PhysicalWriteBytes),
-            "blocks of them",
-            bytes(Counter::PhysicalWrites),
-        ),
+        ("physical reads", Counter::PhysicalReads, TIMED, timed(LatencyKind::PhysicalRead)),
+        ("physical writes", Counter::PhysicalWrites, TIMED, timed(LatencyKind::PhysicalWrite)),
+        ("syncs of the log", Counter::RedoSyncs, TIMED, timed(LatencyKind::RedoSync)),
+        ("bytes of physical reads", Counter::PhysicalReadBytes, BLOCKS, bytes(Counter::PhysicalReads)),
+        ("bytes of physical writes", Counter::PhysicalWriteBytes, BLOCKS, bytes(Counter::PhysicalWrites)),
     ];
-    let there = pairs.into_iter().filter_map(|(left, a, right, b)| Some(nearly_equal(left, a?, right, b?)));
-    there.filter(|_| record.server.embedded).collect()
+    let known = pairs.into_iter().filter_map(|(left, counter, right, other)| {
+        Some(Pair::new(Rule::Equal, (left, counted(counter)?), (right, other?)).into())
+    });
+    known.filter(|_| record.server.embedded).collect()
 }
 
-/// What a counter rose by lies between what the intervals within the window saw and what those that touch it did. Sessions
-/// report their rows to each of them; the rest is of those which have a sample.
+/// A counter's increase lies between the sum of the intervals within the window and the sum of those that touch it. Sessions
+/// report rows to every interval; the other quantities need a sample.
 fn series_against_counters(record: &Record) -> Vec<Recheck> {
     type Of = fn(&Interval) -> Option<u64>;
     let counted: [(&str, Counter, Of); 3] = [
@@ -141,11 +150,10 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
         ("physical reads", Counter::PhysicalReads, |interval| interval.physical_reads),
         ("bytes of redo", Counter::RedoBytes, |interval| interval.redo_bytes),
     ];
-    let rows = total(record.operations.values().map(|kind| kind.rows));
     let of_rows: Vec<u64> = intervals_touching(record).map(|interval| interval.rows).collect();
-    let rows = between(record, "rows", rows, |interval| Some(interval.rows), &of_rows);
+    let rows = between(record, "rows", total_rows(record), |interval| Some(interval.rows), &of_rows);
     let of_counters = counted.into_iter().filter_map(|(name, which, of)| {
-        // One whose sample failed leaves a hole.
+        // A failed sample leaves a hole.
         let touching = sampled(record).map(of).collect::<Option<Vec<u64>>>()?;
         between(record, name, counter(record, which)?, of, &touching)
     });
@@ -159,18 +167,17 @@ fn between(
     of: fn(&Interval) -> Option<u64>,
     touching: &[u64],
 ) -> Option<Recheck> {
-    if touching.is_empty() {
-        return None;
-    }
-    let within = total(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
-    let touching = total(touching.iter().copied());
+    let within =
+        saturating_sum(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
+    let all_touching = saturating_sum(touching.iter().copied());
     let slack = TOLERANCE * counted as f64;
-    let agrees = within as f64 <= counted as f64 + slack && touching as f64 + slack >= counted as f64;
-    let (within, counted, touching) = (count(within), count(counted), count(touching));
-    Some(Recheck { agrees, words: format!("{name} {counted}, in the series {within} to {touching}") })
+    let agrees = within as f64 <= counted as f64 + slack && all_touching as f64 + slack >= counted as f64;
+    let (within, counted, all_touching) = (count(within), count(counted), count(all_touching));
+    let words = format!("{name} {counted}, in the series {within} to {all_touching}");
+    (!touching.is_empty()).then_some(Recheck { agrees, words })
 }
 
-/// The intervals that touch the window and have a sample, of which one that failed lacks its counters.
+/// The intervals that touch the window and have a sample.
 fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
     intervals_touching(record).filter(|interval| interval.sampled_s.is_some())
 }
@@ -184,19 +191,324 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
     (!intervals.is_empty()).then_some(Recheck { agrees: differ == 0, words })
 }
 
-/// Little's law at its plainest: sessions can't have been busy for longer than there was time, but for the operation that
-/// each was at when the window began.
+/// Little's law: sessions can't be busy for longer than the window, except for the operation that each was executing at its
+/// begin.
 fn time_within_window(record: &Record) -> Option<Recheck> {
     let window_s = figure::WINDOW_S.of(&Figures::of(record))?;
     let sessions = record.sessions.len() as f64;
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();
-    let there_s = sessions * window_s;
+    let available_s = sessions * window_s;
     let words = format!(
-        "seconds of all operations {busy_s:.3}, at most sessions times seconds of the window {there_s:.3}"
+        "seconds of all operations {busy_s:.3}, at most sessions times seconds of the window {available_s:.3}"
     );
-    Some(Recheck { agrees: busy_s <= there_s + sessions * longest_s, words })
+    Some(Recheck { agrees: busy_s <= available_s + sessions * longest_s, words })
+}
+
+/// A completed run has a window of its planned length, and an interrupted one has not.
+fn ending(record: &Record) -> Option<Recheck> {
+    let (window, planned_s) = (record.window?, record.workload.run_time_s?);
+    let is_whole = window.seconds >= planned_s * (1.0 - WINDOW_TOLERANCE)
+        || record.until_steady.as_ref().is_some_and(|until| until.reached);
+    let (state, agrees) = match &record.status {
+        Status::Completed => ("completed", is_whole),
+        Status::Interrupted => ("interrupted", !is_whole),
+        Status::Failed { .. } => return None,
+    };
+    let words = format!("the run was {state}, its window took {:.2} of {planned_s:.2} s", window.seconds);
+    Some(Recheck { agrees, words })
+}
+
+/// The CPU time of an embedded database is this program's.
+fn embedded_cpu(record: &Record) -> Option<Recheck> {
+    let (database, client) = (record.db_cpu.as_ref()?.cpu.total_s(), record.client_cpu.as_ref()?.total_s());
+    let agrees = (database - client).abs() <= CPU_SLACK_S + CPU_TOLERANCE * database.max(client);
+    let words = format!("s of DB CPU {database:.3}, of this program {client:.3}");
+    record.server.embedded.then_some(Recheck { agrees, words })
+}
+
+/// Each CPU is in one of the modes all the time.
+fn host_cpu(record: &Record) -> Option<Recheck> {
+    let host = record.host.as_ref()?;
+    let (cpus, window) = (f64::from(host.info.cpus_online?), record.window?);
+    let (sampled_s, available_s) = (host.cpu?.total_s(), cpus * window.seconds);
+    let words =
+        format!("s of the host's CPUs in all modes {sampled_s:.2}, CPUs times seconds {available_s:.2}");
+    let agrees = sampled_s >= available_s * (1.0 - LOST_TICKS) - CPU_SLACK_S
+        && sampled_s <= available_s * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
+    Some(Recheck { agrees, words })
+}
+
+/// CPU time of the window lies between that of the intervals within it and that of those that touch it.
+fn series_cpu(
+    record: &Record,
+    name: &str,
+    of_window_s: Option<f64>,
+    of: fn(&Interval) -> Option<f64>,
+) -> Option<Recheck> {
+    let of_window_s = of_window_s?;
+    let within_s: f64 = window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)).sum();
+    let touching: Vec<f64> = sampled(record).map(of).collect::<Option<_>>()?;
+    let touching_s: f64 = touching.iter().sum();
+    let slack = CPU_SLACK_S + CPU_TOLERANCE * of_window_s;
+    let agrees = within_s <= of_window_s + slack && touching_s + slack >= of_window_s;
+    let words = format!("{name} {of_window_s:.2}, in the series {within_s:.2} to {touching_s:.2}");
+    (!touching.is_empty()).then_some(Recheck { agrees, words })
+}
+
+/// The engine's flag against the setting of engines that can choose.
+fn direct_io(record: &Record) -> Option<Recheck> {
+    const SETTING: &str = "data file I/O";
+    let direct = record.server.direct_io?;
+    let setting = record.server.settings.iter().find(|setting| setting.name == SETTING)?;
+    let words = format!("direct_io is {direct}, the setting {SETTING} is {}", setting.value);
+    Some(Recheck { agrees: direct == setting.value.starts_with("direct"), words })
+}
+
+/// All drawn rows are read back, unless some are damaged or unreadable.
+fn rows_read_back(record: &Record) -> Option<Recheck> {
+    let verification = record.verification.as_ref()?;
+    let most = Verification::SAMPLED_ROWS;
+    let is_whole = verification.unread.is_none() && verification.faults.is_empty();
+    let least = if is_whole { most } else { 0 };
+    let words = format!(
+        "rows read back {}, of which {} updated, {most} to be read",
+        verification.rows, verification.updated
+    );
+    let agrees = (least..=most).contains(&verification.rows) && verification.updated <= verification.rows;
+    Some(Recheck { agrees, words })
+}
+
+/// The record's histograms and series against the list of all operations.
+pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
+    let mut checks: Vec<Recheck> = OpKind::ALL
+        .iter()
+        .filter_map(|kind| Some((*kind, record.operations.get(kind)?)))
+        .flat_map(|(kind, of_record)| kind_against_list(kind, of_record, operations))
+        .collect();
+    checks.extend(sessions_against_list(record, operations));
+    checks.extend(intervals_against_list(record, operations));
+    checks
+}
+
+fn kind_against_list(kind: OpKind, of_record: &KindRecord, operations: &[KeptOperation]) -> Vec<Recheck> {
+    /// The percentiles of a report.
+    const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+    let listed = || operations.iter().filter(|operation| operation.kind == kind && operation.in_window);
+    let mut durations: Vec<u64> = listed().map(|operation| operation.duration_ns).collect();
+    durations.sort_unstable();
+    let name = kind.name();
+    let in_list = |what: String, of_record, n| equal((what, of_record), ("in the list", n));
+    let mut checks = vec![
+        in_list(format!("{name}s"), of_record.operations, durations.len() as u64),
+        in_list(format!("rows of {name}s"), of_record.rows, saturating_sum(listed().map(|each| each.rows))),
+        in_list(format!("ns of {name}s"), of_record.latency.sum(), saturating_sum(durations.iter().copied())),
+    ];
+    checks.extend(PERCENTILES.iter().filter_map(|p| percentile(name, *p, &of_record.latency, &durations)));
+    checks
+}
+
+/// By nearest rank: the smallest duration that at least `p` percent do not exceed.
+fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Option<Recheck> {
+    /// Largest error of a histogram's percentile, as a share ([`Histogram::percentile`]).
+    const RESOLUTION: f64 = 1.0 / 128.0;
+    let rank = nearest_rank(p, sorted.len() as u64) as usize;
+    let (of_histogram, listed) = (histogram.percentile(p)?, *sorted.get(rank - 1)?);
+    let agrees = of_histogram.abs_diff(listed) as f64 <= RESOLUTION * listed as f64;
+    let words = format!("p{p} of {name}s {} us, in the list {} us", to_us(of_histogram), to_us(listed));
+    Some(Recheck { agrees, words })
+}
+
+/// Operations of each session within the window.
+fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
+    let mut listed: BTreeMap<u32, u64> = BTreeMap::new();
+    for operation in operations.iter().filter(|operation| operation.in_window) {
+        *listed.entry(operation.session).or_default() += 1;
+    }
+    let differs =
+        |session: &&SessionRecord| listed.get(&session.session).copied().unwrap_or(0) != session.operations();
+    let (sessions, differ) = (record.sessions.len(), record.sessions.iter().filter(differs).count());
+    let words = format!("operations of {sessions} sessions, and the list; {differ} differ");
+    (sessions > 0).then_some(Recheck { agrees: differ == 0, words })
+}
+
+/// Operations of each interval of the series by their end; those that the warm-up left under way belong to its last interval.
+fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
+    let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
+    let begin_ns = record.window.map_or(0, |window| (window.begin_s * 1e9).round() as u64);
+    let mut differences: BTreeMap<u64, i128> = BTreeMap::new();
+    for operation in operations {
+        let end_ns = operation.start_ns.saturating_add(operation.duration_ns);
+        let was_left_under_way = !operation.in_window && operation.start_ns < begin_ns && end_ns >= begin_ns;
+        let end_ns = if was_left_under_way { begin_ns - 1 } else { end_ns };
+        *differences.entry(end_ns / width_ns).or_default() += 1;
+    }
+    let points = record.series.points();
+    let intervals = points.len();
+    for point in points {
+        let of_record = point.value.map_or(0, |interval| interval.ops.total());
+        *differences.entry(point.start_s / record.series.width_s().max(1)).or_default() -=
+            i128::from(of_record);
+    }
+    let differ = differences.values().filter(|difference| **difference != 0).count();
+    let words = format!("operations of {intervals} intervals of the series, and the list; {differ} differ");
+    (intervals > 0).then_some(Recheck { agrees: differ == 0, words })
+}
+
+/// Words before the digest in a report.
+const DIGEST_NAME: &str = "Digest of these figures:";
+
+/// A digest of the measurements in hexadecimal: the first 8 bytes of the SHA-256 of the record's window, operations, sessions,
+/// counters, latencies, CPU and I/O as JSON. It tells two records apart and seals none.
+pub fn digest_of_figures(record: &Record) -> String {
+    let figures = json!([
+        record.id,
+        record.status,
+        record.window,
+        record.operations,
+        record.sessions,
+        record.counters,
+        record.latencies,
+        record.events,
+        record.db_cpu,
+        record.db_io,
+        record.client_cpu,
+        record.client_io,
+        record.verification,
+    ]);
+    let hash = Sha256::digest(figures.to_string());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digest with its name, for a report.
+pub(crate) fn digest_words(record: &Record) -> String {
+    format!("{DIGEST_NAME} {}", digest_of_figures(record))
+}
+
+/// The digest in a report, wherever its lines break.
+pub fn digest_in_report(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let name: Vec<&str> = DIGEST_NAME.split(' ').collect();
+    let place = words.windows(name.len()).rposition(|found| found == name)?;
+    let digest = words.get(place + name.len())?;
+    Some(digest.trim_end_matches('.').to_owned())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use rstest::rstest;
+    use slob_record::SettingRecord;
+
+    use super::*;
+    use crate::{fixture, text_report};
+
+    fn disagreements(record: &Record) -> Vec<String> {
+        recheck(record).into_iter().filter(|check| !check.agrees).map(|check| check.words).collect()
+    }
+
+    #[test]
+    fn a_sound_record_agrees_with_itself() {
+        let record = fixture::direct_read_run();
+        assert_eq!(disagreements(&record), [""; 0]);
+        assert!(recheck(&record).len() >= 10, "{:?}", recheck(&record));
+        // Neither has a run that failed before its window anything that disagrees.
+        assert_eq!(disagreements(&fixture::failed_run()), [""; 0]);
+    }
+
+    #[rstest]
+    #[case("operations of the sessions", |record: &mut Record| record.sessions[1].selects += 1)]
+    #[case("rows of the sessions", |record: &mut Record| record.sessions[2].rows -= 1)]
+    #[case("times seconds of the window", |record: &mut Record| record.sessions[0].busy_us += 90_000_000 * 4)]
+    #[case("physical reads", |record: &mut Record| double_physical_reads(record))]
+    #[case("timed", |record: &mut Record| double_physical_reads(record))]
+    #[case("has no window", |record: &mut Record| record.window = None)]
+    #[case("DB CPU", |record: &mut Record| record.db_cpu.as_mut().unwrap().cpu.user_s *= 1.3)]
+    #[case("all modes", |record: &mut Record| record.host.as_mut().unwrap().cpu.as_mut().unwrap().idle_s /= 3.0)]
+    #[case("the run was interrupted", |record: &mut Record| record.status = Status::Interrupted)]
+    #[case("the run was completed", |record: &mut Record| record.workload.run_time_s = Some(90.0))]
+    #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().rows = 99)]
+    #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().updated = 101)]
+    #[case("direct_io is true", |record: &mut Record| {
+        let setting = SettingRecord { name: "data file I/O".into(), value: "buffered".into() };
+        record.server.settings.push(setting);
+    })]
+    fn an_edited_number_disagrees(#[case] words: &str, #[case] edit: fn(&mut Record)) {
+        let mut record = fixture::direct_read_run();
+        edit(&mut record);
+        let found = disagreements(&record);
+        assert!(found.iter().any(|found| found.contains(words)), "{found:?}");
+    }
+
+    fn double_physical_reads(record: &mut Record) {
+        let reads = record.counters.get(Counter::PhysicalReads).unwrap();
+        record.counters.set(Counter::PhysicalReads, 2 * reads);
+    }
+
+    fn operation(duration_ns: u64) -> KeptOperation {
+        KeptOperation {
+            session: 0,
+            kind: OpKind::Select,
+            start_ns: 0,
+            duration_ns,
+            rows: 64,
+            in_window: true,
+        }
+    }
+
+    #[test]
+    fn a_list_of_operations_agrees_with_its_histogram_only() {
+        let mut record = fixture::direct_read_run();
+        let list: Vec<KeptOperation> = (1..=1000).map(|i| operation(i * i * 1000)).collect();
+        let mut latency = Histogram::new();
+        list.iter().for_each(|operation| latency.record(operation.duration_ns));
+        let kind = KindRecord { operations: 1000, rows: 64_000, latency, ..KindRecord::default() };
+        record.operations = BTreeMap::from([(OpKind::Select, kind)]);
+        record.series = slob_stats::Series::new(0, 1800);
+        record.sessions.truncate(1);
+        record.sessions[0].selects = 1000;
+        let disagreements = |list: &[KeptOperation]| {
+            let checks = recheck_operations(&record, list);
+            checks.into_iter().filter(|check| !check.agrees).map(|check| check.words).collect::<Vec<_>>()
+        };
+        assert_eq!(disagreements(&list), [""; 0]);
+        let mut slower = list.clone();
+        slower[990..].iter_mut().for_each(|operation| operation.duration_ns += 20_000_000);
+        let words = disagreements(&slower).join("\n");
+        assert!(
+            words.contains("ns of SELECTs") && words.contains("p99.9") && !words.contains("p50"),
+            "{words}"
+        );
+        assert!(disagreements(&list[1..])[0].contains("1,000, in the list 999"));
+    }
+
+    /// 99.9 % of 1000 operations are 999 of them, in spite of floating point.
+    #[test]
+    fn the_slowest_of_a_thousand_operations_is_not_their_p999() {
+        let mut histogram = Histogram::new();
+        let sorted: Vec<u64> = (0..1000).map(|i| if i == 999 { 5_000_000 } else { 100_000 + i }).collect();
+        sorted.iter().for_each(|ns| histogram.record(*ns));
+        let check = percentile("select", 99.9, &histogram, &sorted).unwrap();
+        assert!(check.agrees, "{}", check.words);
+    }
+
+    #[test]
+    fn damaged_numbers_cause_no_panic() {
+        let mut record = fixture::direct_read_run();
+        record.sessions.iter_mut().for_each(|session| (session.selects, session.rows) = (u64::MAX, u64::MAX));
+        record.operations.values_mut().for_each(|kind| kind.rows = u64::MAX);
+        assert!(disagreements(&record).len() > 2);
+        let huge = KeptOperation { start_ns: u64::MAX, ..operation(u64::MAX) };
+        assert!(!recheck_operations(&record, &[huge, huge]).is_empty());
+    }
+
+    #[test]
+    fn a_report_holds_the_digest_of_its_record() {
+        let record = fixture::direct_read_run();
+        let report = text_report(&record);
+        assert_eq!(digest_in_report(&report), Some(digest_of_figures(&record)));
+        let mut edited = record;
+        edited.sessions[0].rows += 1;
+        assert_ne!(digest_in_report(&report), Some(digest_of_figures(&edited)));
+        assert_eq!(digest_in_report("a report of an older release"), None);
+    }
+}

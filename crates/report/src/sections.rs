@@ -1,62 +1,40 @@
 //! The sections of a run's report, in one list that feeds both text and HTML.
 //!
-//! Laid out for eyes used to Oracle's AWR reports: headed sections, aligned columns, at most 100 wide.
+//! The layout follows Oracle's AWR reports: headed sections with aligned columns, at most 100 wide.
 
-mod compare_probe;
-mod cpu;
+mod course;
 mod device;
-mod endpoints;
-mod events;
-mod facts;
-mod histogram;
-mod hosts;
-mod load_profile;
-mod losses;
-mod marks;
-mod operations;
-mod probe;
-mod server_report;
-mod sessions;
-mod settings;
-mod slices;
-mod top;
+mod load;
+mod setup;
 
-use slob_record::{Record, SavedProbe};
+use slob_record::{Record, SavedProbe, Status};
 
-pub use self::compare_probe::{NoComparison, compare_probe_text};
-pub(crate) use self::probe::ABOVE_PROBE;
-pub(crate) use self::settings::source_words;
-pub(crate) use self::top::verdict_lines;
+pub(crate) use self::device::{ABOVE_PROBE, beside_probe};
+pub use self::device::{NoComparison, compare_probe_text};
+pub(crate) use self::setup::source_words;
 
-use crate::figure::Figures;
-use crate::page::{Block, Page};
-use crate::verdicts::verdicts_by;
+use crate::figure::{self, Figure, Figures};
+use crate::format::{fixed, plural, seconds};
+use crate::measured::OfferedLoad;
+use crate::page::{Block, Column, Page, WIDTH};
+use crate::table::Table;
+use crate::verdicts::{Question, Verdict};
 
-/// A section of a run's report.
 pub(crate) struct Section {
-    /// Where views find it that arrange sections in groups.
     pub(crate) group: Group,
-    /// Whether it is there only where something was measured.
+    /// True if it needs a window.
     of_window: bool,
     write: fn(&mut Page, &Figures<'_>),
 }
 
-/// What sections belong together, in views that do not just list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Which run it is, and how it ended.
     Title,
-    /// What the figures are worth.
     Verdicts,
-    /// The few figures that the field compares.
     KeyFigures,
-    /// What was measured.
     Figures,
-    /// What the device does without a database.
     Probe,
-    /// What was run, on what.
     Configuration,
-    /// Where the figures come from.
     Sources,
 }
 
@@ -75,7 +53,7 @@ impl Section {
         }
     }
 
-    /// The section by itself; nothing where the record has nothing for it.
+    /// The section alone; empty if the record has nothing for it.
     pub(crate) fn blocks(&self, figures: &Figures<'_>) -> Vec<Block> {
         let mut page = Page::new();
         self.write(&mut page, figures);
@@ -83,37 +61,35 @@ impl Section {
     }
 }
 
-/// Every section, in the order of the text.
+/// All sections, in the order of the text.
 pub(crate) const SECTIONS: &[Section] = &[
-    Section::new(Group::Title, |page, figures| facts::title(page, figures.record)),
-    Section::new(Group::Verdicts, |page, figures| top::verdicts(page, &verdicts_by(figures))),
-    Section::of_window(Group::KeyFigures, top::key_figures),
-    Section::new(Group::Configuration, |page, figures| facts::write(page, figures.record)),
-    Section::new(Group::Configuration, |page, figures| settings::server(page, figures.record)),
-    Section::of_window(Group::Figures, load_profile::write),
-    Section::of_window(Group::Figures, cpu::write),
-    Section::of_window(Group::Figures, |page, figures| operations::write(page, figures.record)),
-    Section::of_window(Group::Figures, |page, figures| histogram::write(page, figures.record)),
-    Section::of_window(Group::Figures, device::write),
-    Section::of_window(Group::Figures, |page, figures| endpoints::write(page, figures.record)),
-    Section::of_window(Group::Figures, |page, figures| hosts::write(page, figures.record)),
-    Section::new(Group::Probe, probe::write),
-    Section::new(Group::Figures, events::write),
-    Section::new(Group::Figures, |page, figures| events::background(page, figures.record)),
-    Section::new(Group::Figures, |page, figures| server_report::write(page, figures.record)),
-    Section::new(Group::Figures, |page, figures| slices::write(page, figures.record)),
-    Section::new(Group::Figures, |page, figures| sessions::write(page, figures.record)),
-    Section::new(Group::Figures, |page, figures| losses::write(page, figures.record)),
-    Section::new(Group::Figures, |page, figures| marks::write(page, figures.record)),
-    Section::new(Group::Configuration, |page, figures| settings::layout(page, figures.record)),
-    Section::new(Group::Configuration, |page, figures| settings::configuration(page, figures.record)),
-    Section::new(Group::Configuration, |page, figures| settings::notes(page, figures.record)),
-    Section::new(Group::Sources, |page, figures| settings::sources(page, figures.record)),
+    Section::new(Group::Title, title),
+    Section::new(Group::Verdicts, verdicts),
+    Section::of_window(Group::KeyFigures, key_figures),
+    Section::new(Group::Configuration, setup::test),
+    Section::new(Group::Configuration, setup::server),
+    Section::of_window(Group::Figures, load::profile),
+    Section::of_window(Group::Figures, load::cpu),
+    Section::of_window(Group::Figures, load::operations),
+    Section::of_window(Group::Figures, load::histograms),
+    Section::of_window(Group::Figures, device::device),
+    Section::of_window(Group::Figures, course::endpoints),
+    Section::of_window(Group::Figures, course::hosts),
+    Section::new(Group::Probe, device::probe),
+    Section::new(Group::Figures, load::events),
+    Section::new(Group::Figures, load::background_events),
+    Section::new(Group::Figures, course::server_report),
+    Section::new(Group::Figures, course::slices),
+    Section::new(Group::Figures, course::sessions),
+    Section::new(Group::Figures, course::losses),
+    Section::new(Group::Figures, course::marks),
+    Section::new(Group::Configuration, setup::layout),
+    Section::new(Group::Configuration, setup::configuration),
+    Section::new(Group::Configuration, setup::notes),
+    Section::new(Group::Sources, setup::sources),
 ];
 
-/// The whole run as text. It depends on the record alone; what is not known is shown as
-/// [`ABSENT`](crate::format::ABSENT).
-#[must_use]
+/// The whole run as text, which depends on the record alone.
 pub fn text_report(record: &Record) -> String {
     let figures = Figures::of(record);
     let mut page = Page::new();
@@ -121,30 +97,121 @@ pub fn text_report(record: &Record) -> String {
     page.into_text()
 }
 
-/// The run beside its probe; nothing where they can't be compared. A report of its own as text, a part of other views.
-pub(crate) fn beside_probe(figures: &Figures<'_>) -> Vec<Block> {
-    let mut page = Page::new();
-    compare_probe::write(&mut page, figures);
-    page.into_blocks()
-}
-
-/// A probe by itself as text.
-#[must_use]
+/// A probe alone as text.
 pub fn probe_text(probe: &SavedProbe) -> String {
     let mut page = Page::new();
     page.section("Device without a database (probe)");
     page.fact("Host", &probe.host);
     if let Some(device) = &probe.device {
-        facts::device(&mut page, device);
+        setup::device(&mut page, device);
     }
-    probe::steps(&mut page, probe);
-    match probe.result.ceiling_iops() {
-        Some(ceiling) => {
-            page.paragraph(&format!("Ceiling: {} random reads/s.", crate::format::fixed(ceiling, 0)));
+    device::steps(&mut page, probe);
+    page.paragraph(&match probe.result.ceiling_iops() {
+        Some(ceiling) => format!("Ceiling: {} random reads/s.", fixed(ceiling, 0)),
+        None => "Ceiling: not known, no step of random reads was completed.".into(),
+    });
+    page.into_text()
+}
+
+fn title(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
+    page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
+    page.rule('=');
+    page.fact("Run", &record.id);
+    page.fact(
+        "Status",
+        &match &record.status {
+            Status::Completed => "completed".into(),
+            Status::Interrupted if record.window.is_none() => {
+                "*** INTERRUPTED *** by the user before the measured window: nothing was measured".into()
+            }
+            Status::Interrupted => "*** INTERRUPTED *** by the user; the results up to then are valid".into(),
+            Status::Failed { error } => format!("*** FAILED *** {error}"),
+        },
+    );
+    page.fact("Target", &record.target);
+}
+
+fn verdicts(page: &mut Page, figures: &Figures<'_>) {
+    page.section("Verdicts");
+    for verdict in figures.verdicts() {
+        verdict_lines(page, verdict);
+        for detail in verdict.details() {
+            page.hanging(&format!("{:<22} -", ""), &detail);
         }
-        None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
+    }
+}
+
+fn verdict_lines(page: &mut Page, verdict: &Verdict) {
+    let head = format!("  {:<11} {:<8}", verdict.question.title(), verdict.answer.word());
+    page.hanging(&head, &verdict.sentence());
+}
+
+fn key_figures(page: &mut Page, figures: &Figures<'_>) {
+    page.section("Key figures");
+    let mut table = Table::new(figure::KEY.map(|figure| Column::right(figure.heading).at_most(12)));
+    table.row(figure::KEY.map(|figure| figure.show(figures)));
+    page.table(&table);
+    if figures.is_above_probe() {
+        page.paragraph(&format!("Reads from the device: {ABOVE_PROBE}"));
+    }
+}
+
+/// A run in about eight lines: outcome, key figures, verdicts.
+pub fn compact_summary(record: &Record) -> String {
+    let figures = Figures::of(record);
+    let mut page = Page::new();
+    let sessions = plural(u64::from(record.workload.sessions()), "session");
+    let measured = match record.window {
+        Some(window) => format!("{} measured with {sessions}", seconds(window.seconds)),
+        None => "nothing was measured".into(),
+    };
+    let ending = match record.status {
+        Status::Completed => "completed",
+        Status::Interrupted => "INTERRUPTED",
+        Status::Failed { .. } => "FAILED",
+    };
+    page.line(&format!("Run {}: {ending}, {measured}", record.id));
+    if figures.is_measured() {
+        page.paragraph(&summarised_load(&figures));
+        page.paragraph(&summarised_cost(&figures));
+    }
+    // Without a window there is one verdict only.
+    let is_shown = |question| figures.is_measured() || question == Question::Complete;
+    for verdict in figures.verdicts().iter().filter(|verdict| is_shown(verdict.question)) {
+        verdict_lines(&mut page, verdict);
     }
     page.into_text()
+}
+
+fn summarised_load(figures: &Figures<'_>) -> String {
+    let show = |figure: &Figure| figure.show(figures);
+    let requested = OfferedLoad::of(figures.record).map(|load| format!("; RATE: {}", load.rates()));
+    format!(
+        "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {}){}",
+        show(&figure::PHYSICAL_READS_PER_S),
+        show(&figure::PHYSICAL_READ_MEAN_US),
+        show(&figure::PHYSICAL_READ_P99_US),
+        show(&figure::OPERATIONS_PER_S),
+        show(&figure::OPERATION_MEAN_US),
+        show(&figure::OPERATION_P99_US),
+        requested.unwrap_or_default(),
+    )
+}
+
+fn summarised_cost(figures: &Figures<'_>) -> String {
+    let ceiling = match figures.is_above_probe() {
+        true => format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.')),
+        false => format!("{} % of the device's ceiling", figure::PERCENT_OF_CEILING.show(figures)),
+    };
+    format!(
+        "{} logical reads/s; {} {}; {} redo MB/s; {ceiling}",
+        figure::LOGICAL_READS_PER_S.show(figures),
+        figure::PHYSICAL_READS_PER_DB_CPU_S.show(figures),
+        figure::PHYSICAL_READS_PER_DB_CPU_S.heading,
+        figure::REDO_MB_PER_S.show(figures),
+    )
 }
 
 #[cfg(test)]

@@ -1,18 +1,28 @@
-//! Five answers in plain words: what the figures of a run are worth.
+//! Five answers for each run: what its figures are worth. An answer rests on a [`Finding`], which holds the measured numbers;
+//! its sentence is made from them last.
 
 mod accounted;
 mod complete;
 mod cpu_bound;
 mod physical;
 mod steady;
+pub mod thresholds;
 
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value as Json, json};
 use slob_record::Record;
 
+pub use self::accounted::{AccountedFinding, Pair};
 pub(crate) use self::accounted::{Rule, counter_pairs};
+pub use self::complete::CompleteFinding;
+pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad};
+pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
+pub use self::steady::SteadyFinding;
+use self::thresholds::Threshold;
 use crate::figure::Figures;
 
-/// What is asked of every run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Did the physical reads reach the device?
     Physical,
@@ -27,8 +37,10 @@ pub enum Question {
 }
 
 impl Question {
-    /// The question in a word or two.
-    #[must_use]
+    /// All questions in the order of the report.
+    pub const ALL: [Self; 5] =
+        [Self::Physical, Self::Accounted, Self::CpuBound, Self::Steady, Self::Complete];
+
     pub fn title(self) -> &'static str {
         match self {
             Self::Physical => "Physical?",
@@ -40,12 +52,13 @@ impl Question {
     }
 }
 
-/// What the answer means for the run's figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The meaning of a verdict for the run's figures, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Answer {
     /// They can be relied on.
     Good,
-    /// What would decide it is not known.
+    /// The deciding quantities were not measured.
     Unknown,
     /// They need a second look.
     Doubt,
@@ -54,8 +67,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer in a word, for tables.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "GOOD",
@@ -67,114 +78,231 @@ impl Answer {
 }
 
 /// An answer with its reasons.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What was asked.
     pub question: Question,
-    /// What came of it.
     pub answer: Answer,
-    /// The answer in words, with the numbers it rests on.
-    pub sentence: String,
-    /// Further reasons and figures, a sentence each; may be empty.
-    pub details: Vec<String>,
+    pub finding: Finding,
+    /// Further findings, in the order of their weight.
+    pub others: Vec<Finding>,
 }
 
 impl Verdict {
-    fn new(question: Question, answer: Answer, sentence: impl Into<String>) -> Self {
-        Self { question, answer, sentence: sentence.into(), details: Vec::new() }
+    /// The first finding decides.
+    fn new<F>(question: Question, of: fn(F) -> Finding, findings: Vec<F>) -> Self {
+        let mut findings = findings.into_iter().map(of);
+        let finding = findings.next().unwrap_or(Finding::Any(AnyFinding::NoWindow));
+        Self { question, answer: finding.judgement().answer(), finding, others: findings.collect() }
     }
 
-    fn unknown(question: Question, sentence: impl Into<String>) -> Self {
-        Self::new(question, Answer::Unknown, sentence)
+    /// The answer in words, with the numbers that it rests on.
+    pub fn sentence(&self) -> String {
+        self.finding.sentence()
     }
 
-    fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        self.details.push(detail.into());
-        self
-    }
-
-    /// `good` if nothing was found; else the worst finding (the first of equals) speaks and the others are details.
-    fn worst_of(mut findings: Vec<Finding>, good: Self) -> Self {
-        let Some(worst) = findings.iter().map(|finding| finding.answer).max() else { return good };
-        let index = findings.iter().position(|finding| finding.answer == worst).unwrap_or_default();
-        let speaker = findings.remove(index);
-        let others = findings.into_iter().map(|finding| finding.sentence);
-        let details = others.chain(good.details).collect();
-        Self { question: good.question, answer: speaker.answer, sentence: speaker.sentence, details }
-    }
-
-    /// This verdict unless something was found beside it: then the worst finding speaks, and what would have been
-    /// said remains as the first detail.
-    fn qualified_by(mut self, findings: Vec<Finding>) -> Self {
-        if !findings.is_empty() {
-            self.details.insert(0, self.sentence.clone());
-        }
-        Self::worst_of(findings, self)
+    /// Further reasons, remedies and numbers, a sentence each.
+    pub fn details(&self) -> Vec<String> {
+        let of_other = |other: &Finding| std::iter::once(other.sentence()).chain(other.judgement().details());
+        self.finding.judgement().details().chain(self.others.iter().flat_map(of_other)).collect()
     }
 }
 
-/// One reason for a verdict other than good.
-struct Finding {
-    answer: Answer,
-    sentence: String,
+/// As an object: question, answer, the deciding finding's fields, and the others.
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = self.finding.json();
+        json["question"] = json!(self.question);
+        json["answer"] = json!(self.answer);
+        json["others"] = self.others.iter().map(Finding::json).collect();
+        json.serialize(serializer)
+    }
+}
+
+/// A reason for an answer, with the numbers that were measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Finding {
+    Any(AnyFinding),
+    Physical(PhysicalFinding),
+    Accounted(AccountedFinding),
+    CpuBound(CpuFinding),
+    Steady(SteadyFinding),
+    Complete(CompleteFinding),
 }
 
 impl Finding {
-    fn new(answer: Answer, sentence: impl Into<String>) -> Self {
-        Self { answer, sentence: sentence.into() }
+    fn judgement(&self) -> Judgement {
+        match self {
+            Self::Any(finding) => finding.judgement(),
+            Self::Physical(finding) => finding.judgement(),
+            Self::Accounted(finding) => finding.judgement(),
+            Self::CpuBound(finding) => finding.judgement(),
+            Self::Steady(finding) => finding.judgement(),
+            Self::Complete(finding) => finding.judgement(),
+        }
+    }
+
+    pub fn sentence(&self) -> String {
+        self.judgement().sentence()
+    }
+
+    /// The threshold that it passed, if there is one.
+    pub fn threshold(&self) -> Option<&'static Threshold> {
+        self.judgement().threshold
+    }
+
+    /// What helps against it, if anything is known.
+    pub fn remedy(&self) -> Option<&'static str> {
+        self.judgement().remedy
+    }
+
+    /// Stable name for machines.
+    pub fn cause(&self) -> String {
+        self.json()["cause"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// As an object: the cause, its numbers, the threshold, and the words.
+    fn json(&self) -> Json {
+        let mut json = json!(self);
+        json["sentence"] = json!(self.sentence());
+        json["remedy"] = json!(self.remedy());
+        json["threshold"] = json!(self.threshold().map(|threshold| threshold.name));
+        json
     }
 }
 
-/// The answers to all questions, in the order of [`Question`].
-#[must_use]
-pub fn verdicts(record: &Record) -> [Verdict; 5] {
-    verdicts_by(&Figures::of(record))
+/// Defines the findings about a question: the cause of each with its numbers, its judgement, and its sentence.
+macro_rules! findings {
+    ($findings:ident {$(
+        $(#[$about:meta])*
+        $cause:ident $({ $($number:ident: $type:ty),* $(,)? })? =
+            $judgement:expr => $sentence:literal $(, $word:expr)* $(,)?;
+    )*}) => {
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[serde(tag = "cause", content = "numbers", rename_all = "snake_case")]
+        pub enum $findings {$(
+            $(#[$about])*
+            $cause $({ $($number: $type),* })?,
+        )*}
+
+        impl $findings {
+            // Not every sentence shows every number.
+            #[allow(unused_variables)]
+            pub(in crate::verdicts) fn judgement(&self) -> crate::verdicts::Judgement {
+                match self {$(
+                    Self::$cause $({ $($number),* })? => $judgement.with(format!($sentence $(, $word)*)),
+                )*}
+            }
+        }
+    };
+}
+use findings;
+
+findings! {
+    AnyFinding {
+        NoWindow = UNKNOWN => "The run ended before its measured window: there is nothing to judge.";
+    }
 }
 
-/// The same for figures that are already there.
-pub(crate) fn verdicts_by(figures: &Figures<'_>) -> [Verdict; 5] {
+/// The findings with the worst one first, the first of equals.
+fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F> {
+    let answer = |finding: &F| judgement(finding).answer();
+    let worst = findings.iter().map(answer).max();
+    if let Some(index) = findings.iter().position(|finding| Some(answer(finding)) == worst) {
+        let speaker = findings.remove(index);
+        findings.insert(0, speaker);
+    }
+    findings
+}
+
+/// The meaning of a finding, and its words.
+struct Judgement {
+    /// `None` for an observation, which decides nothing.
+    answer: Option<Answer>,
+    threshold: Option<&'static Threshold>,
+    sentence: String,
+    detail: Option<String>,
+    remedy: Option<&'static str>,
+    /// True if the sentence ends with the remedy.
+    remedy_in_sentence: bool,
+}
+
+const GOOD: Judgement = Judgement::new(Some(Answer::Good));
+const UNKNOWN: Judgement = Judgement::new(Some(Answer::Unknown));
+const DOUBT: Judgement = Judgement::new(Some(Answer::Doubt));
+const BAD: Judgement = Judgement::new(Some(Answer::Bad));
+const OBSERVATION: Judgement = Judgement::new(None);
+
+/// BAD by the first threshold, or else DOUBT by the second.
+fn bad_if(is_bad: bool, bad: &'static Threshold, doubt: &'static Threshold) -> Judgement {
+    if is_bad { BAD.by(bad) } else { DOUBT.by(doubt) }
+}
+
+impl Judgement {
+    const fn new(answer: Option<Answer>) -> Self {
+        let sentence = String::new();
+        Self { answer, threshold: None, sentence, detail: None, remedy: None, remedy_in_sentence: false }
+    }
+
+    fn by(self, threshold: &'static Threshold) -> Self {
+        Self { threshold: Some(threshold), ..self }
+    }
+
+    fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
+    fn remedy(self, remedy: impl Into<Option<&'static str>>) -> Self {
+        Self { remedy: remedy.into(), ..self }
+    }
+
+    /// A remedy that ends the sentence.
+    fn advice(self, remedy: &'static str) -> Self {
+        Self { remedy_in_sentence: true, ..self.remedy(remedy) }
+    }
+
+    fn with(self, sentence: String) -> Self {
+        Self { sentence, ..self }
+    }
+
+    fn answer(&self) -> Answer {
+        self.answer.unwrap_or(Answer::Good)
+    }
+
+    fn sentence(&self) -> String {
+        match self.remedy.filter(|_| self.remedy_in_sentence) {
+            Some(remedy) => format!("{} {remedy}", self.sentence),
+            None => self.sentence.clone(),
+        }
+    }
+
+    /// Sentences below the first one.
+    fn details(self) -> impl Iterator<Item = String> {
+        let apart = self.remedy.filter(|_| !self.remedy_in_sentence);
+        self.detail.into_iter().chain(apart.map(str::to_owned))
+    }
+}
+
+/// The answers to all questions about a record, in the order of [`Question`].
+pub fn verdicts(record: &Record) -> [Verdict; 5] {
+    judge(&Figures::of(record))
+}
+
+pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
+    let complete = Verdict::new(Question::Complete, Finding::Complete, complete::judge(figures.record));
+    if !figures.is_measured() {
+        let unknown = |question| Verdict::new(question, Finding::Any, vec![AnyFinding::NoWindow]);
+        let [physical, accounted, cpu_bound, steady, _] = Question::ALL.map(unknown);
+        return [physical, accounted, cpu_bound, steady, complete];
+    }
     [
-        physical::judge(figures),
-        accounted::judge(figures),
-        cpu_bound::judge(figures),
-        steady::judge(figures),
-        complete::judge(figures.record),
+        Verdict::new(Question::Physical, Finding::Physical, physical::judge(figures)),
+        Verdict::new(Question::Accounted, Finding::Accounted, accounted::judge(figures)),
+        Verdict::new(Question::CpuBound, Finding::CpuBound, cpu_bound::judge(figures)),
+        Verdict::new(Question::Steady, Finding::Steady, steady::judge(figures)),
+        complete,
     ]
 }
 
-/// Why there is nothing to say of a run without a window.
-const NO_WINDOW: &str = "The run ended before its measured window: there is nothing to judge.";
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_finding_speaks_and_nothing_is_lost() {
-        let good = || Verdict::new(Question::Steady, Answer::Good, "fine").with_detail("detail");
-        assert_eq!(Verdict::worst_of(vec![], good()), good());
-        let findings = vec![
-            Finding::new(Answer::Doubt, "first doubt"),
-            Finding::new(Answer::Bad, "bad"),
-            Finding::new(Answer::Doubt, "second doubt"),
-        ];
-        let verdict = Verdict::worst_of(findings, good());
-        assert_eq!((verdict.answer, verdict.sentence.as_str()), (Answer::Bad, "bad"));
-        assert_eq!(verdict.details, ["first doubt", "second doubt", "detail"]);
-        assert_eq!(good().qualified_by(vec![]), good());
-        let beside = good().qualified_by(vec![Finding::new(Answer::Doubt, "doubt")]);
-        assert_eq!(
-            (beside.sentence.as_str(), beside.details),
-            ("doubt", vec!["fine".into(), "detail".into()])
-        );
-    }
-
-    #[test]
-    fn every_question_is_answered_in_order() {
-        use Question::{Accounted, Complete, CpuBound, Physical, Steady};
-        for record in [crate::fixture::direct_read_run(), crate::fixture::failed_run()] {
-            let questions = verdicts(&record).map(|verdict| verdict.question);
-            assert_eq!(questions, [Physical, Accounted, CpuBound, Steady, Complete]);
-        }
-    }
-}
+mod tests;

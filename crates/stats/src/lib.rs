@@ -29,6 +29,7 @@ pub use histogram::{Histogram, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;
 pub use steadiness::{
-    LastWindows, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT, WILD_VARIATION,
+    LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
+    WILD_VARIATION,
 };
 pub use trend::RobustTrend;

@@ -14,7 +14,7 @@ pub const WILD_VARIATION: f64 = 0.30;
 /// Smallest change over the series that matters: well above the 3 % by which good runs differ.
 pub const TREND_PERCENT: f64 = 5.0;
 /// An interval below this share of the median is a stall.
-const STALL_SHARE: f64 = 0.5;
+pub const STALL_SHARE: f64 = 0.5;
 /// Significance level of a trend. Neighbouring seconds resemble each other, which makes the test too sure, hence the
 /// strict level.
 const TREND_P_VALUE: f64 = 0.001;

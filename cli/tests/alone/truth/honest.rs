@@ -99,7 +99,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let folder = sqlite();
                 folder.run_json(&["--rate", "50", "--run-time", "3", "--buffered"]);
                 let complete = verdict(&folder, Question::Complete);
-                Some(expect(complete.answer == Answer::Good, || complete.sentence))
+                Some(expect(complete.answer == Answer::Good, || complete.sentence()))
             },
         },
     ]
@@ -147,7 +147,7 @@ fn ends_in_time(folder: &Folder, run: &[&str]) -> Result<(), String> {
     let complete = verdict(folder, Question::Complete);
     let said = complete.answer != Answer::Good || is_s <= 1.05 * planned_s || is_s <= planned_s + 0.5;
     expect(is_s < 1.5 * planned_s && said, || {
-        format!("{is_s} s instead of {planned_s}: {}", complete.sentence)
+        format!("{is_s} s instead of {planned_s}: {}", complete.sentence())
     })?;
     agrees_with_itself(folder)
 }

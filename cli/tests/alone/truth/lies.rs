@@ -67,15 +67,15 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
     assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
     let physical = verdict(&bench.folder, Question::Physical);
-    Some(expect(physical.answer == Answer::Bad, || physical.sentence))
+    Some(expect(physical.answer == Answer::Bad, || physical.sentence()))
 }
 
 fn unmet_rate() -> Result<(), String> {
     let folder = sqlite();
     let strict = folder.slob(["run", "--rate", "10000000", "--run-time", "2", "--strict"]);
     let complete = verdict(&folder, Question::Complete);
-    let told = complete.answer == Answer::Bad && complete.sentence.contains("the rate was not met");
-    expect(strict.code == 1 && told, || format!("exit code {}; {}", strict.code, complete.sentence))
+    let told = complete.answer == Answer::Bad && complete.sentence().contains("the rate was not met");
+    expect(strict.code == 1 && told, || format!("exit code {}; {}", strict.code, complete.sentence()))
 }
 
 fn hidden_cpu() -> Result<(), String> {
@@ -90,7 +90,7 @@ fn hidden_cpu() -> Result<(), String> {
     // The program is at work before and after the window too, as is the burner then.
     let in_window_s = used_s * record.window.map_or(0.0, |window| window.seconds) / whole_s(&record).max(4.0);
     let steady = verdict(&folder, Question::Steady);
-    let all: Vec<String> = std::iter::once(steady.sentence).chain(steady.details).collect();
+    let all: Vec<String> = std::iter::once(steady.sentence()).chain(steady.details()).collect();
     let said = all.iter().any(|sentence| sentence.contains("Not alone"));
     expect(said && told_s >= 0.9 * in_window_s, || {
         format!("{told_s:.2} s told of {in_window_s:.2} s used: {all:?}")
@@ -121,7 +121,7 @@ fn frozen_session() -> Option<Result<(), String>> {
         frozen_s
     });
     let steady = verdict(&bench.folder, Question::Steady);
-    let all: Vec<String> = std::iter::once(steady.sentence).chain(steady.details).collect();
+    let all: Vec<String> = std::iter::once(steady.sentence()).chain(steady.details()).collect();
     let waits = latest(&bench.folder).sessions.into_iter().filter_map(|session| session.longest_wait);
     let longest_s = waits.map(|wait| wait.seconds).fold(0.0, f64::max);
     let said = all.iter().any(|sentence| sentence.contains("stood still for"));
@@ -140,13 +140,13 @@ fn one_full_cpu() -> Option<Result<(), String>> {
     for _ in 0..3 {
         bench.run(&["--run-time", "3", "--update-pct", "0", "-s", "1", "-t", "1", "--warmup", "1"]);
         let cpu_bound = verdict(&bench.folder, Question::CpuBound);
-        if cpu_bound.sentence.starts_with("Yes") {
+        if cpu_bound.sentence().starts_with("Yes") {
             return Some(Ok(()));
         }
         if latest(&bench.folder).host.and_then(|host| host.others_cpu_s).is_none_or(|s| s > OTHERS_S) {
             return None;
         }
-        seen = cpu_bound.sentence;
+        seen = cpu_bound.sentence();
     }
     Some(Err(seen))
 }

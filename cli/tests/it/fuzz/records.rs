@@ -30,8 +30,9 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     let _ =
         (compare_probe_text(record), verdicts(record), hlog(record), prometheus(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
-    let cells = [info::cells(record, &columns), info::cells(good, &columns)];
-    let _ = (info::as_csv(&columns, &cells), info::as_json(&columns, &cells));
+    let rows = [record, good].map(|record| info::cells(record, &columns));
+    let table = info::table(columns.iter().map(|column| column.name), &columns, rows);
+    let _ = (table.csv(), table.json(), table.pipes());
     for path in [
         "window.seconds",
         "figures.iops",

@@ -5,8 +5,8 @@ use slob_record::Record;
 
 use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
+use crate::measured::{TimedEvent, timed_events};
 use crate::page::{Column, Page, Table};
-use crate::timed::{Timed, timed_events};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -241,7 +241,7 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
     }
     // The event that took most of DB time, if it took half of it or more.
     let db_time_s = figure::DB_TIME_S.of(figures).filter(|db_time_s| *db_time_s > 0.0);
-    let events = timed_events(figures);
+    let events = timed_events(figures.record);
     let shares =
         events.first().zip(db_time_s).map(|(event, db_time_s)| (event, 100.0 * event.time_s / db_time_s));
     let top = shares.filter(|(_, share)| *share >= 50.0);
@@ -269,7 +269,7 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
 }
 
 /// The resource that an event waits for, by its class; for locks by its name too.
-fn cause(event: &Timed) -> Bottleneck {
+fn cause(event: &TimedEvent) -> Bottleneck {
     const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
     const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
     let class = event.class.to_lowercase();
@@ -310,7 +310,7 @@ mod tests {
         #[case] name: &str,
         #[case] expected: Bottleneck,
     ) {
-        let event = Timed { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
+        let event = TimedEvent { name: name.into(), class: class.into(), waits: None, time_s: 1.0 };
         assert_eq!(cause(&event), expected);
     }
 }

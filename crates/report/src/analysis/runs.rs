@@ -97,11 +97,9 @@ impl Metric {
             "redo" => Ok(Self::Redo),
             "writes" => Ok(Self::Writes),
             "read-write" => Ok(Self::ReadWrite),
-            _ => figure::named(name).map(Self::Figure).ok_or_else(|| {
-                let near = info::near_columns(name).join(", ");
-                let near = if near.is_empty() { near } else { format!(" (did you mean {near}?)") };
-                UnknownMetric { name: name.to_owned(), near }
-            }),
+            _ => figure::named(name)
+                .map(Self::Figure)
+                .ok_or_else(|| UnknownMetric { name: name.to_owned(), near: info::did_you_mean(name) }),
         }
     }
 
@@ -225,7 +223,7 @@ pub fn run_of_row(row: &Row) -> Run {
     };
     let known = AWR_COLUMNS
         .into_iter()
-        .filter_map(|(head, column)| Some((name(head, column.name()).to_owned(), row.figure(head)?)));
+        .filter_map(|(head, column)| Some((name(head, column.name).to_owned(), row.figure(head)?)));
     let mut figures: BTreeMap<String, f64> = known.collect();
     extend(&mut figures, [(REDO_BYTES, row.figure(Head::RedoMib).map(|mib| mib * 1_048_576.0))]);
     let sessions: Vec<u32> = match row.writers_and_readers {

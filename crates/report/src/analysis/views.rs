@@ -113,7 +113,7 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
 }
 
 fn columns_by_sessions(first: &str, table: &Table) -> Vec<Column> {
-    let sessions = table.sessions.iter().map(|sessions| Column::right(&sessions.to_string()));
+    let sessions = table.sessions.iter().map(|sessions| Column::right(sessions.to_string()));
     [Column::left(first)].into_iter().chain(sessions).chain([Column::right("Overall")]).collect()
 }
 

@@ -11,11 +11,14 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
 }
 
-/// The names of the figures that are known of a record.
-fn known(record: &Record, group: &[Figure]) -> Vec<&'static str> {
+/// The names of the known figures among some.
+fn known<'a>(record: &Record, of: impl Iterator<Item = &'a Figure>) -> Vec<&'static str> {
     let figures = Figures::of(record);
-    group.iter().filter(|figure| figure.number(&figures).is_some()).map(|figure| figure.name).collect()
+    of.filter(|figure| figure.of(&figures).is_some()).map(|figure| figure.name).collect()
 }
+
+const PROBED: [&Figure; 5] =
+    [&CEILING_IOPS, &SYNC_IOPS, &PERCENT_OF_CEILING, &DEVICE_PERCENT_OF_CEILING, &PERCENT_OF_SYNC];
 
 #[test]
 fn names_are_unique_and_say_their_unit() {
@@ -52,7 +55,7 @@ fn rates_are_of_the_window() {
 }
 
 #[test]
-fn cpu_is_set_against_reads_and_time() {
+fn cpu_time_is_related_to_reads_and_time() {
     let record = fixture::direct_read_run();
     let figures = Figures::of(&record);
     close(HOST_BUSY_PERCENT.of(&figures), 100.0 * 59.5 / 960.0);
@@ -64,7 +67,7 @@ fn cpu_is_set_against_reads_and_time() {
 }
 
 #[test]
-fn an_embedded_databases_cpu_is_subtracted_once_and_a_servers_with_the_clients() {
+fn cpu_time_of_an_embedded_database_counts_once() {
     let mut record = fixture::page_cache_run();
     close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 100.0 * (184.0 - 180.0 - 1.75) / 960.0);
     record.db_cpu = None;
@@ -102,7 +105,7 @@ fn reads_from_the_page_cache_do_not_reach_the_ceiling() {
 fn a_probe_with_other_blocks_is_not_compared() {
     let mut record = fixture::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.block_bytes = 4096;
-    assert_eq!(known(&record, PROBED), [""; 0]);
+    assert_eq!(known(&record, PROBED.into_iter()), [""; 0]);
 }
 
 #[test]
@@ -127,22 +130,20 @@ fn commits_are_counted_or_else_the_updates() {
 }
 
 #[test]
-fn without_a_window_nothing_is_known() {
+fn without_a_window_no_measured_figure_is_known() {
     for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
         let window = record.window.unwrap();
         for window in [None, Some(Window { seconds: 0.0, ..window })] {
             let record = Record { window, ..record.clone() };
-            for group in GROUPS.iter().filter(|group| group[0].name != SESSIONS.name) {
-                assert_eq!(known(&record, group), [""; 0]);
-            }
+            assert_eq!(known(&record, all().filter(|figure| figure.is_measured())), [""; 0]);
         }
-        let known: Vec<&str> = GROUPS.iter().flat_map(|group| known(&record, group)).collect();
+        let known = known(&record, all());
         assert!(known.len() > 60, "{known:?}");
     }
 }
 
 #[test]
-fn what_the_kernel_did_not_fetch_for_this_process_came_from_no_device() {
+fn reads_that_the_kernel_did_not_fetch_are_not_the_devices() {
     let mut record = fixture::direct_read_run();
     record.client_io.as_mut().unwrap().read_bytes /= 50;
     let figures = Figures::of(&record);
@@ -176,7 +177,7 @@ fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
 fn a_probe_through_the_page_cache_is_no_ceiling() {
     let mut record = fixture::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.direct = false;
-    assert_eq!(known(&record, PROBED), [""; 0]);
+    assert_eq!(known(&record, PROBED.into_iter()), [""; 0]);
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn writes_of_blocks_and_of_the_log_have_their_own_rates() {
 }
 
 #[test]
-fn reads_that_the_database_sorts_into_wide_buckets_have_an_exact_mean_and_bounds_as_percentiles() {
+fn coarse_reads_have_an_exact_mean_and_bounds_as_percentiles() {
     let mut record = fixture::direct_read_run();
     let mut reads = Histogram::new();
     reads.record_n(256_000, 900);
@@ -208,4 +209,17 @@ fn reads_that_the_database_sorts_into_wide_buckets_have_an_exact_mean_and_bounds
     assert_eq!(PHYSICAL_READ_MEAN_US.of(&coarse), Some(156.0));
     assert_eq!(PHYSICAL_READ_P50_US.of(&coarse), Some(256.0));
     assert_eq!(PHYSICAL_READ_P99_US.of(&coarse), Some(512.0));
+}
+
+#[test]
+fn values_have_the_form_of_their_figure() {
+    let mut record = fixture::update_run();
+    let reads = record.latencies.get(LatencyKind::PhysicalRead).unwrap().histogram.clone();
+    let waits = reads.count();
+    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
+    let figures = Figures::of(&record);
+    let shown = KEY.map(|figure| figure.show(&figures));
+    assert_eq!(shown, ["15,605", "240", "44.3 ms", "<= 403 us", "18,726", "63.4", "-"]);
+    assert_eq!(PHYSICAL_READ_P99_US.cell(&figures).show(), "<= 403");
+    assert_eq!(SEED.cell(&figures), Cell::Count(42));
 }

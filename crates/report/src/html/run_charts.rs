@@ -9,11 +9,9 @@ use slob_stats::{Histogram, Point};
 
 use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
 use super::layout::Section;
-use crate::counters::{latency, ratio};
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
-use crate::latencies::{is_coarse, percentile_us};
-use crate::timed::{Timed, timed_events};
+use crate::measured::{TimedEvent, is_coarse, latency, percentile_us, ratio, timed_events};
 
 pub(crate) struct Group {
     pub(crate) title: &'static str,
@@ -520,9 +518,9 @@ fn device(time: &Timeline<'_>) -> [Chart; 3] {
 
 fn top_events(figures: &Figures<'_>) -> Chart {
     const MOST: usize = 10;
-    let mut events = timed_events(figures);
+    let mut events = timed_events(figures.record);
     events.truncate(MOST);
-    let bar = |(place, event): (u32, &Timed)| Bar {
+    let bar = |(place, event): (u32, &TimedEvent)| Bar {
         at: -f64::from(place),
         width: 0.7,
         length: event.time_s,
@@ -549,7 +547,7 @@ fn top_events(figures: &Figures<'_>) -> Chart {
     }
 }
 
-fn event_words(event: &Timed, db_time_s: Option<f64>) -> String {
+fn event_words(event: &TimedEvent, db_time_s: Option<f64>) -> String {
     let share = db_time_s.and_then(|db_time_s| ratio(100.0 * event.time_s, db_time_s));
     let share = share.map(|share| format!(", {} % of DB time", percent(share))).unwrap_or_default();
     let waits = event.waits.map(|waits| format!(", {} waits", count(waits))).unwrap_or_default();

@@ -92,8 +92,8 @@ fn sections(page: &SeriesPage, group: &SeriesGroup, nth: u32) -> [Section; 2] {
     let heats = group.heat_maps.iter().zip(1..).map(|(map, nth)| {
         chart(format!("heat{suffix}-{nth}"), &map.title, &map.about, heat_drawing(group, map))
     });
-    let first = group.heads.iter().take(1).map(|head| Column::left(head));
-    let figures = group.heads.iter().skip(1).map(|head| Column::right(head));
+    let first = group.heads.iter().take(1).map(Column::left);
+    let figures = group.heads.iter().skip(1).map(Column::right);
     let mut table = Table::new(first.chain(figures));
     group.rows.iter().for_each(|row| table.row(row.iter().cloned()));
     [

@@ -82,11 +82,11 @@ impl HeadroomStep {
         let not_counted = cached.map(|verdict| {
             format!(
                 "its reads were not physical: {} --count-cached counts them nevertheless.",
-                verdict.sentence
+                verdict.sentence()
             )
         });
         let verdicts = verdicts.into_iter().map(|verdict| {
-            [verdict.question.title().to_owned(), verdict.answer.word().to_owned(), verdict.sentence]
+            [verdict.question.title().to_owned(), verdict.answer.word().to_owned(), verdict.sentence()]
         });
         Some(Self {
             factor,

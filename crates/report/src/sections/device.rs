@@ -1,62 +1,53 @@
-//! What the device did.
+//! The device with the database and without.
 
-use slob_record::Record;
+use slob_host::{ProbeResult, ProbeStep, StepFigures, StepKind};
+use slob_record::{Record, SavedProbe};
 
-use crate::counters::ratio;
 use crate::figure::{self, Figure, Figures};
-use crate::format::{ABSENT, duration_us, fixed, micros, or_absent, percent};
-use crate::page::{Column, Page, Table};
+use crate::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
+use crate::measured::{device_counters, ratio};
+use crate::page::{Block, Column, Page};
+use crate::table::{Cell, Table};
 
-pub(super) fn write(page: &mut Page, figures: &Figures<'_>) {
+/// The advice for a run that read more than the probe's best step.
+pub(crate) const ABOVE_PROBE: &str = "more than the probe: probe again with more sessions or depth.";
+
+pub(super) fn device(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     page.section("Device and database");
-    let rate = |figure: &Figure| or_absent(figure.of(figures), |rate| fixed(rate, 0));
-    let mb = |figure: &Figure| or_absent(figure.of(figures), |mb| fixed(mb, 1));
-    let us = |figure: &Figure| or_absent(figure.of(figures), micros);
-    let mut table = Table::new([
-        Column::left("").at_most(20),
-        Column::right("Reads/s"),
-        Column::right("Read MB/s"),
-        Column::right("Mean us"),
-        Column::right("Writes/s"),
-        Column::right("Write MB/s"),
-        Column::right("Mean us"),
-        Column::right("Queue"),
-        Column::right("Busy %"),
-    ]);
-    table.row([
-        "Database".into(),
-        rate(&figure::PHYSICAL_READS_PER_S),
-        mb(&figure::PHYSICAL_READ_MB_PER_S),
-        us(&figure::PHYSICAL_READ_MEAN_US),
-        rate(&figure::PHYSICAL_WRITES_PER_S),
-        mb(&figure::PHYSICAL_WRITE_MB_PER_S),
-    ]);
-    table.row([
-        "Redo".into(),
-        String::new(),
-        String::new(),
-        String::new(),
-        rate(&figure::REDO_WRITES_PER_S),
-        mb(&figure::REDO_MB_PER_S),
-    ]);
-    table.row([
-        device_name(record),
-        rate(&figure::DEVICE_READS_PER_S),
-        mb(&figure::DEVICE_READ_MB_PER_S),
-        us(&figure::DEVICE_READ_AWAIT_US),
-        rate(&figure::DEVICE_WRITES_PER_S),
-        mb(&figure::DEVICE_WRITE_MB_PER_S),
-        us(&figure::DEVICE_WRITE_AWAIT_US),
-        or_absent(figure::DEVICE_QUEUE.of(figures), |queue| fixed(queue, 2)),
-        or_absent(figure::DEVICE_BUSY_PERCENT.of(figures), percent),
-    ]);
+    let heads = ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Write MB/s", "Mean us", "Queue", "Busy %"];
+    let mut table = Table::of_numbers(Column::left("").at_most(20), heads);
+    let mut row = |name: &str, of: &[Option<&Figure>]| {
+        let cells = of.iter().map(|figure| figure.map_or_else(|| "".into(), |figure| figure.cell(figures)));
+        table.row(std::iter::once(name.into()).chain(cells));
+    };
+    row(
+        "Database",
+        &[
+            Some(&figure::PHYSICAL_READS_PER_S),
+            Some(&figure::PHYSICAL_READ_MB_PER_S),
+            Some(&figure::PHYSICAL_READ_MEAN_US),
+            Some(&figure::PHYSICAL_WRITES_PER_S),
+            Some(&figure::PHYSICAL_WRITE_MB_PER_S),
+        ],
+    );
+    row("Redo", &[None, None, None, Some(&figure::REDO_WRITES_PER_S), Some(&figure::REDO_MB_PER_S)]);
+    let device = record.host.as_ref().and_then(|host| host.device.as_ref());
+    let name = device.and_then(|device| device.device.top.as_ref()).map_or(ABSENT, |top| top.name.as_str());
+    row(
+        &format!("Device {name}"),
+        &[
+            Some(&figure::DEVICE_READS_PER_S),
+            Some(&figure::DEVICE_READ_MB_PER_S),
+            Some(&figure::DEVICE_READ_AWAIT_US),
+            Some(&figure::DEVICE_WRITES_PER_S),
+            Some(&figure::DEVICE_WRITE_MB_PER_S),
+            Some(&figure::DEVICE_WRITE_AWAIT_US),
+            Some(&figure::DEVICE_QUEUE),
+            Some(&figure::DEVICE_BUSY_PERCENT),
+        ],
+    );
     page.table(&table);
-    notes(page, record, figures);
-}
-
-/// What the columns mean, and what they do not hold.
-fn notes(page: &mut Page, record: &Record, figures: &Figures<'_>) {
     page.paragraph(
         "Database: blocks. Redo: writes and bytes of log. Device: requests of everybody on this host; times include \
          queueing.",
@@ -64,29 +55,328 @@ fn notes(page: &mut Page, record: &Record, figures: &Figures<'_>) {
     if let Some(disks) = disks_below(record, figure::WINDOW_S.of(figures)) {
         page.paragraph(&disks);
     }
-    if let Some(syncs) = figure::REDO_SYNCS_PER_S.of(figures) {
-        let mean = figure::REDO_SYNC_MEAN_US
-            .of(figures)
-            .map(|us| format!(", each in {} on average", duration_us(us)));
+    if figure::REDO_SYNCS_PER_S.of(figures).is_some() {
+        let mean = figure::REDO_SYNC_MEAN_US.of(figures);
+        let mean = mean.map(|_| format!(", each in {} on average", figure::REDO_SYNC_MEAN_US.show(figures)));
         page.paragraph(&format!(
             "The log was flushed to stable storage {} times/s{}.",
-            fixed(syncs, 1),
+            figure::REDO_SYNCS_PER_S.show(figures),
             mean.unwrap_or_default()
         ));
     }
 }
 
-/// Of a device that is not itself the disk: what the disks below it read, by name.
+/// Reads of the disks below a device that is not itself the disk.
 fn disks_below(record: &Record, window_s: Option<f64>) -> Option<String> {
-    let device = record.host.as_ref()?.device.as_ref()?;
-    let read_mb = device.counters?.disk_read_bytes? as f64 / 1e6;
-    let names: Vec<&str> = device.device.disks.iter().map(|disk| disk.id.name.as_str()).collect();
+    let read_mb = device_counters(record)?.disk_read_bytes? as f64 / 1e6;
+    let device = &record.host.as_ref()?.device.as_ref()?.device;
+    let names: Vec<&str> = device.disks.iter().map(|disk| disk.id.name.as_str()).collect();
     let rate = fixed(ratio(read_mb, window_s?)?, 1);
     Some(format!("The disks below it ({}) read {rate} MB/s, for everybody.", names.join(", ")))
 }
 
-fn device_name(record: &Record) -> String {
-    let device = record.host.as_ref().and_then(|host| host.device.as_ref());
-    let name = device.and_then(|device| device.device.top.as_ref()).map_or(ABSENT, |top| top.name.as_str());
-    format!("Device {name}")
+/// The probe, and the run's part of it.
+pub(super) fn probe(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    if record.probe.is_none() && record.window.is_none() {
+        return;
+    }
+    page.section("Device without a database (probe)");
+    let Some(probe) = &record.probe else {
+        page.paragraph(
+            "The device has not been probed: `slob probe` shows what it can do without a database.",
+        );
+        return;
+    };
+    steps(page, probe);
+    if record.window.is_some() {
+        page.paragraph(&share_of_probe(figures));
+    }
+}
+
+pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
+    let plan = &probe.result.plan;
+    let how = if plan.direct { "direct I/O" } else { "through the page cache" };
+    page.paragraph(&format!(
+        "Probed on {} in {}: a file of {}, blocks of {}, {how}, {} for each step.",
+        probe.taken.strftime("%Y-%m-%d %H:%M UTC"),
+        plan.dir.display(),
+        size(plan.file_bytes),
+        size(u64::from(plan.block_bytes)),
+        seconds(plan.seconds_per_step),
+    ));
+    let heads = ["Number", "IOPS", "MB/s", "p50 us", "p99 us", "p99.9 us", "CPU us/op"];
+    let row = |step: &ProbeStep| {
+        let cell = |format: Format, of: fn(&StepFigures) -> Option<f64>| {
+            format.cell(step.figures.as_ref().and_then(of))
+        };
+        [
+            step_name(step).into(),
+            // Without separators: it is a parameter.
+            step.sessions_or_depth.to_string().into(),
+            cell(Format::Whole, |step| Some(step.iops)),
+            cell(Format::Tenths, |step| Some(step.mb_per_s)),
+            cell(Format::Micros, |step| Some(step.p50_us)),
+            cell(Format::Micros, |step| Some(step.p99_us)),
+            cell(Format::Micros, |step| Some(step.p999_us)),
+            cell(Format::Tenths, |step| step.cpu_us_per_op),
+        ]
+    };
+    let rows = probe.result.steps.iter().map(row);
+    page.table(&Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(rows));
+    for step in &probe.result.steps {
+        let remarks = [&step.error, &step.note].into_iter().flatten();
+        remarks.for_each(|remark| {
+            page.paragraph(&format!("{} {}: {remark}", step_name(step), step.sessions_or_depth));
+        });
+    }
+}
+
+fn step_name(step: &ProbeStep) -> &'static str {
+    match step.kind {
+        StepKind::SyncRead => "random read, sessions",
+        StepKind::AsyncRead => "random read, in flight",
+        StepKind::SyncWrite => "random write, sessions",
+        StepKind::SequentialWrite => "sequential write",
+    }
+}
+
+fn share_of_probe(figures: &Figures<'_>) -> String {
+    let reads = figure::DATABASE_READS_PER_S.of(figures).or(figure::PHYSICAL_READS_PER_S.of(figures));
+    let (Some(reads), Some(ceiling)) = (reads, figure::CEILING_IOPS.of(figures)) else {
+        return match figure::CEILING_IOPS.of(figures) {
+            Some(_) => "This run's reads from the device are not known: there is nothing to compare.".into(),
+            None => {
+                "This probe is not a ceiling for this run: that needs direct I/O, the run's block size and a \
+                 completed step of random reads."
+                    .into()
+            }
+        };
+    };
+    let (reads, ceiling) = (fixed(reads, 0), fixed(ceiling, 0));
+    let Some(share) = figure::PERCENT_OF_CEILING.of(figures) else {
+        return format!(
+            "This run had {reads} reads/s from the device, {ABOVE_PROBE} Its best step had {ceiling} IOPS."
+        );
+    };
+    let sync = figure::PERCENT_OF_SYNC.of(figures).zip(figure::SYNC_IOPS.of(figures)).map(|(share, iops)| {
+        format!(
+            ", {} % of the {} IOPS that {} reach without a database",
+            percent(share),
+            fixed(iops, 0),
+            plural(u64::from(figures.record.workload.sessions()), "synchronous session"),
+        )
+    });
+    // The ceiling does not include this work of a server.
+    let checks = match figures.record.server.checks_blocks {
+        Some(true) => {
+            " The server also verifies the checksum of each block it reads, which takes CPU time that the device's \
+             ceiling does not include."
+        }
+        _ => "",
+    };
+    format!(
+        "This run had {reads} reads/s from the device: {} % of its ceiling of {ceiling} IOPS{}.{checks}",
+        percent(share),
+        sync.unwrap_or_default(),
+    )
+}
+
+/// The reason for which a run can't be compared with a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoComparison {
+    #[error(
+        "the record holds no probe of its device: run `slob probe FOLDER` on the device, then the test again"
+    )]
+    NoProbe,
+    #[error("the run ended before its measured window: there is nothing to compare")]
+    NoWindow,
+    /// The probe used the page cache, or blocks of another size.
+    #[error(
+        "the probe does not fit the run: it needs direct I/O and blocks of {block_bytes} bytes; run `slob probe \
+         --block-bytes {block_bytes} FOLDER`, then the test again"
+    )]
+    Unlike { block_bytes: u32 },
+    /// No step of random reads was completed.
+    #[error("no step of random reads of the probe was completed: run `slob probe FOLDER` again")]
+    NoReads,
+}
+
+/// A run's reads beside reads of the same device without a database, as Oracle's CALIBRATE_IO makes them.
+///
+/// # Errors
+/// [`NoComparison`] names what is missing, and a remedy.
+pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
+    let figures = Figures::of(record);
+    let probed = Probed::of(&figures)?;
+    let mut page = Page::new();
+    page.fact("Run", &record.id);
+    comparison(&mut page, &figures, &probed);
+    Ok(page.into_text())
+}
+
+/// The comparison as a section; empty if there is none.
+pub(crate) fn beside_probe(figures: &Figures<'_>) -> Vec<Block> {
+    let mut page = Page::new();
+    if let Ok(probed) = Probed::of(figures) {
+        comparison(&mut page, figures, &probed);
+    }
+    page.into_blocks()
+}
+
+type Step<'a> = (&'a ProbeStep, &'a StepFigures);
+
+/// The steps of a probe that are compared with a run.
+struct Probed<'a> {
+    probe: &'a SavedProbe,
+    /// The best asynchronous step.
+    queued: Option<Step<'a>>,
+    /// The synchronous step whose number of sessions is closest to the run's.
+    sync: Option<Step<'a>>,
+}
+
+impl<'a> Probed<'a> {
+    fn of(figures: &Figures<'a>) -> Result<Self, NoComparison> {
+        let record = figures.record;
+        let probe = record.probe.as_ref().ok_or(NoComparison::NoProbe)?;
+        if !figures.is_measured() {
+            return Err(NoComparison::NoWindow);
+        }
+        let block_bytes = record.server.block_bytes;
+        if !probe.result.plan.direct || probe.result.plan.block_bytes != block_bytes {
+            return Err(NoComparison::Unlike { block_bytes });
+        }
+        let sessions = record.workload.sessions();
+        let queued =
+            completed(&probe.result, StepKind::AsyncRead).max_by(|a, b| a.1.iops.total_cmp(&b.1.iops));
+        let distance = |step: &ProbeStep| step.sessions_or_depth.abs_diff(sessions);
+        let sync = completed(&probe.result, StepKind::SyncRead).min_by_key(|(step, _)| distance(step));
+        if queued.is_none() && sync.is_none() {
+            return Err(NoComparison::NoReads);
+        }
+        Ok(Self { probe, queued, sync })
+    }
+}
+
+fn completed(result: &ProbeResult, kind: StepKind) -> impl Iterator<Item = Step<'_>> {
+    let steps = result.steps.iter().filter(move |step| step.kind == kind && step.error.is_none());
+    steps.filter_map(|step| Some((step, step.figures.as_ref()?)))
+}
+
+fn comparison(page: &mut Page, figures: &Figures<'_>, probed: &Probed<'_>) {
+    page.section("The device, and the device through the database");
+    let heads = ["IOPS", "Mean us", "p99 us", "CPU us/read"];
+    let mut table = Table::of_numbers(Column::left("Random reads of one block"), heads);
+    let mut of_step = |name: String, step: Option<Step<'_>>| {
+        let cell = |format: Format, of: fn(&StepFigures) -> Option<f64>| {
+            format.cell(step.and_then(|(_, figures)| of(figures)))
+        };
+        table.row([
+            name.into(),
+            cell(Format::Whole, |step| Some(step.iops)),
+            cell(Format::Micros, |step| Some(step.mean_us)),
+            cell(Format::Micros, |step| Some(step.p99_us)),
+            cell(Format::Significant, |step| step.cpu_us_per_op),
+        ]);
+    };
+    let number = |step: Option<Step<'_>>| step.map(|(step, _)| step.sessions_or_depth);
+    let depth = number(probed.queued).map(|depth| format!(", {depth} in flight")).unwrap_or_default();
+    of_step(format!("Device, asynchronous reads{depth}"), probed.queued);
+    let beside =
+        number(probed.sync).map(|n| format!(", {}", plural(n.into(), "session"))).unwrap_or_default();
+    of_step(format!("Device, synchronous reads{beside}"), probed.sync);
+    let sessions = plural(figures.record.workload.sessions().into(), "session");
+    let of_run = [
+        &figure::PHYSICAL_READS_PER_S,
+        &figure::PHYSICAL_READ_MEAN_US,
+        &figure::PHYSICAL_READ_P99_US,
+        &figure::DB_CPU_US_PER_PHYSICAL_READ,
+    ];
+    let name = format!("Through the database, {sessions}").into();
+    table.row(std::iter::once(name).chain(of_run.map(|figure| figure.cell(figures))));
+    page.table(&table);
+    costs(page, figures, probed.sync);
+    page.paragraph(&format!(
+        "Probed in {} on {}. Latencies: of each read, as its program saw it.",
+        probed.probe.result.plan.dir.display(),
+        probed.probe.taken.strftime("%Y-%m-%d %H:%M UTC")
+    ));
+}
+
+/// The difference between the last two lines in words.
+fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
+    let reads = figure::PHYSICAL_READS_PER_S.of(figures);
+    if let Some((reads, (step, sync))) = reads.zip(sync)
+        && let Some(share) = ratio(100.0 * reads, sync.iops)
+    {
+        let without = match step.sessions_or_depth {
+            1 => "1 session reads".to_owned(),
+            many => format!("{many} sessions read"),
+        };
+        page.paragraph(&format!("Through the database: {} % of what {without} without one.", percent(share)));
+    }
+    let of_device = sync.and_then(|(_, sync)| sync.cpu_us_per_op);
+    if let Some((database, device)) = figure::DB_CPU_US_PER_PHYSICAL_READ.of(figures).zip(of_device) {
+        page.paragraph(&format!(
+            "CPU: {} us for a read through the database, {} us without: the difference pays for the buffer cache, the \
+             SQL, and everything else that is done with a block.",
+            significant(database),
+            significant(device)
+        ));
+    }
+    if figures.record.workload.update_pct > 0 {
+        page.paragraph("The run's updates are in its CPU time, and their log and writes shared the device.");
+    }
+    if figure::DATABASE_READS_PER_S
+        .of(figures)
+        .zip(reads)
+        .is_some_and(|(device, reads)| device < 0.95 * reads)
+    {
+        page.paragraph(
+            "Caution: a cache below the database served part of its physical reads, the page cache for instance. Its \
+             figures are not the device's: see the verdict 'Physical?'.",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_checksums_of_a_server_are_mentioned_beside_its_share_of_the_ceiling() {
+        let mut record = fixture::direct_read_run();
+        for (checks, mentioned) in [(Some(true), true), (Some(false), false), (None, false)] {
+            record.server.checks_blocks = checks;
+            let words = share_of_probe(&Figures::of(&record));
+            assert!(words.contains(" % of its ceiling of "), "{words}");
+            assert_eq!(words.contains("checksum"), mentioned, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_device_beside_the_database() {
+        insta::assert_snapshot!(compare_probe_text(&fixture::direct_read_run()).unwrap());
+    }
+
+    #[test]
+    fn a_comparison_warns_of_reads_from_a_cache() {
+        let text = compare_probe_text(&fixture::page_cache_run()).unwrap();
+        assert!(text.contains("Caution"), "{text}");
+        assert!(!compare_probe_text(&fixture::direct_read_run()).unwrap().contains("Caution"));
+    }
+
+    #[test]
+    fn a_missing_comparison_has_its_reason() {
+        assert_eq!(compare_probe_text(&fixture::update_run()), Err(NoComparison::NoProbe));
+        let mut record = fixture::direct_read_run();
+        record.server.block_bytes = 16_384;
+        assert_eq!(compare_probe_text(&record), Err(NoComparison::Unlike { block_bytes: 16_384 }));
+        let mut record = fixture::direct_read_run();
+        record.probe.as_mut().unwrap().result.steps.clear();
+        assert_eq!(compare_probe_text(&record), Err(NoComparison::NoReads));
+        record.window = None;
+        assert_eq!(compare_probe_text(&record), Err(NoComparison::NoWindow));
+    }
 }

@@ -1,3 +1,8 @@
+use slob_record::{
+    EndpointRecord, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord, SessionRecord,
+    UntilSteady,
+};
+
 use super::*;
 use crate::fixture;
 use crate::page::WIDTH;
@@ -85,7 +90,7 @@ fn nothing_is_claimed_of_a_run_that_was_interrupted_before_its_window() {
 }
 
 #[test]
-fn a_run_above_its_probe_is_told_to_probe_again() {
+fn a_run_above_its_probe_is_advised_to_probe_again() {
     let mut record = fixture::direct_read_run();
     let steps = &mut record.probe.as_mut().unwrap().result.steps;
     steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 1_775.0);
@@ -110,7 +115,7 @@ fn a_probe_that_does_not_fit_is_shown_and_not_compared() {
 #[test]
 fn both_the_counted_device_and_the_disk_below_are_named() {
     let mut record = fixture::direct_read_run();
-    let device = |record: &slob_record::Record| {
+    let device = |record: &Record| {
         let text = text_report(record);
         text.lines().find(|line| line.starts_with("Device  ")).unwrap().to_owned()
     };
@@ -132,7 +137,7 @@ fn the_hot_schema_is_named_in_english() {
 #[test]
 fn syncs_are_not_shown_as_writes_of_the_log() {
     let mut record = fixture::update_run();
-    let redo = |record: &slob_record::Record| {
+    let redo = |record: &Record| {
         let text = text_report(record);
         let line = text.lines().find(|line| line.starts_with("  Redo  ")).unwrap();
         let cells: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -146,7 +151,7 @@ fn syncs_are_not_shown_as_writes_of_the_log() {
 }
 
 #[test]
-fn what_the_disks_below_read_is_shown_beside_the_device_on_top() {
+fn reads_of_the_disks_are_shown_beside_the_device_on_top() {
     let mut record = fixture::direct_read_run();
     assert!(!unwrapped(&record).contains("The disks below it"));
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
@@ -155,7 +160,7 @@ fn what_the_disks_below_read_is_shown_beside_the_device_on_top() {
 }
 
 #[test]
-fn bounds_of_a_databases_own_buckets_are_marked_wherever_they_stand() {
+fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
     let mut record = fixture::direct_read_run();
     let mut reads = slob_stats::Histogram::new();
     reads.record_n(256_000, 900);
@@ -171,4 +176,198 @@ fn bounds_of_a_databases_own_buckets_are_marked_wherever_they_stand() {
     }
     let wide = text_report(&record).lines().map(|line| line.chars().count()).max();
     assert!(wide <= Some(WIDTH), "{wide:?}");
+}
+
+/// The text of one section.
+fn section(write: fn(&mut Page, &Figures<'_>), record: &Record) -> String {
+    let mut page = Page::new();
+    write(&mut page, &Figures::of(record));
+    page.into_text()
+}
+
+#[test]
+fn a_summary_of_a_good_run() {
+    insta::assert_snapshot!(compact_summary(&fixture::direct_read_run()));
+}
+
+#[test]
+fn a_summary_of_a_failed_run() {
+    insta::assert_snapshot!(compact_summary(&fixture::failed_run()));
+}
+
+#[test]
+fn each_server_has_its_row_and_the_busiest_comes_first() {
+    insta::assert_snapshot!(section(course::hosts, &fixture::eventful_run()));
+}
+
+#[test]
+fn a_server_that_was_not_observed_comes_last_and_one_server_needs_no_table() {
+    let mut record = fixture::eventful_run();
+    record.observed[0] = ObservedRecord {
+        endpoint: Some("db0:5000".into()),
+        by: "ssh:db0".into(),
+        found: "ssh says: no route".into(),
+        ..ObservedRecord::default()
+    };
+    let last = section(course::hosts, &record);
+    let rows: Vec<&str> = last.lines().filter(|line| line.trim().starts_with("db")).collect();
+    assert!(rows.len() == 4 && rows[1].trim().starts_with("db0:5000"), "{last}");
+    assert_eq!(rows[1].split_whitespace().skip(1).collect::<Vec<_>>(), ["-"; 7], "{last}");
+    record.observed.truncate(1);
+    assert_eq!(section(course::hosts, &record), "");
+}
+
+#[test]
+fn each_endpoint_has_its_row_and_a_shared_server_is_named() {
+    let mut record = fixture::direct_read_run();
+    assert_eq!(section(course::endpoints, &record), "", "one server needs no table");
+    let endpoint = |name: &str, shares_with: Option<&str>| EndpointRecord {
+        endpoint: name.into(),
+        sessions: 2,
+        operations: record.operations.clone(),
+        counters: shares_with.is_none().then(|| record.counters.clone()),
+        shares_with: shares_with.map(str::to_owned),
+    };
+    record.endpoints = vec![endpoint("a:1", None), endpoint("b:1", Some("a:1"))];
+    let text = section(course::endpoints, &record);
+    let line = |name: &str| {
+        text.lines().map(str::trim).find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+    };
+    assert_eq!(line("a:1").split_whitespace().count(), 8, "{text}");
+    assert_eq!(line("b:1").split_whitespace().rev().take(3).collect::<Vec<_>>(), ["-"; 3], "{text}");
+    assert!(text.contains("b:1 is the same server as a:1"), "{text}");
+}
+
+#[test]
+fn waits_of_the_servers_own_processes_have_a_section_of_their_own() {
+    let mut record = fixture::page_cache_run();
+    record.events[0].background = true;
+    let text = section(load::background_events, &record);
+    assert!(text.contains("own processes") && text.contains(&record.events[0].name), "{text}");
+}
+
+#[test]
+fn the_outcome_of_until_steady_is_a_fact() {
+    let mut record = fixture::direct_read_run();
+    let mut text = |until: UntilSteady| {
+        record.until_steady = Some(until);
+        section(setup::test, &record).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let until = UntilSteady {
+        reached: true,
+        tolerance_percent: 3.0,
+        window_s: 10,
+        since_s: Some(20),
+        operations_per_s: vec![990.0, 1000.0, 1010.0],
+    };
+    let reached = text(until.clone());
+    assert!(reached.contains("steady reached: the last 3 windows of 10 s, from second 20 on"), "{reached}");
+    assert!(reached.contains("990, 1,000, 1,010 operations/s, 2.0 % apart; 3 % asked for"), "{reached}");
+    assert!(text(UntilSteady { reached: false, ..until.clone() }).contains("steady NOT reached"));
+    let short = UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..until };
+    assert!(text(short).contains("steady not known"));
+}
+
+#[test]
+fn each_loss_has_a_row_up_to_twenty() {
+    let mut record = fixture::direct_read_run();
+    let loss = |session: u32| LossRecord {
+        session,
+        endpoint: 0,
+        at_s: 3.0 + f64::from(session),
+        error: "the server went away".into(),
+        back_s: (session > 0).then(|| 3.5 + f64::from(session)),
+        back_endpoint: (session > 0).then_some(1),
+        refused: Some("schema 1 is not loaded".into()),
+    };
+    record.losses = (0..25).map(loss).collect();
+    let text = section(course::losses, &record).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches("went away").count(), 19, "{text}");
+    assert_eq!(text.matches("not loaded").count(), 1, "{text}");
+    assert!(text.contains("25 losses") && text.contains("24 reconnected, after 0.50 s"), "{text}");
+    assert!(text.contains("never") && text.contains("5 more are in run.json"), "{text}");
+}
+
+#[test]
+fn marks_have_their_place_in_the_window() {
+    // The window is 10.25 to 70.25 s.
+    let mut record = fixture::direct_read_run();
+    assert_eq!(section(course::marks, &record), "");
+    record.marks = [(-0.5, "early"), (30.25, "rebalance"), (71.0, "late")]
+        .map(|(at_s, text)| Mark { at_s, text: text.into() })
+        .into();
+    let text = section(course::marks, &record);
+    for (mark, place) in [("early", "before it"), ("rebalance", "second 20.0"), ("late", "after it")] {
+        assert!(text.lines().any(|line| line.contains(mark) && line.contains(place)), "{text}");
+    }
+}
+
+#[test]
+fn figures_of_the_run_are_beside_those_of_the_servers_report() {
+    let mut record = fixture::direct_read_run();
+    assert_eq!(section(course::server_report, &record), "");
+    let pair = |what: &str, ours, reported| ReportedPair { what: what.into(), ours, reported };
+    record.server_report = Some(ServerReportRecord {
+        kind: "awr".into(),
+        snapshots: [41, 42],
+        files: vec!["awr.txt".into(), "awr.html".into()],
+        seconds: Some(61.5),
+        pairs: vec![pair("Logical reads/s", 86_400.0, 86_000.0), pair("Redo bytes/s", 0.0, 52.0)],
+    });
+    let text = section(course::server_report, &record);
+    for words in [
+        "awr, snapshots 41 and 42",
+        "awr.txt, awr.html, beside",
+        "61.5; the window has 60.0",
+        "1 of 2 differ by more than 5 %",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+    let line = text.lines().find(|line| line.contains("Logical reads/s")).unwrap();
+    assert!(line.contains("86,400") && line.contains("86,000") && line.contains("-0.5"), "{line}");
+}
+
+#[test]
+fn the_slowest_session_is_named_if_the_spread_is_wide() {
+    let text = |record: &Record| section(course::sessions, record);
+    let mut record = fixture::direct_read_run();
+    assert!(!text(&record).contains("Slowest"), "{}", text(&record));
+    record.sessions[2].busy_us = record.sessions[2].busy_us * 13 / 10;
+    assert!(text(&record).contains("Slowest: session 2 on schema 1"), "{}", text(&record));
+    let failed = SessionRecord { error: Some("gone".into()), ..record.sessions[0].clone() };
+    record.sessions = vec![failed; 7];
+    assert_eq!(text(&record).matches("ended with an error: gone").count(), 5);
+    assert!(text(&record).contains("2 more sessions"));
+    record.sessions.truncate(1);
+    (record.sessions[0].selects, record.sessions[0].busy_us) = (0, 0);
+    let idle = text(&record);
+    assert!(idle.contains("Mean latency (us)      -       -     -         -"), "{idle}");
+}
+
+#[test]
+fn many_schemas_are_summed_up_with_their_range() {
+    let mut record = fixture::direct_read_run();
+    let load = record.load.as_mut().unwrap();
+    let one = load.schemas[0].clone();
+    load.schemas = vec![one; 9];
+    load.schemas[4].row_blocks /= 2;
+    let text = section(setup::layout, &record);
+    assert!(text.contains("all 9   9,437,184"), "{text}");
+    assert!(text.contains("range from 1.000 to 2.000"), "{text}");
+}
+
+#[test]
+fn no_precision_is_claimed_for_percentiles_that_are_bounds() {
+    let mut record = fixture::direct_read_run();
+    assert!(!source_words(&record).contains("upper bounds"));
+    let total = slob_measure::WaitTotal { waits: 1, time_us: 9 };
+    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
+    assert!(source_words(&record).contains("those marked '<=' are upper bounds"));
+}
+
+#[test]
+fn the_configuration_shows_what_was_set() {
+    let text = section(setup::configuration, &fixture::direct_read_run());
+    assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
+    assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
 }

@@ -1,59 +1,152 @@
-//! Accounted? The same work as seen by counters that know nothing of each other.
+//! Accounted? The same work by counters that know nothing of each other.
 
-mod pair;
+use std::borrow::Cow;
+use std::fmt;
 
-use slob_measure::{Counter, OpKind};
-use slob_record::{EdgeRecord, ObservedRecord, Record};
+use serde::Serialize;
+use slob_measure::Counter;
+use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
-use self::pair::Pair;
-pub(crate) use self::pair::Rule;
-use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{counter, db_time_s, operations, own_read_bytes, physical_read_bytes, ratio};
+use super::thresholds::{COUNTERS_DIFFER, LONG_ROUND_TRIP, OTHERS_READS};
+use super::{DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::Figures;
-use crate::format::{capitalised, fixed, percent};
-use crate::latencies::all_operations;
-use crate::sums::total;
-use crate::window::operations_within_and_touching;
+use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
+use crate::measured::{
+    all_operations, counter, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
+    physical_read_bytes, ratio, saturating_sum, total_operations, total_rows, updates,
+};
 
-/// What a pair calls the device's own count.
 const DEVICE_BYTES: &str = "bytes read by the device";
-/// And the kernel's count of an embedded database, and of a server.
 const OWN_BYTES: &str = "bytes fetched for this process";
 const SERVERS_BYTES: &str = "bytes fetched for the server's processes";
-/// The kernel's count for the control group that the server runs in, such as a container.
 const GROUP_BYTES: &str = "bytes read by the server's control group";
-/// From this share of the window on, a round trip to an observer is pointed out, in percent.
-const LONG_TRIP_PERCENT: f64 = 1.0;
-/// Above this difference the device's further reads are pointed out.
-const OTHERS_READS_PERCENT: f64 = 5.0;
+const REQUESTED_BYTES: &str = "bytes of physical reads";
 
-pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
+/// The relation that two counts must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rule {
+    Equal,
+    /// The left one must not be smaller.
+    AtLeast,
+    /// Any relation is fine.
+    Shown,
+}
+
+/// A counter's name and its count.
+pub(crate) type Counted = (Cow<'static, str>, u64);
+
+/// Two counts of the same thing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    pub(crate) rule: Rule,
+    pub(crate) left: Counted,
+    pub(crate) right: Counted,
+    /// Allowed difference as a share of the larger count.
+    tolerance: f64,
+    /// Further allowed difference, in the counters' unit.
+    slack: f64,
+}
+
+impl Pair {
+    pub(crate) fn new(
+        rule: Rule,
+        left: (impl Into<Cow<'static, str>>, u64),
+        right: (impl Into<Cow<'static, str>>, u64),
+    ) -> Self {
+        let (left, right) = ((left.0.into(), left.1), (right.0.into(), right.1));
+        Self { rule, left, right, tolerance: COUNTERS_DIFFER.share(), slack: 0.0 }
+    }
+
+    /// The same pair without any allowance.
+    pub(crate) fn exactly(self) -> Self {
+        Self { tolerance: 0.0, ..self }
+    }
+
+    fn with_slack(self, slack: f64) -> Self {
+        Self { slack, ..self }
+    }
+
+    pub(crate) fn agrees(&self) -> bool {
+        let (left, right) = (self.left.1 as f64, self.right.1 as f64);
+        let allowed = self.tolerance * left.max(right) + self.slack;
+        match self.rule {
+            Rule::Equal if allowed == 0.0 => self.left.1 == self.right.1,
+            Rule::Equal => (left - right).abs() <= allowed,
+            Rule::AtLeast => left + allowed >= right,
+            Rule::Shown => true,
+        }
+    }
+
+    /// The excess of the left count in percent of the right one.
+    fn difference_percent(&self) -> Option<f64> {
+        let (left, right) = (self.left.1 as f64, self.right.1 as f64);
+        if left == right { Some(0.0) } else { ratio(100.0 * (left - right), right) }
+    }
+}
+
+/// Both counts and their difference.
+impl fmt::Display for Pair {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ((left, left_count), (right, right_count)) = (&self.left, &self.right);
+        write!(out, "{left} {}, {right} {}", Count(*left_count), Count(*right_count))?;
+        self.difference_percent().map_or(Ok(()), |more| write!(out, " ({} %)", SignedPercent(more)))
+    }
+}
+
+findings! {
+    AccountedFinding {
+        NoCounters = UNKNOWN => "Not known: the database has no counters to compare this program's own with.";
+        /// All pairs agree; `widest` differs most.
+        Agreement { pairs: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
+            "Yes: {}.", agreement_words(*pairs, widest.as_ref());
+        Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "Not quite: {pair}.";
+        AgreeingPair { pair: Pair } = OBSERVATION => "{}.", capitalised(&pair.to_string());
+        OthersReads { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
+            "The device read {percent} % more than the database: other programs' reads.";
+        /// The kernel's count of the database's own reads is not known.
+        OthersReadsOrReadAhead { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
+            "The device read {percent} % more than the database: other programs' reads, or read ahead.";
+        /// Querying a host took long at an edge of the window.
+        LongRoundTrip { host: String, seconds: Thousandths, percent: Percent } = OBSERVATION.by(&LONG_ROUND_TRIP) =>
+            "Asking {host} took {seconds} s at an edge, {percent} % of the window: its figures may be of a window that \
+             much longer or shorter.";
+        OwnTotals = OBSERVATION => "This program's own totals agree: by kind, by session, by second.";
+    }
+}
+
+fn agreement_words(pairs: usize, widest: Option<&Pair>) -> String {
+    let pairs = match pairs {
+        1 => "a pair of independent counters agrees".into(),
+        n => format!("{n} pairs of independent counters agree"),
+    };
+    match widest.and_then(|pair| Some((pair, pair.difference_percent()?))) {
+        Some((Pair { left, right, .. }, difference)) => {
+            format!("{pairs}; {} and {} differ by {} %", left.0, right.0, Percent(difference.abs()))
+        }
+        None => pairs,
+    }
+}
+
+pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     let record = figures.record;
-    if !figures.is_measured() {
-        return Verdict::unknown(Question::Accounted, NO_WINDOW);
-    }
     let (independent, own) = (independent_pairs(record), own_pairs(record));
-    let disagreement = |pair: &Pair| {
-        (!pair.agrees()).then(|| Finding::new(Answer::Doubt, format!("Not quite: {}.", pair.words())))
-    };
-    let findings: Vec<Finding> = independent.iter().chain(&own).filter_map(disagreement).collect();
-    let judged = independent.iter().filter(|pair| pair.rule != Rule::Shown).count();
-    let mut good = match judged {
-        0 => Verdict::unknown(
-            Question::Accounted,
-            "Not known: the database has no counters to compare this program's own with.",
-        ),
-        _ => Verdict::new(Question::Accounted, Answer::Good, agreement(&independent, judged)),
-    };
-    let agreeing = independent.iter().filter(|pair| pair.agrees());
-    good.details = agreeing.map(|pair| format!("{}.", capitalised(&pair.words()))).collect();
-    good.details.extend(others_reads(&independent));
-    good.details.extend(record.observed.iter().filter_map(long_trip));
-    if !own.is_empty() && own.iter().all(Pair::agrees) {
-        let totals = "This program's own totals agree: by kind, by session, by second.";
-        good.details.push(totals.into());
+    let disagreeing = independent.iter().chain(&own).filter(|pair| !pair.agrees());
+    let mut findings = worst_first(
+        disagreeing.map(|pair| AccountedFinding::Disagreement { pair: pair.clone() }).collect(),
+        AccountedFinding::judgement,
+    );
+    if findings.is_empty() {
+        findings.push(agreement(&independent));
     }
-    Verdict::worst_of(findings, good)
+    let agreeing = independent.iter().filter(|pair| pair.agrees());
+    findings.extend(agreeing.map(|pair| AccountedFinding::AgreeingPair { pair: pair.clone() }));
+    findings.extend(others_reads(&independent));
+    findings.extend(record.observed.iter().filter_map(long_round_trip));
+    if !own.is_empty() && own.iter().all(Pair::agrees) {
+        findings.push(AccountedFinding::OwnTotals);
+    }
+    findings
 }
 
 /// All pairs of counters that must agree.
@@ -61,76 +154,65 @@ pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
     if record.window.is_none() {
         return Vec::new();
     }
-    independent_pairs(record)
-        .into_iter()
-        .chain(own_pairs(record))
-        .filter(|pair| pair.rule != Rule::Shown)
-        .collect()
+    let pairs = independent_pairs(record).into_iter().chain(own_pairs(record));
+    pairs.filter(|pair| pair.rule != Rule::Shown).collect()
 }
 
-/// The edges of a host's figures lie anywhere within the round trips that asked for them.
-fn long_trip(server: &ObservedRecord) -> Option<String> {
-    let (trip_s, window_s) = (server.round_trip_s?, server.seconds?);
-    let share = ratio(100.0 * trip_s, window_s).filter(|share| *share > LONG_TRIP_PERCENT)?;
-    let host = server.host.as_deref().unwrap_or("the database's host");
-    Some(format!(
-        "Asking {host} took {} s at an edge, {} % of the window: its figures may be of a window that much longer or shorter.",
-        fixed(trip_s, 3),
-        percent(share)
-    ))
-}
-
-/// What the device read beyond what it was asked for.
-fn others_reads(pairs: &[Pair]) -> Option<String> {
-    let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
-    let more = device.difference_percent().filter(|more| *more > OTHERS_READS_PERCENT)?;
-    let own = pairs.iter().any(|pair| pair.left.0 == OWN_BYTES || pair.left.0 == SERVERS_BYTES);
-    let whose = if own { "other programs' reads" } else { "other programs' reads, or read ahead" };
-    Some(format!("The device read {} % more than the database: {whose}.", percent(more)))
-}
-
-fn agreement(independent: &[Pair], judged: usize) -> String {
-    let equal = independent.iter().filter(|pair| pair.rule == Rule::Equal);
-    let apart = equal.filter_map(|pair| Some((pair.difference_percent()?.abs(), pair)));
-    let widest = apart.max_by(|a, b| a.0.total_cmp(&b.0));
-    let pairs = match judged {
-        1 => "a pair of independent counters agrees".into(),
-        n => format!("{n} pairs of independent counters agree"),
-    };
-    match widest {
-        Some((difference, pair)) => {
-            let (left, right) = (pair.left.0, pair.right.0);
-            format!("Yes: {pairs}; {left} and {right} differ by {} %.", percent(difference))
-        }
-        None => format!("Yes: {pairs}."),
+fn agreement(independent: &[Pair]) -> AccountedFinding {
+    let pairs = independent.iter().filter(|pair| pair.rule != Rule::Shown).count();
+    if pairs == 0 {
+        return AccountedFinding::NoCounters;
     }
+    let equal = independent.iter().filter(|pair| pair.rule == Rule::Equal);
+    let differences = equal.filter_map(|pair| Some((pair.difference_percent()?.abs(), pair)));
+    let widest = differences.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, pair)| pair.clone());
+    AccountedFinding::Agreement { pairs, widest }
 }
 
-/// What this program counted against what the database, the kernel and the device counted.
-///
-/// An operation that was under way while a snapshot was taken may be on different sides of an edge in two counters: that much
-/// difference is allowed on top of the percentage.
+/// The edges of a host's figures lie anywhere within the round trips of the queries.
+fn long_round_trip(server: &ObservedRecord) -> Option<AccountedFinding> {
+    let (seconds, window_s) = (server.round_trip_s?, server.seconds?);
+    let percent = ratio(100.0 * seconds, window_s).filter(|share| *share > LONG_ROUND_TRIP.value)?;
+    Some(AccountedFinding::LongRoundTrip {
+        host: server.host.clone().unwrap_or_else(|| "the database's host".into()),
+        seconds: Thousandths(seconds),
+        percent: Percent(percent),
+    })
+}
+
+fn others_reads(pairs: &[Pair]) -> Option<AccountedFinding> {
+    let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
+    let percent = device.difference_percent().filter(|more| *more > OTHERS_READS.value)?;
+    let by_kernel = pairs.iter().any(|pair| pair.left.0 == OWN_BYTES || pair.left.0 == SERVERS_BYTES);
+    let percent = Percent(percent);
+    Some(match by_kernel {
+        true => AccountedFinding::OthersReads { percent },
+        false => AccountedFinding::OthersReadsOrReadAhead { percent },
+    })
+}
+
+/// Counts of this program beside those of the database, the kernel and the device. An operation under way at a snapshot may be on
+/// different sides of an edge in two counters, which is allowed on top of the tolerance.
 fn independent_pairs(record: &Record) -> Vec<Pair> {
     let under_way = under_way_at_edges(record);
     let edge_blocks = under_way * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
-    let rows = total(record.operations.values().map(|kind| kind.rows));
+    // Pages of indexes, and the second visit of a change, come on top of the rows.
     let logical = counter(record, Counter::LogicalReads).map(|logical| {
-        // Pages of indexes, and the second visit that a change takes, come on top of the rows.
-        Pair::new(Rule::AtLeast, ("logical reads", logical), ("rows of operations", rows), edge_blocks)
+        let rows = ("rows of operations", total_rows(record));
+        Pair::new(Rule::AtLeast, ("logical reads", logical), rows).with_slack(edge_blocks)
     });
-    let updates = operations(record).and_then(|kinds| kinds.get(&OpKind::Update).copied());
-    let commits = counter(record, Counter::Commits).zip(updates.filter(|updates| *updates > 0)).map(
-        |(commits, updates)| {
-            // Servers count transactions that only read, and other sessions', as commits too.
-            let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
-            Pair::new(rule, ("commits of the database", commits), ("UPDATEs with commit", updates), under_way)
-        },
-    );
-    [logical, commits].into_iter().flatten().chain(read_pairs(record, edge_bytes)).collect()
+    let updates = updates(record).filter(|updates| *updates > 0);
+    let commits = counter(record, Counter::Commits).zip(updates).map(|(commits, updates)| {
+        // Servers also count transactions that only read, and those of other sessions.
+        let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
+        let updates = ("UPDATEs with commit", updates);
+        Pair::new(rule, ("commits of the database", commits), updates).with_slack(under_way)
+    });
+    logical.into_iter().chain(commits).chain(read_pairs(record, edge_bytes)).collect()
 }
 
-/// Operations that were under way at an edge of the window: of each session one, where sessions did not rest there.
+/// Operations under way at an edge of the window: one of each session if they did not rest there.
 fn under_way_at_edges(record: &Record) -> f64 {
     let at_edge = |edge: &EdgeRecord| edge.operations_under_way as f64;
     record.edges.as_ref().map_or_else(
@@ -139,7 +221,7 @@ fn under_way_at_edges(record: &Record) -> f64 {
     )
 }
 
-/// Blocks of the largest operation of a run: a scan, where it scans.
+/// Blocks of the largest operation of a run.
 fn largest_operation(record: &Record) -> f64 {
     let workload = &record.workload;
     let keyed = u64::from(workload.work_unit.max(workload.update_work_unit));
@@ -148,72 +230,55 @@ fn largest_operation(record: &Record) -> f64 {
     keyed.max(scanned) as f64
 }
 
-/// Physical reads against what the kernel fetched for the database's processes and what the device read, for whomever: more at
-/// the device are others' reads, less is a cache between. Where the page cache takes part they may differ by any
-/// amount: then they are shown and not judged here but by the first verdict.
+/// Bytes read for the database's processes, for their control groups, and by the device for all programs, each beside the bytes
+/// of physical reads. More at the device are others' reads, less is a cache. With the page cache any difference is possible,
+/// which 'Physical?' judges.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
-    let Some(bytes) =
-        physical_read_bytes(record).filter(|_| counter(record, Counter::PhysicalReads) != Some(0))
-    else {
-        return Vec::new();
-    };
+    let none = counter(record, Counter::PhysicalReads) == Some(0);
+    let Some(bytes) = physical_read_bytes(record).filter(|_| !none) else { return Vec::new() };
     let direct = record.server.direct_io == Some(true);
-    let rule = |rule| if direct { rule } else { Rule::Shown };
-    let process = own_read_bytes(record).map(|fetched| {
-        // A server's processes also read logs, catalogues and what other sessions ask for.
-        let (name, strict) = match record.server.embedded {
-            true => (OWN_BYTES, Rule::Equal),
-            false => (SERVERS_BYTES, Rule::AtLeast),
-        };
-        Pair::new(rule(strict), (name, fetched), ("bytes of physical reads", bytes), edge_bytes)
+    let pair = |rule, name, read: u64| {
+        let rule = if direct { rule } else { Rule::Shown };
+        Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(edge_bytes)
+    };
+    let process = own_read_bytes(record).map(|fetched| match record.server.embedded {
+        true => pair(Rule::Equal, OWN_BYTES, fetched),
+        // A server also reads logs, catalogues, and for other sessions.
+        false => pair(Rule::AtLeast, SERVERS_BYTES, fetched),
     });
-    let device = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters).map(|counters| {
-        // Others are known to have read once the process's own count agrees. A server's reads are not counted apart
-        // from others', but its own counters leave none out.
+    let groups = groups_read_bytes(record).map(|read| pair(Rule::AtLeast, GROUP_BYTES, read));
+    let device = device_counters(record).map(|device| {
+        // The device's further reads are others' if the process's own count agrees. A server's counters leave no read out.
         let others_known = !record.server.embedded || process.as_ref().is_some_and(Pair::agrees);
-        let strict = if others_known { Rule::AtLeast } else { Rule::Equal };
-        let read = (DEVICE_BYTES, counters.used.read_bytes);
-        Pair::new(rule(strict), read, ("bytes of physical reads", bytes), edge_bytes)
-    });
-    let groups = groups_read_bytes(record).map(|fetched| {
-        Pair::new(rule(Rule::AtLeast), (GROUP_BYTES, fetched), ("bytes of physical reads", bytes), edge_bytes)
+        let rule = if others_known { Rule::AtLeast } else { Rule::Equal };
+        pair(rule, DEVICE_BYTES, device.used.read_bytes)
     });
     process.into_iter().chain(groups).chain(device).collect()
 }
 
-/// What the control groups of all servers read, others that run in them included; `None` if one of them is not known.
+/// Bytes read by the control groups of all servers; `None` if one is unknown.
 fn groups_read_bytes(record: &Record) -> Option<u64> {
     let each: Option<Vec<u64>> = record.observed.iter().map(|server| server.group?.read_bytes).collect();
-    each.filter(|each| !each.is_empty()).map(total)
+    each.filter(|each| !each.is_empty()).map(saturating_sum)
 }
 
-/// This program's own totals, which are added up on different ways.
+/// This program's own totals, summed in different ways.
 fn own_pairs(record: &Record) -> Vec<Pair> {
-    let by_kind = total(record.operations.values().map(|kind| kind.operations));
-    let by_sessions = total(record.sessions.iter().map(slob_record::SessionRecord::operations));
-    let kinds = ("operations by kind", by_kind);
+    let kinds = ("operations by kind", total_operations(record));
     let mut pairs = Vec::new();
     if let Some(db_time_s) = db_time_s(record) {
-        pairs.push(Pair::new(Rule::Equal, ("operations by session", by_sessions), kinds, 0.0));
-        let busy_us = (db_time_s * 1e6) as u64;
-        let durations_us = all_operations(record).sum() / 1000;
-        let durations = ("us of all operations", durations_us);
+        let by_session = saturating_sum(record.sessions.iter().map(SessionRecord::operations));
+        pairs.push(Pair::new(Rule::Equal, ("operations by session", by_session), kinds));
+        let busy = ("us of all sessions", (db_time_s * 1e6) as u64);
+        let durations = ("us of all operations", all_operations(record).sum() / 1000);
         // Each session's time is cut to whole microseconds.
-        let slack = record.sessions.len() as f64;
-        pairs.push(Pair::new(Rule::Equal, ("us of all sessions", busy_us), durations, slack));
+        pairs.push(Pair::new(Rule::Equal, busy, durations).with_slack(record.sessions.len() as f64));
     }
     if let Some((within, touching)) = operations_within_and_touching(record) {
-        pairs.push(Pair::new(
-            Rule::AtLeast,
-            kinds,
-            ("operations of the seconds within the window", within),
-            0.0,
-        ));
+        let inner = ("operations of the seconds within the window", within);
         let outer = ("operations of the seconds that touch the window", touching);
-        pairs.push(Pair::new(Rule::AtLeast, outer, kinds, 0.0));
+        pairs.push(Pair::new(Rule::AtLeast, kinds, inner));
+        pairs.push(Pair::new(Rule::AtLeast, outer, kinds));
     }
     pairs
 }
-
-#[cfg(test)]
-mod tests;

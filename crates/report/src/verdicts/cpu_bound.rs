@@ -1,328 +1,416 @@
 //! CPU-bound? Was the CPU at its limit while the device was not?
 
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::Serialize;
 use slob_measure::WaitEvent;
 use slob_record::{ObservedRecord, Record};
 
-use self::confined::Confined;
-use self::site::Site;
 use super::physical::is_cached_test;
-use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::ratio;
+use super::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, SESSIONS_ON_CPU, STEAL, THROTTLED};
+use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{fixed, or_absent, percent, seconds};
+use crate::format::{Hundredths, Percent, Seconds, fixed};
+use crate::measured::{device_counters, has_quota, ratio, server_used_percent, throttled_percent};
 
-/// From here on the host's CPUs are at their limit: sampled over a window, a load that waits for CPU most of the
-/// time rarely shows more, since sessions also wait for each other.
-const CPU_FULL_PERCENT: f64 = 90.0;
-/// From here on the device worked nearly all the time, or came near to what the probe had from it.
-const DEVICE_FULL_PERCENT: f64 = 90.0;
-/// From here on sessions hardly waited for anything but CPU, whatever the host had left.
-const SESSIONS_ON_CPU_PERCENT: f64 = 90.0;
-/// Above this share of its requests, writes keep a device busy that a probe's reads say nothing about.
-const WRITES_SHARE: f64 = 0.1;
-/// From here on what the hypervisor withheld is more than noise.
-const STEAL_PERCENT: f64 = 2.0;
-
-pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
-    let record = figures.record;
-    if !figures.is_measured() {
-        return Verdict::unknown(Question::CpuBound, NO_WINDOW);
+findings! {
+    CpuFinding {
+        NotSampled = UNKNOWN => "Not known: the host's CPU time was not sampled.";
+        // The database runs on another host.
+        ClientSideFull { busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes, on the client's side: CPUs {busy} % busy on this host, where only the sessions run.";
+        Elsewhere { busy: Percent } = UNKNOWN =>
+            "Not known: the database runs on another host. On this one, the client's: CPUs {busy} % busy.";
+        // It is not known where the database runs.
+        UnseenAndFull { busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes: CPUs {busy} % busy on this host. It is not known whether the database runs here.";
+        Unseen { busy: Percent } = UNKNOWN =>
+            "Not known, nor is it known whether the database runs on this host: CPUs {busy} % busy here.";
+        // The server used all CPUs that it may use, or was throttled.
+        ConfinedCachedTest { server: ConfinedServer } = GOOD.by(&CPU_FULL) =>
+            "Yes, as a test of cached reads should be: {server}.";
+        ConfinedAndCeiling { server: ConfinedServer, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
+            "Nearly: {server}, but the device also delivered {ceiling} % of its ceiling.";
+        ConfinedAndBusy { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
+            "Possibly: {server}{device}: both near their limits.";
+        Confined { server: ConfinedServer, device: DeviceLoad } = BAD.by(&CPU_FULL).remedy(MORE_CPUS) =>
+            "Yes: {server}{device}: the figures show that limit, not the storage.";
+        Throttled { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&THROTTLED).remedy(MORE_CPUS) =>
+            "Now and then: {server}{device}.";
+        // CPUs of the host were free.
+        Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "No: CPUs {busy} % busy{device}.";
+        CachedSessions { db_time: Percent, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
+            "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {busy} % busy.",
+            of_db_time(*db_time);
+        SessionsOnCpu { db_time: Percent, busy: Percent, device: DeviceLoad } =
+            DOUBT.by(&SESSIONS_ON_CPU).remedy("More sessions would load the storage more.") =>
+            "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs were {busy} % \
+             busy{device}.",
+            of_db_time(*db_time);
+        // All CPUs of the host were busy.
+        CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) =>
+            "Yes, as expected of a test of cached reads: CPUs {busy} % busy.";
+        AtCeiling { busy: Percent, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
+            "Nearly: CPUs {busy} % busy, but the device also delivered {ceiling} % of its ceiling, others' reads \
+             included.";
+        DeviceBusy { busy: Percent, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
+            "Possibly: CPUs {busy} % busy{device}: both near their limits.";
+        DeviceUnknown { busy: Percent } = DOUBT.by(&CPU_FULL) =>
+            "Probably: the host's CPUs were {busy} % busy; what the device did is not known.";
+        Others { others: Percent, busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
+            "Others used the CPUs: {others} % of the host's CPU time was neither the database's nor this program's; in \
+             total {busy} % busy{device}.";
+        PartUnknown { busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
+            "Probably: the host's CPUs were {busy} % busy{device}; this run's share of that is not known.";
+        Full { run: Percent, busy: Percent, device: DeviceLoad } =
+            BAD.by(&CPU_FULL).detail(format!("This run used {run} % of the host's CPU time.")) =>
+            "Yes: the host's CPUs were {busy} % busy{device}: the figures show the CPU, not the storage.";
+        // Beside these.
+        Stolen { steal: Percent } = DOUBT.by(&STEAL) =>
+            "The hypervisor gave {steal} % of this host's CPU time to others (steal).";
+        FullestHost { endpoint: String, busy: Percent } = DOUBT.by(&CPU_FULL) =>
+            "The host of {endpoint} had its CPUs {busy} % busy, more than the others.";
+        ClientHostFull { hostname: String, busy: Percent } = BAD.by(&CPU_FULL) =>
+            "Yes, on the client's side: the CPUs of {hostname}, where only the sessions run, were {busy} % busy.";
+        ServerNotSeen { reason: String } = OBSERVATION => "The server was not seen: {reason}.";
+        ServersAccount { cpu_s: Seconds, db_time: Percent } = OBSERVATION =>
+            "By the server's own account its sessions were on a CPU for {cpu_s}, {db_time} % of DB time.";
+        DatabaseUsed { cpu_s: Seconds, of_host: Option<Percent>, of_db_time: Option<Percent> } = OBSERVATION =>
+            "The database used {cpu_s} of CPU time{}{}.",
+            of_host.map(|share| format!(", {share} % of the host's")).unwrap_or_default(),
+            of_db_time.map(|share| format!(", {share} % of DB time")).unwrap_or_default();
+        OutsideOperations = OBSERVATION =>
+            "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.";
+        ClientUsed { cpus: Hundredths } = OBSERVATION => "This program used {cpus} CPUs.";
     }
-    let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures) else {
-        return Verdict::unknown(Question::CpuBound, "Not known: the host's CPU time was not sampled.")
-            .with_details(lacking(record).chain(details(record, figures)).collect());
-    };
-    let main = match Site::of(record) {
-        Site::Seen => confined(record, figures).unwrap_or_else(|| on_its_host(record, figures, busy)),
-        site => unseen(record, figures, site, busy),
-    };
-    let findings =
-        stolen(figures).into_iter().chain(fullest_host(record)).chain(full_client(record)).collect();
-    match main.answer {
-        Answer::Good | Answer::Unknown => main.with_details(details(record, figures)).qualified_by(findings),
-        _ => {
-            let said = findings.into_iter().map(|finding| finding.sentence);
-            main.with_details(said.chain(details(record, figures)).collect())
+}
+
+const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held so.";
+
+/// Background threads that can't be told from sessions work outside of DB time.
+fn of_db_time(share: Percent) -> String {
+    let background = if share.0 > 100.0 { ", background threads included" } else { "" };
+    format!("CPU was {share} % of DB time{background}")
+}
+
+/// The device during the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DeviceLoad {
+    busy: Option<Percent>,
+    of_ceiling: Option<Percent>,
+    above_probe: bool,
+}
+
+impl DeviceLoad {
+    fn of(figures: &Figures<'_>) -> Self {
+        Self {
+            busy: figure::DEVICE_BUSY_PERCENT.of(figures).map(Percent),
+            of_ceiling: figure::PERCENT_OF_CEILING.of(figures).map(Percent),
+            above_probe: figures.is_above_probe(),
         }
     }
 }
 
-/// What can be said where the database's processes were not seen.
-fn unseen(record: &Record, figures: &Figures<'_>, site: Site, busy: f64) -> Verdict {
-    let busy_words = format!("CPUs {} % busy", percent(busy));
-    let verdict = match site {
-        Site::Elsewhere if busy >= CPU_FULL_PERCENT => Verdict::new(
-            Question::CpuBound,
-            Answer::Bad,
-            format!("Yes, on the client's side: {busy_words} on this host, where only the sessions run."),
-        ),
-        Site::Elsewhere => Verdict::unknown(
-            Question::CpuBound,
-            format!("Not known: the database runs on another host. On this one, the client's: {busy_words}."),
-        ),
-        _ if busy >= CPU_FULL_PERCENT => Verdict::new(
-            Question::CpuBound,
-            Answer::Bad,
-            format!("Yes: {busy_words} on this host. It is not known whether the database runs here."),
-        ),
-        _ => Verdict::unknown(
-            Question::CpuBound,
-            format!("Not known, nor is it known whether the database runs on this host: {busy_words} here."),
-        ),
-    };
-    verdict.with_details(servers_own_count(record, figures).into_iter().chain(lacking(record)).collect())
-}
-
-/// Why servers were not seen, and what helps.
-fn lacking(record: &Record) -> impl Iterator<Item = String> {
-    let unseen = record.observed.iter().filter(|server| server.process.is_none());
-    unseen.map(|server| format!("The server was not seen: {}.", server.found))
-}
-
-/// The CPU time of its sessions that the server itself counted, or sampled, among what they did.
-fn servers_own_count(record: &Record, figures: &Figures<'_>) -> Option<String> {
-    let cpu = |event: &&WaitEvent| !event.background && event.class.eq_ignore_ascii_case("cpu");
-    let cpu_s =
-        record.events.iter().filter(cpu).map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
-    let share = ratio(100.0 * cpu_s, figure::DB_TIME_S.of(figures)?)?;
-    Some(format!(
-        "By the server's own account its sessions were on a CPU for {}, {} % of DB time.",
-        seconds(cpu_s),
-        percent(share)
-    ))
-}
-
-/// What can be said where a server may not use all CPUs of its host, and used all that it may.
-fn confined(record: &Record, figures: &Figures<'_>) -> Option<Verdict> {
-    let confined = Confined::worst(record).filter(|confined| confined.is_full() || confined.is_held_up())?;
-    let words = confined.words();
-    let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
-    if is_cached_test(record, figures) {
-        return Some(verdict(Answer::Good, format!("Yes, as a test of cached reads should be: {words}.")));
+/// The end of a sentence; nothing if the device was not observed.
+impl fmt::Display for DeviceLoad {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(busy) = self.busy {
+            write!(out, ", device {busy} % busy")?;
+        }
+        match self.of_ceiling {
+            _ if self.above_probe => write!(out, ", more reads than the probe achieved"),
+            Some(share) => write!(out, ", {share} % of the device's ceiling"),
+            None => Ok(()),
+        }
     }
-    let remedy = "Give it more CPUs, or compare only runs that are held so.";
-    Some(match (device_limit(record, figures), confined.is_full()) {
-        (Limit::Ceiling(share), _) => verdict(
-            Answer::Doubt,
-            format!("Nearly: {words}, but the device also delivered {} % of its ceiling.", percent(share)),
-        ),
-        (Limit::Busy, true) => verdict(
-            Answer::Doubt,
-            format!("Possibly: {words}{}: both near their limits.", device_words(figures)),
-        ),
-        (_, true) => verdict(
-            Answer::Bad,
-            format!("Yes: {words}{}: the figures show that limit, not the storage.", device_words(figures)),
-        )
-        .with_detail(remedy),
-        (_, false) => verdict(Answer::Doubt, format!("Now and then: {words}{}.", device_words(figures)))
-            .with_detail(remedy),
+}
+
+/// A server that may use fewer CPUs than its host has, by its control group or its affinity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConfinedServer {
+    endpoint: Option<String>,
+    cpus: f64,
+    by_quota: bool,
+    /// CPU time of these CPUs.
+    used: Percent,
+    /// Periods in which its quota throttled it.
+    throttled: Option<Percent>,
+    throttled_s: Option<Seconds>,
+}
+
+impl ConfinedServer {
+    /// Of all such servers, the one that used most of its CPUs.
+    fn worst(record: &Record) -> Option<Self> {
+        let of_host = record.host.as_ref().and_then(|host| host.info.cpus_online);
+        let confined = record.observed.iter().filter_map(|server| {
+            let of_host = f64::from(server.host_cpus.or(of_host)?);
+            Some(Self {
+                endpoint: server.endpoint.clone(),
+                cpus: server.cpus.filter(|cpus| *cpus < of_host)?,
+                by_quota: has_quota(server),
+                used: server_used_percent(server).map(Percent)?,
+                throttled: throttled_percent(server).map(Percent),
+                throttled_s: server.group.and_then(|group| group.throttled_s).map(Seconds),
+            })
+        });
+        confined.max_by(|a, b| a.used.0.total_cmp(&b.used.0))
+    }
+
+    fn is_full(&self) -> bool {
+        self.used.0 >= CPU_FULL.value
+    }
+
+    /// Sessions that wake up together use up a period at once, without using all CPU time.
+    fn is_throttled(&self) -> bool {
+        self.throttled.is_some_and(|throttled| throttled.0 >= THROTTLED.value)
+    }
+}
+
+impl fmt::Display for ConfinedServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.endpoint {
+            Some(endpoint) => write!(out, "the server of {endpoint}")?,
+            None => write!(out, "the server")?,
+        }
+        let by = if self.by_quota { "its control group" } else { "it" };
+        let cpus = fixed(self.cpus, if self.cpus.fract() == 0.0 { 0 } else { 2 });
+        write!(out, " used {} % of the {cpus} CPUs that {by} may use", self.used)?;
+        let Some(throttled) = self.throttled.filter(|share| share.0 > 0.0) else { return Ok(()) };
+        write!(out, ", and was held up (throttled) in {throttled} % of the quota's periods")?;
+        self.throttled_s.map_or(Ok(()), |held| write!(out, ", for {held} summed over CPUs"))
+    }
+}
+
+pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
+    let record = figures.record;
+    let not_seen = || {
+        let servers = record.observed.iter().filter(|server| server.process.is_none());
+        servers.map(|server| CpuFinding::ServerNotSeen { reason: server.found.clone() })
+    };
+    let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures).map(Percent) else {
+        return std::iter::once(CpuFinding::NotSampled)
+            .chain(not_seen())
+            .chain(observations(figures))
+            .collect();
+    };
+    let site = Site::of(record);
+    let main = match site {
+        Site::Seen => confined(figures).unwrap_or_else(|| on_its_host(figures, busy)),
+        Site::Elsewhere if busy.0 >= CPU_FULL.value => CpuFinding::ClientSideFull { busy },
+        Site::Elsewhere => CpuFinding::Elsewhere { busy },
+        Site::Unseen if busy.0 >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
+        Site::Unseen => CpuFinding::Unseen { busy },
+    };
+    let beside: Vec<CpuFinding> =
+        stolen(figures).into_iter().chain(fullest_host(record)).chain(full_client(record)).collect();
+    let of_site = match site {
+        Site::Seen => Vec::new(),
+        _ => servers_account(figures).into_iter().chain(not_seen()).collect(),
+    };
+    let mut findings = match main.judgement().answer() {
+        Answer::Good | Answer::Unknown => {
+            let mut findings = worst_first(beside, CpuFinding::judgement);
+            findings.push(main);
+            findings.extend(of_site);
+            findings
+        }
+        Answer::Doubt | Answer::Bad => std::iter::once(main).chain(of_site).chain(beside).collect(),
+    };
+    findings.extend(observations(figures));
+    findings
+}
+
+/// A server that may not use all CPUs of its host, and used all that it may or was throttled.
+fn confined(figures: &Figures<'_>) -> Option<CpuFinding> {
+    let server =
+        ConfinedServer::worst(figures.record).filter(|server| server.is_full() || server.is_throttled())?;
+    if is_cached_test(figures) {
+        return Some(CpuFinding::ConfinedCachedTest { server });
+    }
+    let device = DeviceLoad::of(figures);
+    Some(match (device_limit(figures), server.is_full()) {
+        (Limit::Ceiling(ceiling), _) => CpuFinding::ConfinedAndCeiling { server, ceiling },
+        (Limit::Busy, true) => CpuFinding::ConfinedAndBusy { server, device },
+        (_, true) => CpuFinding::Confined { server, device },
+        (_, false) => CpuFinding::Throttled { server, device },
     })
 }
 
-/// Of several hosts, the one that was at its limit while all together were not.
-fn fullest_host(record: &Record) -> Option<Finding> {
-    let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
-    let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
-    let others_are_not = all.iter().any(|(busy, _)| *busy < CPU_FULL_PERCENT);
-    let (busy, endpoint) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (others_are_not && busy >= CPU_FULL_PERCENT).then(|| {
-        let words =
-            format!("The host of {endpoint} had its CPUs {} % busy, more than the others.", percent(busy));
-        Finding::new(Answer::Doubt, words)
-    })
-}
-
-/// The sessions of this program need CPU too, on a host of their own.
-fn full_client(record: &Record) -> Option<Finding> {
-    let client = record.client_host.as_ref()?;
-    let busy = client.cpu?.busy_percent().filter(|busy| *busy >= CPU_FULL_PERCENT)?;
-    Some(Finding::new(
-        Answer::Bad,
-        format!(
-            "Yes, on the client's side: the CPUs of {}, where only the sessions run, were {} % busy.",
-            client.hostname,
-            percent(busy)
-        ),
-    ))
-}
-
-fn on_its_host(record: &Record, figures: &Figures<'_>, busy: f64) -> Verdict {
-    let verdict = |answer, sentence: String| Verdict::new(Question::CpuBound, answer, sentence);
-    let (cpu, device) = (percent(busy), device_words(figures));
-    let cached = is_cached_test(record, figures);
-    if busy < CPU_FULL_PERCENT {
-        let on_cpu = figure::SESSIONS_CPU_PERCENT_OF_DB_TIME
-            .of(figures)
-            .filter(|share| *share >= SESSIONS_ON_CPU_PERCENT);
-        return match on_cpu {
-            Some(share) if cached => verdict(
-                Answer::Good,
-                format!(
-                    "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {cpu} % \
-                     busy.",
-                    of_db_time(share)
-                ),
-            ),
-            Some(share) => verdict(
-                Answer::Doubt,
-                format!(
-                    "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs \
-                     were {cpu} % busy{device}.",
-                    of_db_time(share)
-                ),
-            )
-            .with_detail("More sessions would load the storage more."),
-            None => verdict(Answer::Good, format!("No: CPUs {cpu} % busy{device}.")),
+fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
+    let (device, cached) = (DeviceLoad::of(figures), is_cached_test(figures));
+    if busy.0 < CPU_FULL.value {
+        let on_cpu = figure::SESSIONS_CPU_PERCENT_OF_DB_TIME.of(figures);
+        return match on_cpu.filter(|share| *share >= SESSIONS_ON_CPU.value).map(Percent) {
+            Some(db_time) if cached => CpuFinding::CachedSessions { db_time, busy },
+            Some(db_time) => CpuFinding::SessionsOnCpu { db_time, busy, device },
+            None => CpuFinding::Free { busy, device },
         };
     }
-    // Where others filled the CPUs, no cached read shows what this host can do.
-    if cached && !matches!(cpu_user(figures), CpuUser::Others(_)) {
-        return verdict(
-            Answer::Good,
-            format!("Yes, as expected of a test of cached reads: CPUs {cpu} % busy."),
-        );
+    let user = cpu_user(figures);
+    // A test of cached reads shows nothing of a host that others filled.
+    if cached && !matches!(user, CpuUser::Others(_)) {
+        return CpuFinding::CachedTest { busy };
     }
-    full(record, figures, &cpu, &device)
-}
-
-/// The work of a server's background threads, where they can't be told from sessions, is on nobody's DB time.
-fn of_db_time(share: f64) -> String {
-    let background = if share > 100.0 { ", background threads included" } else { "" };
-    format!("CPU was {} % of DB time{background}", percent(share))
-}
-
-/// The CPUs are at their limit. Is the device too, and who used the CPUs?
-fn full(record: &Record, figures: &Figures<'_>, cpu: &str, device: &str) -> Verdict {
-    let doubt = |sentence: String| Verdict::new(Question::CpuBound, Answer::Doubt, sentence);
-    match (device_limit(record, figures), cpu_user(figures)) {
-        (Limit::Ceiling(share), _) => doubt(format!(
-            "Nearly: CPUs {cpu} % busy, but the device also delivered {} % of its ceiling, others' reads included.",
-            percent(share)
-        )),
-        (Limit::Busy, _) => doubt(format!("Possibly: CPUs {cpu} % busy{device}: both near their limits.")),
-        (Limit::Unknown, _) => {
-            doubt(format!("Probably: the host's CPUs were {cpu} % busy; what the device did is not known."))
-        }
-        (Limit::Free, CpuUser::Others(share)) => doubt(format!(
-            "Others used the CPUs: {} % of the host's CPU time was neither the database's nor this program's; in \
-             total {cpu} % busy{device}.",
-            percent(share)
-        )),
-        (Limit::Free, CpuUser::Unknown) => doubt(format!(
-            "Probably: the host's CPUs were {cpu} % busy{device}; this run's share of that is not known."
-        )),
-        (Limit::Free, CpuUser::ThisRun(share)) => Verdict::new(
-            Question::CpuBound,
-            Answer::Bad,
-            format!(
-                "Yes: the host's CPUs were {cpu} % busy{device}: the figures show the CPU, not the storage."
-            ),
-        )
-        .with_detail(format!("This run used {} % of the host's CPU time.", percent(share))),
+    match (device_limit(figures), user) {
+        (Limit::Ceiling(ceiling), _) => CpuFinding::AtCeiling { busy, ceiling },
+        (Limit::Busy, _) => CpuFinding::DeviceBusy { busy, device },
+        (Limit::Unknown, _) => CpuFinding::DeviceUnknown { busy },
+        (Limit::Free, CpuUser::Others(others)) => CpuFinding::Others { others, busy, device },
+        (Limit::Free, CpuUser::Unknown) => CpuFinding::PartUnknown { busy, device },
+        (Limit::Free, CpuUser::ThisRun(run)) => CpuFinding::Full { run, busy, device },
     }
 }
 
-/// How near the device was to its own limit.
+/// The device's own limit.
 enum Limit {
-    /// It had this percentage of what the probe showed, for whomever.
-    Ceiling(f64),
-    /// It worked nearly all the time, and the probe does not tell how much more it can do.
+    /// It delivered this percentage of the probe's ceiling, to all programs.
+    Ceiling(Percent),
+    /// It worked nearly all the time, and no probe tells how much more it can do.
     Busy,
     Free,
     Unknown,
 }
 
-/// A device that only reads is busy long before it is at its limit, which the probe's reads show; with writes among
-/// them they do not.
-fn device_limit(record: &Record, figures: &Figures<'_>) -> Limit {
+/// A device that only reads is busy long before its limit, which the probe shows. With writes the probe of reads does not.
+fn device_limit(figures: &Figures<'_>) -> Limit {
     let ceiling = figure::DEVICE_PERCENT_OF_CEILING.of(figures);
-    let busy = figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| busy >= DEVICE_FULL_PERCENT);
-    let explained_by_probe = ceiling.is_some() && !writes_much(record);
+    let busy = figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| busy >= DEVICE_FULL.value);
+    let writes_much = device_counters(figures.record).is_some_and(|device| {
+        let (reads, writes) = (device.used.reads, device.used.writes);
+        writes as f64 > DEVICE_WRITES.share() * (reads + writes) as f64
+    });
+    let explained_by_probe = ceiling.is_some() && !writes_much;
     match (ceiling, busy) {
-        (Some(share), _) if share >= DEVICE_FULL_PERCENT => Limit::Ceiling(share),
+        (Some(share), _) if share >= DEVICE_FULL.value => Limit::Ceiling(Percent(share)),
         (_, Some(true)) if !explained_by_probe => Limit::Busy,
         (None, None) => Limit::Unknown,
         _ => Limit::Free,
     }
 }
 
-fn writes_much(record: &Record) -> bool {
-    let counters = record.host.as_ref().and_then(|host| host.device.as_ref()?.counters);
-    counters.is_some_and(|counters| {
-        counters.used.writes as f64 > WRITES_SHARE * (counters.used.reads + counters.used.writes) as f64
-    })
-}
-
-/// Whose the larger part of the CPU time was, in percent of the host's.
+/// The main user of the CPUs, with its percentage of the host.
 enum CpuUser {
-    ThisRun(f64),
-    Others(f64),
+    ThisRun(Percent),
+    Others(Percent),
     Unknown,
 }
 
-/// Interrupts are nobody's here; what the hypervisor withheld is others'.
+/// Interrupts belong to neither side, stolen time to the others.
 fn cpu_user(figures: &Figures<'_>) -> CpuUser {
     let own = figure::RUN_PERCENT_OF_HOST.of(figures);
     let Some((own, foreign)) = own.zip(figure::FOREIGN_CPU_PERCENT.of(figures)) else {
         return CpuUser::Unknown;
     };
     let others = foreign + figure::HOST_STEAL_PERCENT.of(figures).unwrap_or(0.0);
-    if own >= others { CpuUser::ThisRun(own) } else { CpuUser::Others(others) }
+    if own >= others { CpuUser::ThisRun(Percent(own)) } else { CpuUser::Others(Percent(others)) }
 }
 
-fn device_words(figures: &Figures<'_>) -> String {
-    let busy =
-        figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| format!(", device {} % busy", percent(busy)));
-    let ceiling = figure::PERCENT_OF_CEILING.of(figures);
-    let ceiling = match figures.is_above_probe() {
-        true => Some(", more reads than the probe achieved".to_owned()),
-        false => ceiling.map(|share| format!(", {} % of the device's ceiling", percent(share))),
-    };
-    busy.unwrap_or_default() + &ceiling.unwrap_or_default()
+fn stolen(figures: &Figures<'_>) -> Option<CpuFinding> {
+    let steal = figure::HOST_STEAL_PERCENT.of(figures).filter(|steal| *steal >= STEAL.value)?;
+    Some(CpuFinding::Stolen { steal: Percent(steal) })
 }
 
-fn stolen(figures: &Figures<'_>) -> Option<Finding> {
-    let steal = figure::HOST_STEAL_PERCENT.of(figures).filter(|steal| *steal >= STEAL_PERCENT)?;
-    let sentence =
-        format!("The hypervisor gave {} % of this host's CPU time to others (steal).", percent(steal));
-    Some(Finding::new(Answer::Doubt, sentence))
+/// The full one of several hosts that are not all full.
+fn fullest_host(record: &Record) -> Option<CpuFinding> {
+    let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
+    let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
+    let others_are_not = all.iter().any(|(busy, _)| *busy < CPU_FULL.value);
+    let (busy, endpoint) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (others_are_not && busy >= CPU_FULL.value)
+        .then_some(CpuFinding::FullestHost { endpoint, busy: Percent(busy) })
 }
 
-fn details(record: &Record, figures: &Figures<'_>) -> Vec<String> {
-    let database = figure::DB_CPU_S.of(figures).map(|db_s| {
-        let of_host = figure::DB_CPU_PERCENT_OF_HOST
-            .of(figures)
-            .map(|share| format!(", {} % of the host's", percent(share)));
-        let of_time = figure::DB_CPU_PERCENT_OF_DB_TIME
-            .of(figures)
-            .map(|share| format!(", {} % of DB time", percent(share)));
-        let shares = of_host.unwrap_or_default() + &of_time.unwrap_or_default();
-        format!("The database used {} of CPU time{shares}.", seconds(db_s))
+/// The sessions need CPU too, on a host of their own.
+fn full_client(record: &Record) -> Option<CpuFinding> {
+    let client = record.client_host.as_ref()?;
+    let busy = client.cpu?.busy_percent().filter(|busy| *busy >= CPU_FULL.value)?;
+    Some(CpuFinding::ClientHostFull { hostname: client.hostname.clone(), busy: Percent(busy) })
+}
+
+/// CPU time of its sessions that the server counted or sampled.
+fn servers_account(figures: &Figures<'_>) -> Option<CpuFinding> {
+    let is_cpu = |event: &&WaitEvent| !event.background && event.class.eq_ignore_ascii_case("cpu");
+    let events = figures.record.events.iter().filter(is_cpu);
+    let cpu_s = events.map(|event| event.time_us as f64 / 1e6).reduce(|a, b| a + b)?;
+    let db_time = ratio(100.0 * cpu_s, figure::DB_TIME_S.of(figures)?)?;
+    Some(CpuFinding::ServersAccount { cpu_s: Seconds(cpu_s), db_time: Percent(db_time) })
+}
+
+fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
+    let embedded = figures.record.server.embedded;
+    let of_db_time = figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures);
+    let database = figure::DB_CPU_S.of(figures).map(|cpu_s| {
+        let of_host = figure::DB_CPU_PERCENT_OF_HOST.of(figures).map(Percent);
+        CpuFinding::DatabaseUsed { cpu_s: Seconds(cpu_s), of_host, of_db_time: of_db_time.map(Percent) }
     });
-    let client = figure::CLIENT_CPU_S.of(figures).filter(|_| !record.server.embedded).map(|client_s| {
-        let cpus = figure::WINDOW_S.of(figures).map(|window_s| fixed(client_s / window_s, 2));
-        format!("This program used {} CPUs.", or_absent(cpus, |cpus| cpus))
-    });
-    let outside = figure::DB_CPU_PERCENT_OF_DB_TIME
-        .of(figures)
-        .filter(|share| record.server.embedded && *share > 100.0);
-    let outside = outside.map(|_| {
-        "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.".to_owned()
-    });
-    database.into_iter().chain(outside).chain(client).collect()
+    let outside =
+        of_db_time.filter(|share| embedded && *share > 100.0).map(|_| CpuFinding::OutsideOperations);
+    let client_s = figure::CLIENT_CPU_S.of(figures).filter(|_| !embedded);
+    let cpus = client_s
+        .zip(figure::WINDOW_S.of(figures))
+        .map(|(client_s, window_s)| Hundredths(client_s / window_s));
+    database.into_iter().chain(outside).chain(cpus.map(|cpus| CpuFinding::ClientUsed { cpus }))
 }
 
-impl Verdict {
-    fn with_details(mut self, details: Vec<String>) -> Self {
-        self.details.extend(details);
-        self
+/// The place of the database's processes, as far as the record shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Site {
+    /// On the host of the record's figures: its processes, its data or the host itself were observed.
+    Seen,
+    /// On another host, which the target names.
+    Elsewhere,
+    /// Unknown: a connection without a network, the name of a service, or a local port, which may lead anywhere.
+    Unseen,
+}
+
+impl Site {
+    pub(super) fn of(record: &Record) -> Self {
+        // With ssh the user names the database's host.
+        let is_seen = |server: &ObservedRecord| {
+            server.process.is_some() || (server.host.is_some() && server.by.starts_with("ssh:"))
+        };
+        let was_seen = record.observed.iter().any(is_seen);
+        if record.server.embedded || was_seen || record.server.data_path.is_some() || record.db_cpu.is_some()
+        {
+            return Self::Seen;
+        }
+        let own = record.host.as_ref().map_or("", |host| host.info.hostname.as_str());
+        match hosts(&record.target) {
+            Some(hosts) if !hosts.iter().any(|host| is_this_host(host, own)) => Self::Elsewhere,
+            _ => Self::Unseen,
+        }
     }
 }
 
-mod confined;
-#[cfg(test)]
-mod confined_tests;
-mod site;
-#[cfg(test)]
-mod tests;
+/// The hosts of `scheme://user@host:port,host/path`; `None` if one of them may be a service: a name without a port, a path and
+/// a dot.
+fn hosts(target: &str) -> Option<Vec<&str>> {
+    let (_, rest) = target.split_once("://")?;
+    let rest = rest.split('?').next()?;
+    let at = rest.rsplit_once('@').map_or(rest, |(_, at)| at);
+    // Some databases' users write user@//host:port/service.
+    let (list, path) = at.strip_prefix("//").unwrap_or(at).split_once('/').unwrap_or((at, ""));
+    list.split(',').map(|endpoint| host_of(endpoint, !path.is_empty())).collect()
+}
+
+fn host_of(endpoint: &str, has_path: bool) -> Option<&str> {
+    if let Some((host, _)) = endpoint.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return Some(host);
+    }
+    let (host, has_port) = endpoint.split_once(':').map_or((endpoint, false), |(host, _)| (host, true));
+    (!host.is_empty() && (has_port || has_path || host.contains('.'))).then_some(host)
+}
+
+/// True if `host` means this host, whose own name is given, or a folder of sockets.
+fn is_this_host(host: &str, own: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    // Either may have its domain or not.
+    let label = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_own = !own.is_empty() && host.parse::<IpAddr>().is_err() && label(&host) == label(own);
+    is_own
+        || host == "localhost"
+        || host.starts_with('/')
+        || host.starts_with("%2f")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

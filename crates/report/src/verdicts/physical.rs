@@ -1,249 +1,318 @@
-//! Physical? Did what the database calls physical reads reach the device?
+//! Physical? Did the device deliver what the database calls physical reads?
 
-mod kind;
-mod times;
-mod witness;
+use std::fmt;
 
-use slob_measure::Counter;
+use serde::Serialize;
+use slob_measure::{Counter, LatencyKind};
 use slob_record::Record;
 
-pub(super) use self::kind::is_cached_test;
-use self::kind::{hardly_reads, writes};
-use self::witness::{Place, Witness};
-use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{counter, own_io, physical_read_bytes, ratio};
+use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME};
+use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{ABSENT, count, fixed, or_absent, percent};
+use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
+use crate::measured::{
+    counter, device_counters, latency_sum_s, own_io, own_read_bytes, physical_read_bytes, ratio,
+};
 
-/// From this share of the database's physical reads on, the device is said to have delivered them. The rest is
-/// what the two counters may differ by at the window's edges and by reads of the file system's own metadata.
-const DELIVERED: f64 = 0.95;
-/// From this share on, the device did more than it was asked for: as far above 1 as [`DELIVERED`] is below it.
-const EXCESS: f64 = 1.05;
-/// Below this share most of the reads were served by a cache below the database: the figures are the cache's.
-const MOSTLY_CACHED: f64 = 0.5;
-
-pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
-    let record = figures.record;
-    let unknown = |why: &str| Verdict::unknown(Question::Physical, why);
-    if !figures.is_measured() {
-        return unknown(NO_WINDOW);
-    }
-    let (Some(blocks), Some(bytes)) = (counter(record, Counter::PhysicalReads), physical_read_bytes(record))
-    else {
-        return unknown("Not known: the database does not count its physical reads.");
-    };
-    match writes(record, figures).filter(|_| hardly_reads(record, figures)) {
-        Some(writes) => written(record, figures, blocks, bytes, &writes),
-        None if hardly_reads(record, figures) => cached(record, figures, blocks),
-        None => delivered(record, figures, blocks, bytes),
-    }
-}
-
-/// Hardly any block was read physically, and much was written: what is said of the reads is not what matters.
-fn written(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64, writes: &str) -> Verdict {
-    let reads = match (counter(record, Counter::LogicalReads), figure::HIT_PERCENT.of(figures)) {
-        (Some(visits), Some(hits)) => {
-            format!("of {} block visits, {} % hit the buffer cache", count(visits), percent(hits))
-        }
-        _ => "the buffer cache requested no physical reads".into(),
-    };
-    let sentence = format!("This was a test of writes ({writes}); {reads}.");
-    let verdict = match blocks {
-        0 => Verdict::new(Question::Physical, Answer::Good, sentence),
-        _ => {
-            let few = delivered(record, figures, blocks, bytes);
-            // Others' reads easily exceed so few; those that a cache served are still worth a look.
-            let answer = if few.answer == Answer::Bad { Answer::Doubt } else { Answer::Good };
-            Verdict::new(Question::Physical, answer, sentence)
-                .with_detail(format!("As for the reads: {}", few.sentence))
-        }
-    };
-    verdict.qualified_by(unwritten(record).into_iter().collect())
-}
-
-/// The log is written before a commit is acknowledged: a device that wrote less than the log, whoever it wrote for, has not
-/// got it.
-fn unwritten(record: &Record) -> Option<Finding> {
-    let redo = counter(record, Counter::RedoBytes)?;
-    let device = record.host.as_ref()?.device.as_ref()?.counters?.used.write_bytes;
-    // Both are bounds from above of what the device wrote for the database.
-    let written = own_io(record).map_or(device, |own| device.min(own.write_bytes));
-    let share = ratio(written as f64, redo as f64).filter(|share| *share < DELIVERED)?;
-    Some(Finding::new(
-        Answer::Doubt,
-        format!(
-            "Not certain: the device wrote at most {} % of the database's redo: the log is elsewhere, or its writes \
-             stayed in memory.",
-            percent(100.0 * share)
-        ),
-    ))
-}
-
-fn cached(record: &Record, figures: &Figures<'_>, blocks: u64) -> Verdict {
-    let good = |sentence: String| Verdict::new(Question::Physical, Answer::Good, sentence);
-    match (counter(record, Counter::LogicalReads), figure::HIT_PERCENT.of(figures)) {
-        (Some(0), _) => Verdict::unknown(Question::Physical, "Nothing to judge: no block was read."),
-        (Some(visits), Some(hits)) => good(format!(
-            "These were cached reads: {} % of {} block visits hit the buffer cache.",
-            percent(hits),
-            count(visits)
-        ))
-        .with_detail(format!(
-            "Only {} blocks were read physically: this is not a test of the storage.",
-            count(blocks)
-        )),
-        _ => good("These were cached reads: the buffer cache requested no physical reads.".into()),
-    }
-}
-
-/// What every witness has to say of the reads.
-fn delivered(record: &Record, figures: &Figures<'_>, blocks: u64, bytes: u64) -> Verdict {
-    let unknown = |why: String| Verdict::unknown(Question::Physical, why);
-    let witnesses = Witness::all(record);
-    if witnesses.is_empty() {
-        let why = why_no_device(record);
-        return times::without_witness(
-            figures,
-            unknown(format!("Not known: the device's counters are missing. {why}")),
-        );
-    }
-    let shares: Vec<(&Witness, f64)> =
-        witnesses.iter().filter_map(|witness| Some((witness, witness.share(bytes)?))).collect();
-    let Some(&first) = shares.first() else {
-        return unknown("Nothing to judge: no byte was read physically.".into());
-    };
-    if let Some(&(witness, share)) = shares.iter().find(|(_, share)| *share < DELIVERED) {
-        let own = first.0.place == Place::Process && first.1 >= DELIVERED;
-        return short(record, figures, blocks, (witness, share), own);
-    }
-    let verdict = match first {
-        (witness, share) if share > EXCESS => excess(record, witness, share),
-        _ => all_there(blocks, &shares),
-    };
-    let total_only = first.0.place != Place::Process;
-    let behind = total_only.then(|| times::behind_the_total(record, figures)).flatten();
-    verdict.qualified_by(behind.into_iter().chain(cache_below(record)).collect())
-}
-
-/// No witness misses anything, and the first one saw no more than was asked for.
-fn all_there(blocks: u64, shares: &[(&Witness, f64)]) -> Verdict {
-    let good = |sentence: String| Verdict::new(Question::Physical, Answer::Good, sentence);
-    let device = shares.iter().find(|(witness, _)| witness.place == Place::Device);
-    let busy_device = device.filter(|(_, share)| *share > EXCESS);
-    let speaker = if busy_device.is_some() { shares.first() } else { device.or(shares.first()) };
-    let (name, share) = speaker.map_or((ABSENT, 0.0), |(witness, share)| (witness.name(), *share));
-    match busy_device {
-        // The first witness is then another one: the kernel's count for the database's processes.
-        Some((_, all)) => good(format!(
-            "Yes: of what the buffer cache asked for, the kernel fetched {} % from storage.",
-            percent(100.0 * share)
-        ))
-        .with_detail(format!(
-            "The device read {} % more than that: other programs used it.",
-            percent(100.0 * (all - 1.0))
-        )),
-        None => good(format!(
-            "Yes: of {} blocks that the buffer cache asked for, the {name} delivered {} %.",
-            count(blocks),
-            percent(100.0 * share)
-        )),
-    }
-}
-
-/// More was read than was asked for, and nobody knows for whom.
-fn excess(record: &Record, witness: &Witness, share: f64) -> Verdict {
-    let (name, more) = (witness.name(), percent(100.0 * (share - 1.0)));
-    let verdict = Verdict::new(
-        Question::Physical,
-        Answer::Doubt,
-        format!("Not certain: the {name} read {more} % more than the buffer cache asked for."),
-    );
-    let verdict = verdict.with_detail(match witness.place {
-        Place::Process => {
-            "The system read ahead, or the server's processes read for others too: how many of the run's own reads a \
-             cache served is not known."
-        }
-        Place::Device | Place::Disks => {
-            "Other programs used it, or the system read ahead: how many of the database's own reads a cache served \
-             is not known."
-        }
-    });
-    let unread =
-        witness.place != Place::Process && record.observed.iter().any(|server| server.process.is_some());
-    if !unread {
-        return verdict;
-    }
-    verdict.with_detail(
-        "Run as root or as the server's account: then what the kernel fetched for its processes is known.",
-    )
-}
-
-/// Less was read than was asked for. `own` says whether the kernel's count for the database's processes is complete.
-fn short(record: &Record, figures: &Figures<'_>, blocks: u64, found: (&Witness, f64), own: bool) -> Verdict {
-    let (witness, share) = found;
-    let answer = if share < MOSTLY_CACHED { Answer::Bad } else { Answer::Doubt };
-    let sentence = missing(record, figures, found, own);
-    Verdict::new(Question::Physical, answer, sentence).with_detail(format!(
-        "Of {} blocks requested, the {} delivered {} %.",
-        count(blocks),
-        witness.name(),
-        percent(100.0 * share)
-    ))
-}
-
-fn missing(record: &Record, figures: &Figures<'_>, (witness, share): (&Witness, f64), own: bool) -> String {
-    let (name, cached) = (witness.name(), percent(100.0 * (1.0 - share)));
-    let direct = record.server.direct_io == Some(true);
-    match witness.place {
-        Place::Disks => {
-            let how = match cached_device(record) {
+findings! {
+    // Shares are those of the bytes that the database requested.
+    PhysicalFinding {
+        NotCounted = UNKNOWN => "Not known: the database does not count its physical reads.";
+        NoBlockVisited = UNKNOWN => "Nothing to judge: no block was read.";
+        NoByteRequested = UNKNOWN => "Nothing to judge: no byte was read physically.";
+        CachedTest { hits: Hits, blocks: Count } = GOOD.by(&CACHED_HITS).detail(format!(
+                "Only {blocks} blocks were read physically: this is not a test of the storage."
+            )) =>
+            "These were cached reads: {} % of {} block visits hit the buffer cache.", hits.percent, hits.visits;
+        /// The buffer cache requested nothing; its hits are unknown.
+        NothingRequested = GOOD => "These were cached reads: the buffer cache requested no physical reads.";
+        /// The buffer cache served nearly all visits, and much was written.
+        WriteTest { writes: Writes, hits: Option<Hits>, reads: Option<Box<PhysicalFinding>> } =
+            write_test(reads.as_deref()) => "This was a test of writes ({writes}); {}.", hits_words(hits.as_ref());
+        RedoNotWritten { share: Share } = DOUBT.by(&DELIVERED) =>
+            "Not certain: the device wrote at most {share} % of the database's redo: the log is elsewhere, or its \
+             writes stayed in memory.";
+        /// Neither the kernel nor the device counted the reads.
+        NoWitness { why: String } = UNKNOWN => "Not known: the device's counters are missing. {why}";
+        // Without a witness, by the time of a read alone.
+        PlausibleTimes { mean_us: Duration } = OBSERVATION =>
+            "No proof, but no contradiction: a read took the database {mean_us} on average by its own clock.";
+        MemoryTimes { mean_us: Duration } = DOUBT.by(&MEMORY_READ) =>
+            "Not certain: a read took the database {mean_us} on average by its own clock, which is memory's time: a \
+             cache below the database served most of them.";
+        Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
+            "Yes: of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
+        /// The kernel fetched everything, and the device read more for others.
+        DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
+                "The device read {more} % more than that: other programs used it."
+            )) =>
+            "Yes: of what the buffer cache asked for, the kernel fetched {share} % from storage.";
+        /// The first count holds more than was requested.
+        Excess { witness: Witness, more: Share, kernel_could_count: bool } =
+            DOUBT.by(&EXCESS).detail(why_more(*witness)).remedy(kernel_could_count.then_some(RUN_AS_ROOT)) =>
+            "Not certain: the {witness} read {more} % more than the buffer cache asked for.";
+        /// Less reached the disks than the device on top of them.
+        MissingBelowDevice { missing: Missing, cached_device: Option<String> } = missing.judgement() =>
+            "No: {missing} never reached the disks below the device; {}.",
+            match cached_device {
                 Some(top) => format!("{top} reads the file behind it through the page cache"),
                 None => "a cache between it and the disks answered".into(),
             };
-            format!("No: {cached} % of these reads never reached the disks below the device; {how}.")
-        }
-        Place::Device if own => format!(
-            "No: {cached} % of these reads never reached this device, although the kernel fetched them for {}: the \
-             data may be on another device.",
-            processes(record)
-        ),
-        _ if direct => format!(
-            "No: {cached} % of these reads never reached the {name}, although they bypass the page cache: the data \
-             may be on another device, or a cache above it answers."
-        ),
-        Place::Device => format!(
-            "No: your OS page cache served {cached} % of these reads; the device did only {} reads/s.",
-            or_absent(figure::DEVICE_READS_PER_S.of(figures), |reads| fixed(reads, 0))
-        ),
-        Place::Process => format!(
-            "No: your OS page cache served {cached} % of these reads, by the kernel's own count for {}.",
-            processes(record)
-        ),
+        OtherDevice { missing: Missing } = missing.judgement() =>
+            "No: {missing} never reached this device, although the kernel fetched them for {}: the data may be on \
+             another device.", missing.processes();
+        MissingDirectReads { missing: Missing } = missing.judgement() =>
+            "No: {missing} never reached the {}, although they bypass the page cache: the data may be on another \
+             device, or a cache above it answers.", missing.witness;
+        PageCacheByKernel { missing: Missing } = missing.judgement() =>
+            "No: your OS page cache served {missing}, by the kernel's own count for {}.", missing.processes();
+        PageCache { missing: Missing, device_reads_per_s: Option<Whole> } = missing.judgement() =>
+            "No: your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
+        // Only the device's total is known: by the time of a read.
+        OnlyTotalKnown = DOUBT.advice("Run as root or as the server's account.") =>
+            "Not certain: only the device's total is known, which includes everyone's reads; this user may not read the \
+             counters of the server's processes (/proc/PID/io), and the database does not time its reads.";
+        TooFast { mean_us: Duration, device_us: Duration, missing: Share } = DOUBT.by(&MOSTLY_CACHED) =>
+            "Not certain: a read took the database {mean_us}, and the device {device_us}: {missing} % of these reads \
+             were not waited for. Either a cache served them and the device's total includes others' reads, or they \
+             were read ahead.";
+        MemorySpeed { mean_us: Duration, device_us: Duration, missing: Share } = BAD.by(&MEMORY_READ) =>
+            "No: a read took the database {mean_us}, which is memory speed; the device took {device_us}. Your OS page \
+             cache served {missing} % of these reads or more; what the device read was for others.";
+        FileThroughPageCache { device: String } =
+            DOUBT.advice("Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on).") =>
+            "Not certain: {device} reads the file behind it through the page cache, so that what it delivered may not \
+             have come from a disk.";
     }
 }
 
-/// Whose reads the first witness counts.
-fn processes(record: &Record) -> &'static str {
-    if record.server.embedded { "this process" } else { "the server's processes" }
+const RUN_AS_ROOT: &str =
+    "Run as root or as the server's account: then what the kernel fetched for its processes is known.";
+
+fn why_more(witness: Witness) -> &'static str {
+    match witness {
+        Witness::Kernel => {
+            "The system read ahead, or the server's processes read for others too: how many of the run's own reads a \
+             cache served is not known."
+        }
+        Witness::Device | Witness::Disks => {
+            "Other programs used it, or the system read ahead: how many of the database's own reads a cache served is \
+             not known."
+        }
+    }
 }
 
-/// What the top device delivered may come from the page cache below it, however much it was.
-fn cache_below(record: &Record) -> Option<Finding> {
-    let top = cached_device(record)?;
-    Some(Finding::new(
-        Answer::Doubt,
-        format!(
-            "Not certain: {top} reads the file behind it through the page cache, so that what it delivered may not \
-             have come from a disk. Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on)."
-        ),
-    ))
+/// Others' reads easily exceed so few; reads from a cache still deserve a look.
+fn write_test(reads: Option<&PhysicalFinding>) -> Judgement {
+    let Some(reads) = reads else { return GOOD.by(&CACHED_HITS) };
+    let judgement = if reads.judgement().answer() == Answer::Bad { DOUBT } else { GOOD };
+    judgement.by(&CACHED_HITS).detail(format!("As for the reads: {}", reads.judgement().sentence()))
 }
 
-/// The name of the device on top, if something below it reads through the page cache.
-fn cached_device(record: &Record) -> Option<&str> {
-    let device = &record.host.as_ref()?.device.as_ref()?.device;
-    device.cached_below.then(|| device.top.as_ref().map_or("the device", |top| top.name.as_str()))
+fn hits_words(hits: Option<&Hits>) -> String {
+    match hits {
+        Some(Hits { visits, percent }) => {
+            format!("of {visits} block visits, {percent} % hit the buffer cache")
+        }
+        None => "the buffer cache requested no physical reads".into(),
+    }
+}
+
+/// Reads that a count lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    witness: Witness,
+    blocks: Count,
+    delivered: Share,
+    embedded: bool,
+}
+
+impl Missing {
+    fn judgement(&self) -> Judgement {
+        let Self { witness, blocks, delivered, .. } = self;
+        bad_if(delivered.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED)
+            .detail(format!("Of {blocks} blocks requested, the {witness} delivered {delivered} %."))
+    }
+
+    fn processes(&self) -> &'static str {
+        if self.embedded { "this process" } else { "the server's processes" }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} % of these reads", Share(1.0 - self.delivered.0))
+    }
+}
+
+/// Visits of blocks in the buffer cache and their hit ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Hits {
+    visits: Count,
+    percent: Percent,
+}
+
+/// A load of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Writes {
+    redo_mb_per_s: Option<Tenths>,
+    /// DB time in writes and log flushes.
+    percent_of_db_time: Option<Percent>,
+    /// True if sessions write pages too.
+    embedded: bool,
+}
+
+impl fmt::Display for Writes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.embedded { "page writes and redo syncs" } else { "redo syncs" };
+        let redo = self.redo_mb_per_s.map(|mb| format!("{mb} MB/s of redo"));
+        let share = self.percent_of_db_time.map(|share| format!("{share} % of DB time for {what}"));
+        out.write_str(&redo.into_iter().chain(share).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A count of the reads below the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Witness {
+    /// The kernel's count of what it fetched for the database's processes.
+    Kernel,
+    /// The device that carries the file system, for all programs.
+    Device,
+    /// All disks below that device, for all programs.
+    Disks,
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Kernel => "storage",
+            Self::Device => "device",
+            Self::Disks => "disks",
+        })
+    }
+}
+
+pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
+    let record = figures.record;
+    let (Some(blocks), Some(bytes)) = (counter(record, Counter::PhysicalReads), physical_read_bytes(record))
+    else {
+        return vec![PhysicalFinding::NotCounted];
+    };
+    if !hardly_reads(figures) {
+        return delivered(figures, Count(blocks), bytes);
+    }
+    let visits = counter(record, Counter::LogicalReads);
+    let hits = visits.zip(figure::HIT_PERCENT.of(figures));
+    let hits = hits.map(|(visits, percent)| Hits { visits: Count(visits), percent: Percent(percent) });
+    if let Some(writes) = writes(figures) {
+        let reads = (blocks > 0).then(|| Box::new(delivered(figures, Count(blocks), bytes).swap_remove(0)));
+        let mut findings: Vec<PhysicalFinding> = redo_not_written(record).into_iter().collect();
+        findings.push(PhysicalFinding::WriteTest { writes, hits, reads });
+        return findings;
+    }
+    vec![match (visits, hits) {
+        (Some(0), _) => PhysicalFinding::NoBlockVisited,
+        (_, Some(hits)) => PhysicalFinding::CachedTest { hits, blocks: Count(blocks) },
+        _ => PhysicalFinding::NothingRequested,
+    }]
+}
+
+/// True if the run read and wrote hardly anything physically, as a test of cached reads does on purpose.
+pub(super) fn is_cached_test(figures: &Figures<'_>) -> bool {
+    hardly_reads(figures) && writes(figures).is_none()
+}
+
+/// True if the buffer cache served nearly all visits.
+fn hardly_reads(figures: &Figures<'_>) -> bool {
+    counter(figures.record, Counter::PhysicalReads) == Some(0)
+        || figure::HIT_PERCENT.of(figures).is_some_and(|hits| hits > CACHED_HITS.value)
+}
+
+/// The writes of a run, if they are a load of their own.
+fn writes(figures: &Figures<'_>) -> Option<Writes> {
+    let embedded = figures.record.server.embedded;
+    // A server's own processes write its pages, which is not DB time.
+    let kinds: &[LatencyKind] = if embedded {
+        &[LatencyKind::PhysicalWrite, LatencyKind::RedoSync]
+    } else {
+        &[LatencyKind::RedoSync]
+    };
+    let seconds = kinds.iter().filter_map(|kind| latency_sum_s(figures.record, *kind)).reduce(|a, b| a + b);
+    let db_time_s = figure::DB_TIME_S.of(figures);
+    let percent_of_db_time = seconds.zip(db_time_s).and_then(|(seconds, all)| ratio(100.0 * seconds, all));
+    let redo_mb_per_s = figure::REDO_MB_PER_S.of(figures);
+    let is_load = redo_mb_per_s.is_some_and(|mb| mb > WRITE_RATE.value)
+        || percent_of_db_time.is_some_and(|share| share > WRITE_TIME.value);
+    is_load.then_some(Writes {
+        redo_mb_per_s: redo_mb_per_s.map(Tenths),
+        percent_of_db_time: percent_of_db_time.map(Percent),
+        embedded,
+    })
+}
+
+/// The log is written before a commit is acknowledged: a device that wrote less, for all programs together, does not have it.
+fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
+    let redo = counter(record, Counter::RedoBytes)?;
+    let device = device_counters(record)?.used.write_bytes;
+    let written = own_io(record).map_or(device, |own| device.min(own.write_bytes));
+    let share = ratio(written as f64, redo as f64).filter(|share| *share < DELIVERED.share())?;
+    Some(PhysicalFinding::RedoNotWritten { share: Share(share) })
+}
+
+/// The findings of all witnesses.
+fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFinding> {
+    let record = figures.record;
+    let witnesses = witnesses(record);
+    if witnesses.is_empty() {
+        return without_witness(figures);
+    }
+    let share =
+        |(witness, read): &(Witness, u64)| Some((*witness, ratio(*read as f64, bytes as f64).map(Share)?));
+    let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();
+    let Some(&first) = shares.first() else { return vec![PhysicalFinding::NoByteRequested] };
+    if let Some(&(witness, delivered)) = shares.iter().find(|(_, share)| share.0 < DELIVERED.share()) {
+        let kernel_has_all = first.0 == Witness::Kernel && first.1.0 >= DELIVERED.share();
+        let missing = Missing { witness, blocks, delivered, embedded: record.server.embedded };
+        return vec![reads_missing(figures, missing, kernel_has_all)];
+    }
+    let main = match first {
+        (witness, share) if share.0 > EXCESS.share() => {
+            let has_process = record.observed.iter().any(|server| server.process.is_some());
+            let kernel_could_count = witness != Witness::Kernel && has_process;
+            PhysicalFinding::Excess { witness, more: Share(share.0 - 1.0), kernel_could_count }
+        }
+        _ => all_there(&shares, blocks),
+    };
+    let by_times = (first.0 != Witness::Kernel).then(|| behind_the_total(figures)).flatten();
+    let below = cached_device(record)
+        .map(|device| PhysicalFinding::FileThroughPageCache { device: device.to_owned() });
+    let mut findings = worst_first(by_times.into_iter().chain(below).collect(), PhysicalFinding::judgement);
+    findings.push(main);
+    findings
+}
+
+/// Bytes read below the page cache: the kernel's count first, because others' reads must not hide what a cache served.
+fn witnesses(record: &Record) -> Vec<(Witness, u64)> {
+    let device = device_counters(record);
+    let counts = [
+        (Witness::Kernel, own_read_bytes(record)),
+        (Witness::Device, device.map(|device| device.used.read_bytes)),
+        (Witness::Disks, device.and_then(|device| device.disk_read_bytes)),
+    ];
+    counts.into_iter().filter_map(|(witness, bytes)| Some((witness, bytes?))).collect()
+}
+
+/// The database's own clock can't prove that reads were physical, but it can contradict it.
+fn without_witness(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
+    let unknown = PhysicalFinding::NoWitness { why: why_no_device(figures.record) };
+    match figure::PHYSICAL_READ_MEAN_US.of(figures).map(Duration) {
+        None => vec![unknown],
+        Some(mean_us) if mean_us.0 < MEMORY_READ.value => {
+            vec![PhysicalFinding::MemoryTimes { mean_us }, unknown]
+        }
+        Some(mean_us) => vec![unknown, PhysicalFinding::PlausibleTimes { mean_us }],
+    }
 }
 
 fn why_no_device(record: &Record) -> String {
@@ -252,5 +321,71 @@ fn why_no_device(record: &Record) -> String {
     host.device_note.clone().or(note).unwrap_or_else(|| "Its counters could not be read.".into())
 }
 
-#[cfg(test)]
-mod tests;
+/// No count lacks anything, and the first one holds no more than was requested.
+fn all_there(shares: &[(Witness, Share)], blocks: Count) -> PhysicalFinding {
+    let first = shares[0];
+    match shares.iter().find(|(witness, _)| *witness == Witness::Device).copied() {
+        Some((_, device_share)) if device_share.0 > EXCESS.share() => {
+            let more = Share(device_share.0 - 1.0);
+            PhysicalFinding::DeliveredBesideOthers { share: first.1, more }
+        }
+        device => {
+            let (witness, share) = device.unwrap_or(first);
+            PhysicalFinding::Delivered { witness, share, blocks }
+        }
+    }
+}
+
+fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) -> PhysicalFinding {
+    let record = figures.record;
+    match missing.witness {
+        Witness::Disks => {
+            let cached_device = cached_device(record).map(str::to_owned);
+            PhysicalFinding::MissingBelowDevice { missing, cached_device }
+        }
+        Witness::Device if kernel_has_all => PhysicalFinding::OtherDevice { missing },
+        _ if record.server.direct_io == Some(true) => PhysicalFinding::MissingDirectReads { missing },
+        Witness::Kernel => PhysicalFinding::PageCacheByKernel { missing },
+        Witness::Device => {
+            let device_reads_per_s = figure::DEVICE_READS_PER_S.of(figures).map(Whole);
+            PhysicalFinding::PageCache { missing, device_reads_per_s }
+        }
+    }
+}
+
+/// The name of the device on top, if something below it reads through the page cache.
+fn cached_device(record: &Record) -> Option<&str> {
+    let device = &record.host.as_ref()?.device.as_ref()?.device;
+    device.cached_below.then(|| device.top.as_ref().map_or("the device", |top| top.name.as_str()))
+}
+
+/// Behind a page cache the device's total may hold others' reads in place of those that the cache served. `None` if the database
+/// waited for its reads as long as the device needs.
+fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
+    if figures.record.server.direct_io == Some(true) {
+        return None;
+    }
+    let Some((mean_us, device_us, share)) = waited_share(figures) else {
+        return Some(PhysicalFinding::OnlyTotalKnown);
+    };
+    let (mean_us, device_us, missing) = (Duration(mean_us), Duration(device_us), Share(1.0 - share));
+    (share < MOSTLY_CACHED.share()).then_some(match mean_us.0 < MEMORY_READ.value {
+        true => PhysicalFinding::MemorySpeed { mean_us, device_us, missing },
+        false => PhysicalFinding::TooFast { mean_us, device_us, missing },
+    })
+}
+
+/// The mean times of a read for the database and for the device, and the share of the reads that the device can have served in
+/// the time that the database waited.
+fn waited_share(figures: &Figures<'_>) -> Option<(f64, f64, f64)> {
+    let record = figures.record;
+    let used = device_counters(record)?.used;
+    let mean_us = figure::PHYSICAL_READ_MEAN_US.of(figures)?;
+    let device_us = figure::DEVICE_READ_AWAIT_US.of(figures)?;
+    let reads =
+        counter(record, Counter::PhysicalReadRequests).or_else(|| counter(record, Counter::PhysicalReads))?;
+    // The system reads ahead in larger requests, and each wait is for one of them.
+    let request_bytes = ratio(used.read_bytes as f64, used.reads as f64)?;
+    let served_bytes = ratio(mean_us * reads as f64, device_us)? * request_bytes;
+    Some((mean_us, device_us, ratio(served_bytes, physical_read_bytes(record)? as f64)?))
+}

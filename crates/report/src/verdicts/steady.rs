@@ -1,184 +1,258 @@
-//! Steady? Was the load even over the window, and alone on host and device?
+//! Steady? Was the load even over the window and the sessions, and alone on host and device?
 
-use slob_stats::{RobustTrend, STEADY_VARIATION, Steadiness, TREND_PERCENT, WILD_VARIATION};
+use slob_record::{Interval, Record, SessionRecord};
+use slob_stats::{Steadiness, nearest_rank};
 
-use super::{Answer, Finding, NO_WINDOW, Question, Verdict};
-use crate::counters::{own_read_bytes, ratio};
+use super::thresholds::{
+    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_READ_RATE, FOREIGN_READS, HIDDEN_TREND,
+    LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS, NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS,
+    NEIGHBOUR_RATE, STALL, STANDSTILL, STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND,
+    VARIATION, WILD_VARIATION,
+};
+use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{count, fixed, or_absent, percent, plural, signed_percent};
-use crate::window::{Rate, operation_rates};
+use crate::format::{Count, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
+use crate::measured::{Rate, operation_rates, own_read_bytes, ratio, window_intervals};
 
-/// Fewer intervals tell nothing: it is also the least number for the test of a trend.
-const LEAST_INTERVALS: usize = RobustTrend::MIN_POINTS_FOR_TEST;
-/// With fewer operations in an interval, counting whole operations alone makes it vary by several percent.
-const LEAST_OPERATIONS: f64 = 20.0;
-/// Change over the window from which on its mean describes neither its beginning nor its end.
-const STEEP_TREND_PERCENT: f64 = 20.0;
-/// A change that noise must not hide.
-const HIDDEN_TREND_PERCENT: f64 = 15.0;
-/// Share of stalls from which on they are the rule and not an accident.
-const MANY_STALLS: f64 = 0.05;
-/// Others' CPU use, in percent of the host, that can move a result.
-const FOREIGN_CPU_PERCENT: f64 = 5.0;
-/// Others' reads, in percent of all that the device read, that can move a result.
-const FOREIGN_READ_PERCENT: f64 = 5.0;
-/// Below this rate others' reads do no harm, however little this run reads.
-const FOREIGN_READ_MB_PER_S: f64 = 1.0;
-
-pub(super) fn judge(figures: &Figures<'_>) -> Verdict {
-    let record = figures.record;
-    if !figures.is_measured() {
-        return Verdict::unknown(Question::Steady, NO_WINDOW);
+findings! {
+    SteadyFinding {
+        TooShort { intervals: u64, width_s: f64 } = UNKNOWN.by(&LEAST_INTERVALS) =>
+            "Too short to tell: the window holds {} of {width_s} s, {} are needed.",
+            plural(*intervals, "interval"), LEAST_INTERVALS.value;
+        TooSlow { operations: Tenths, width_s: f64 } = UNKNOWN.by(&LEAST_OPERATIONS) =>
+            "Too slow to tell: {operations} operations in {width_s} s, {} are needed.", LEAST_OPERATIONS.value;
+        // A trend that may be chance is not one.
+        Even {
+            operations_per_s: Count, variation: Option<Share>, trend: Option<SignedPercent>,
+            within_percent: Option<Percent>,
+        } = GOOD =>
+            "Yes: {operations_per_s} operations/s, varying by {} % from interval to interval, {}, no stalls.",
+            shown(*variation),
+            match trend {
+                Some(change) => format!("trend {change} % over the window"),
+                None => format!("no trend found, within +-{} %", shown(*within_percent)),
+            };
+        Fall { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
+            "No: operations/s fell by {percent} % over the window; perhaps something wore off.";
+        Rise { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
+            "No: operations/s rose by {percent} % over the window; perhaps the warm-up was too short.";
+        HiddenTrend { within_percent: Percent } = DOUBT.by(&HIDDEN_TREND) =>
+            "Not certain: the rate varies so much that a change of {within_percent} % over the window would go unnoticed.";
+        Stalls { stalls: usize, intervals: usize, width_s: f64, median: Whole, worst: Whole, worst_at_s: f64 } =
+            bad_if(ratio(*stalls as f64, *intervals as f64) > Some(MANY_STALLS.share()), &MANY_STALLS, &STALL) =>
+            "No: {stalls} of {intervals} intervals of {width_s} s did less than half the median of {median} \
+             operations/s; the worst, {worst} operations/s, began at second {worst_at_s}.";
+        Variation { share: Share } = bad_if(share.0 >= WILD_VARIATION.share(), &WILD_VARIATION, &VARIATION) =>
+            "No: operations/s vary by {share} % from interval to interval.";
+        /// Sessions stood still; the one for longest is named.
+        Standstill { session: u32, seconds: Tenths, percent: Percent, at_s: Tenths, others: u64 } =
+            DOUBT.by(&STANDSTILL_OF_WINDOW) =>
+            "Not all the time: session {session} stood still for {seconds} s, {percent} % of the window, from second \
+             {at_s} on{}.",
+            match others {
+                0 => String::new(),
+                others => format!("; so did {}, for less", plural(*others, "other session")),
+            };
+        Behind { session: u32, operations: Count, share: Share } = DOUBT.by(&BEHIND) =>
+            "Not evenly: session {session} did {operations} operations, {share} % of what the median session did.";
+        ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
+            "Not alone: other programs and the kernel's own threads used {percent} % of the host's CPU time.";
+        ForeignReads { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
+            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not this run's reads.";
+        /// The kernel's count of the database's own reads is not known.
+        ForeignReadsOrReadAhead { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
+            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
+             programs' reads, or read ahead.";
+        // For a part of the window.
+        NeighbourReads { mb_per_s: Tenths, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
+            "Others read {mb_per_s} MB/s from second {from_s} to second {to_s}, and far less before and after.";
+        NeighbourCpu { percent: Percent, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
+            "Others used {percent} % of the host's CPUs from second {from_s} to second {to_s}, and far less before and \
+             after.";
+        OthersUnknown { what: String } = OBSERVATION => "Other programs' {what} could not be measured.";
     }
+}
+
+pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
+    let record = figures.record;
     let rates = operation_rates(record);
     let width_s = record.series.width_s() as f64;
-    let steadiness = steadiness(&rates);
-    let good = even(&rates, &steadiness, width_s);
-    let mut uneven = match (&steadiness, good.answer) {
-        (Some(steadiness), Answer::Good) => uneven(&rates, steadiness, width_s),
+    let points: Vec<(f64, f64)> = rates.iter().map(|rate| (rate.start_s, rate.operations_per_s)).collect();
+    let steadiness = Steadiness::of(&points);
+    let even = even(rates.len(), steadiness.as_ref(), width_s);
+    let uneven = match &steadiness {
+        Some(steadiness) if even.judgement().answer() == Answer::Good => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
-    let others =
-        sessions::judge(figures).into_iter().chain(foreign_cpu(figures)).chain(foreign_reads(figures));
-    let mut verdict = if uneven.is_empty() {
-        good.qualified_by(others.collect())
-    } else {
-        uneven.extend(others);
-        Verdict::worst_of(uneven, good)
-    };
-    verdict.details.extend(neighbours::came_and_went(record));
-    verdict.details.extend(others_unknown(figures));
-    verdict
+    let is_even = uneven.is_empty();
+    let beside = standstill(figures)
+        .into_iter()
+        .chain(behind(record))
+        .chain(foreign_cpu(figures))
+        .chain(foreign_reads(figures));
+    let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
+    findings.extend(is_even.then_some(even));
+    findings.extend(neighbours(record));
+    findings.extend(others_unknown(figures));
+    findings
 }
 
-/// What is said if nothing is found, or why nothing can be found.
-fn even(rates: &[Rate], steadiness: &Option<Steadiness>, width_s: f64) -> Verdict {
-    let unknown = |why: String| Verdict::unknown(Question::Steady, why);
-    let Some(steadiness) = steadiness.as_ref().filter(|_| rates.len() >= LEAST_INTERVALS) else {
-        let intervals = plural(rates.len() as u64, "interval");
-        return unknown(format!(
-            "Too short to tell: the window holds {intervals} of {width_s} s, {LEAST_INTERVALS} are needed."
-        ));
+/// The finding if nothing is uneven, or the reason for which nothing can be found.
+fn even(intervals: usize, steadiness: Option<&Steadiness>, width_s: f64) -> SteadyFinding {
+    let enough = intervals as f64 >= LEAST_INTERVALS.value;
+    let Some(steadiness) = steadiness.filter(|_| enough) else {
+        return SteadyFinding::TooShort { intervals: intervals as u64, width_s };
     };
-    let median = steadiness.median;
-    if median * width_s < LEAST_OPERATIONS {
-        return unknown(format!(
-            "Too slow to tell: {} operations in {width_s} s, {LEAST_OPERATIONS} are needed.",
-            fixed(median * width_s, 1)
-        ));
+    let operations = steadiness.median * width_s;
+    if operations < LEAST_OPERATIONS.value {
+        return SteadyFinding::TooSlow { operations: Tenths(operations), width_s };
     }
-    Verdict::new(
-        Question::Steady,
-        Answer::Good,
-        format!(
-            "Yes: {} operations/s, varying by {} % from interval to interval, {}, no stalls.",
-            count(median.round() as u64),
-            or_absent(steadiness.variation, |share| percent(100.0 * share)),
-            trend_words(steadiness)
-        ),
-    )
+    SteadyFinding::Even {
+        operations_per_s: Count(steadiness.median.round() as u64),
+        variation: steadiness.variation.map(Share),
+        trend: steadiness.drift(0.0).map(SignedPercent),
+        within_percent: steadiness.trend.and_then(|trend| trend.within_percent).map(Percent),
+    }
 }
 
-/// A trend that may be chance is not printed as one.
-fn trend_words(steadiness: &Steadiness) -> String {
+fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<SteadyFinding> {
     let within = steadiness.trend.and_then(|trend| trend.within_percent);
-    match steadiness.drift(0.0) {
-        Some(change) => format!("trend {} % over the window", signed_percent(change)),
-        None => format!("no trend found, within +-{} %", or_absent(within, percent)),
-    }
+    let hidden = within.filter(|within| *within >= HIDDEN_TREND.value);
+    let drift = match steadiness.drift(TREND.value) {
+        Some(change) if change < 0.0 => Some(SteadyFinding::Fall { percent: Percent(-change) }),
+        Some(change) => Some(SteadyFinding::Rise { percent: Percent(change) }),
+        None => hidden.map(|within| SteadyFinding::HiddenTrend { within_percent: Percent(within) }),
+    };
+    let variation = steadiness.variation.filter(|share| *share > VARIATION.share());
+    let variation = variation.map(|share| SteadyFinding::Variation { share: Share(share) });
+    [drift, stalls(rates, steadiness, width_s), variation].into_iter().flatten().collect()
 }
 
-fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<Finding> {
-    let stalls = stalls(rates, steadiness, width_s);
-    let drift = drift(steadiness).or_else(|| hidden_drift(steadiness));
-    [drift, stalls, variation(steadiness)].into_iter().flatten().collect()
-}
-
-/// Noise that a change would not be seen in.
-fn hidden_drift(steadiness: &Steadiness) -> Option<Finding> {
-    let within = steadiness.trend?.within_percent.filter(|within| *within >= HIDDEN_TREND_PERCENT)?;
-    let sentence = format!(
-        "Not certain: the rate varies so much that a change of {} % over the window would go unnoticed.",
-        percent(within)
-    );
-    Some(Finding::new(Answer::Doubt, sentence))
-}
-
-fn drift(steadiness: &Steadiness) -> Option<Finding> {
-    let change = steadiness.drift(TREND_PERCENT)?;
-    let answer = if change.abs() >= STEEP_TREND_PERCENT { Answer::Bad } else { Answer::Doubt };
-    let verb = if change < 0.0 { "fell" } else { "rose" };
-    let first = if change < 0.0 { "something wore off" } else { "the warm-up was too short" };
-    let change = percent(change.abs());
-    let sentence = format!("No: operations/s {verb} by {change} % over the window; perhaps {first}.");
-    Some(Finding::new(answer, sentence))
-}
-
-fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<Finding> {
+fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<SteadyFinding> {
     let stalled: Vec<&Rate> = steadiness.stalls.iter().filter_map(|place| rates.get(*place)).collect();
     let worst = stalled.iter().min_by(|a, b| a.operations_per_s.total_cmp(&b.operations_per_s))?;
-    let many = ratio(stalled.len() as f64, rates.len() as f64)? > MANY_STALLS;
-    let answer = if many { Answer::Bad } else { Answer::Doubt };
-    Some(Finding::new(
-        answer,
-        format!(
-            "No: {} of {} intervals of {width_s} s did less than half the median of {} operations/s; the worst, {} \
-             operations/s, began at second {}.",
-            stalled.len(),
-            rates.len(),
-            fixed(steadiness.median, 0),
-            fixed(worst.operations_per_s, 0),
-            worst.start_s
-        ),
-    ))
+    Some(SteadyFinding::Stalls {
+        stalls: stalled.len(),
+        intervals: rates.len(),
+        width_s,
+        median: Whole(steadiness.median),
+        worst: Whole(worst.operations_per_s),
+        worst_at_s: worst.start_s,
+    })
 }
 
-fn variation(steadiness: &Steadiness) -> Option<Finding> {
-    let variation = steadiness.variation?;
-    let answer = match variation {
-        _ if variation >= WILD_VARIATION => Answer::Bad,
-        _ if variation > STEADY_VARIATION => Answer::Doubt,
-        _ => return None,
+/// The session that stood still for longest.
+fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let window_s = figure::WINDOW_S.of(figures)?;
+    let least_s = STANDSTILL.value.max(STANDSTILL_OF_WINDOW.share() * window_s);
+    let standstill = |session: &SessionRecord| {
+        let mean_s = ratio(session.busy_us as f64 / 1e6, session.operations() as f64).unwrap_or(0.0);
+        let wait = session.longest_wait?;
+        (wait.seconds >= least_s && wait.seconds >= STANDSTILL_OPERATIONS.value * mean_s)
+            .then_some((session.session, wait))
     };
-    let share = percent(100.0 * variation);
-    Some(Finding::new(answer, format!("No: operations/s vary by {share} % from interval to interval.")))
+    let still: Vec<_> = figures.record.sessions.iter().filter_map(standstill).collect();
+    let (session, wait) = still.iter().max_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds))?;
+    Some(SteadyFinding::Standstill {
+        session: *session,
+        seconds: Tenths(wait.seconds),
+        percent: Percent(100.0 * wait.seconds / window_s),
+        at_s: Tenths(wait.at_s),
+        others: still.len() as u64 - 1,
+    })
 }
 
-fn foreign_cpu(figures: &Figures<'_>) -> Option<Finding> {
-    let foreign = figure::FOREIGN_CPU_PERCENT.of(figures).filter(|share| *share >= FOREIGN_CPU_PERCENT)?;
-    let share = percent(foreign);
-    let sentence = format!(
-        "Not alone: other programs and the kernel's own threads used {share} % of the host's CPU time."
-    );
-    Some(Finding::new(Answer::Doubt, sentence))
+/// The session that did least, if others with the same work did much more.
+fn behind(record: &Record) -> Option<SteadyFinding> {
+    // With WORK_LOOP all do the same number; 'Complete?' names lost sessions.
+    if record.workload.work_loop.is_some() || record.sessions.len() < 3 {
+        return None;
+    }
+    let mut done: Vec<u64> = record.sessions.iter().map(SessionRecord::operations).collect();
+    done.sort_unstable();
+    let median = done[nearest_rank(50.0, done.len() as u64) as usize - 1];
+    let whole = record.sessions.iter().filter(|session| session.whole_window);
+    let least = whole.min_by_key(|session| session.operations())?;
+    let operations = least.operations();
+    let share = ratio(operations as f64, median as f64).filter(|share| *share < BEHIND.share())?;
+    let is_comparable = median as f64 >= COMPARABLE_OPERATIONS.value;
+    is_comparable.then_some(SteadyFinding::Behind {
+        session: least.session,
+        operations: Count(operations),
+        share: Share(share),
+    })
 }
 
-fn foreign_reads(figures: &Figures<'_>) -> Option<Finding> {
-    let foreign = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_MB_PER_S)?;
+fn foreign_cpu(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let percent = figure::FOREIGN_CPU_PERCENT.of(figures).filter(|share| *share >= FOREIGN_CPU.value)?;
+    Some(SteadyFinding::ForeignCpu { percent: Percent(percent) })
+}
+
+fn foreign_reads(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let mb_per_s = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_RATE.value)?;
     let all = figure::DEVICE_READ_MB_PER_S.of(figures)?;
-    let share = ratio(100.0 * foreign, all).filter(|share| *share >= FOREIGN_READ_PERCENT)?;
-    let (foreign, share) = (fixed(foreign, 1), percent(share));
-    let whose = match own_read_bytes(figures.record) {
-        Some(_) => "were not this run's reads",
-        None => "were not asked for by this run: other programs' reads, or read ahead",
+    let percent = ratio(100.0 * mb_per_s, all).filter(|share| *share >= FOREIGN_READS.value)?;
+    let (mb_per_s, percent) = (Tenths(mb_per_s), Percent(percent));
+    Some(match own_read_bytes(figures.record) {
+        Some(_) => SteadyFinding::ForeignReads { mb_per_s, percent },
+        None => SteadyFinding::ForeignReadsOrReadAhead { mb_per_s, percent },
+    })
+}
+
+fn others_unknown(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let all = [(&figure::FOREIGN_CPU_PERCENT, "CPU use"), (&figure::FOREIGN_READ_MB_PER_S, "device reads")];
+    let unknown = all.into_iter().filter(|(figure, _)| figure.of(figures).is_none());
+    let unknown: Vec<&str> = unknown.map(|(_, what)| what).collect();
+    (!unknown.is_empty()).then(|| SteadyFinding::OthersUnknown { what: unknown.join(" and ") })
+}
+
+/// Other programs that were there for a part of the window only.
+fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {
+    let reads = longest_visit(record, others_reads).map(|(mean, from_s, to_s)| {
+        SteadyFinding::NeighbourReads { mb_per_s: Tenths(mean / 1e6), from_s, to_s }
+    });
+    let cpu = longest_visit(record, others_cpu).map(|(mean, from_s, to_s)| SteadyFinding::NeighbourCpu {
+        percent: Percent(100.0 * mean),
+        from_s,
+        to_s,
+    });
+    reads.into_iter().chain(cpu)
+}
+
+/// The use of others in an interval, and true if it is noticed.
+type UseOfOthers = fn(&Record, &Interval) -> Option<(f64, bool)>;
+
+/// Bytes per second that the device read beyond those that the database requested.
+fn others_reads(record: &Record, interval: &Interval) -> Option<(f64, bool)> {
+    let device = interval.device?.read_bytes as f64;
+    let own = interval.physical_reads? as f64 * f64::from(record.server.block_bytes);
+    let others = (device - own).max(0.0);
+    let per_s = others / interval.sampled_s.unwrap_or(record.series.width_s() as f64);
+    Some((per_s, others >= NEIGHBOUR.share() * device && per_s >= NEIGHBOUR_RATE.value * 1e6))
+}
+
+/// The share of the host's CPU time that was not the database's.
+fn others_cpu(_: &Record, interval: &Interval) -> Option<(f64, bool)> {
+    let host = interval.host_cpu?;
+    let share = ratio((host.busy_s() - interval.db_cpu?.total_s()).max(0.0), host.total_s())?;
+    Some((share, share >= NEIGHBOUR.share()))
+}
+
+/// The longest run of intervals with others: their mean use, and its begin and end in seconds. `None` if they were there all the
+/// time or never.
+fn longest_visit(record: &Record, use_of_others: UseOfOthers) -> Option<(f64, u64, u64)> {
+    let used = |(start_s, interval): (u64, Option<&Interval>)| {
+        let (amount, is_noticed) = use_of_others(record, interval?)?;
+        Some((start_s, amount, is_noticed))
     };
-    let sentence = format!("Not alone: {foreign} MB/s, {share} % of what the device read, {whose}.");
-    Some(Finding::new(Answer::Doubt, sentence))
+    let known: Vec<(u64, f64, bool)> = window_intervals(record).into_iter().filter_map(used).collect();
+    let noticed = known.iter().filter(|(_, _, noticed)| *noticed).count();
+    if noticed as f64 > NEIGHBOUR_ALWAYS.share() * known.len() as f64 {
+        return None;
+    }
+    let rows = known.chunk_by(|(_, _, before), (_, _, after)| before == after);
+    let longest = rows.filter(|row| row[0].2).max_by_key(|row| row.len())?;
+    let mean = longest.iter().map(|(_, amount, _)| amount).sum::<f64>() / longest.len() as f64;
+    let end_s = longest[longest.len() - 1].0 + record.series.width_s();
+    (longest.len() as f64 >= NEIGHBOUR_INTERVALS.value).then_some((mean, longest[0].0, end_s))
 }
-
-fn others_unknown(figures: &Figures<'_>) -> Option<String> {
-    let cpu = figure::FOREIGN_CPU_PERCENT.of(figures).is_none().then_some("CPU use");
-    let reads = figure::FOREIGN_READ_MB_PER_S.of(figures).is_none().then_some("device reads");
-    let unknown: Vec<&str> = cpu.into_iter().chain(reads).collect();
-    (!unknown.is_empty()).then(|| format!("Other programs' {} could not be measured.", unknown.join(" and ")))
-}
-
-fn steadiness(rates: &[Rate]) -> Option<Steadiness> {
-    let points: Vec<(f64, f64)> = rates.iter().map(|rate| (rate.start_s, rate.operations_per_s)).collect();
-    Steadiness::of(&points)
-}
-
-mod neighbours;
-mod sessions;
-#[cfg(test)]
-mod tests;

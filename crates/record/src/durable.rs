@@ -1,0 +1,100 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Writes a file under a temporary name, syncs it and renames it, so that neither a full disk nor a power failure leaves half of
+/// it, and an earlier content stays until then. `mode` holds the permissions of a new file, before the umask; an existing file
+/// keeps its own. A link stays a link, and a pipe or device is written directly.
+///
+/// # Errors
+/// If the file can't be written; the message does not name the temporary file.
+pub fn durable_write(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let existing = fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
+        return write_directly(path, write);
+    }
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = folder_of(&path);
+    let permissions =
+        existing.map_or_else(|| Permissions::from_mode(mode), |existing| existing.permissions());
+    let file = match tempfile::Builder::new().prefix(".slob-").permissions(permissions).tempfile_in(folder) {
+        // A file may be writable in a folder that is not.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
+            return write_directly(&path, write);
+        }
+        file => file.map_err(without_temporary_name)?,
+    };
+    let mut buffered = BufWriter::new(file);
+    write(&mut buffered)?;
+    let file = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    sync_folder(folder);
+    Ok(())
+}
+
+fn write_directly(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    write(&mut file)?;
+    file.flush()
+}
+
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes a rename durable on file systems that can sync a folder; others offer nothing for it.
+pub(crate) fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// The system's own message: a user does not know the temporary file.
+fn without_temporary_name(error: io::Error) -> io::Error {
+    match error.to_string().rsplit_once(" at path ") {
+        Some((message, _)) => io::Error::new(error.kind(), message),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(path: &Path, text: &str) -> io::Result<()> {
+        durable_write(path, 0o600, |file| file.write_all(text.as_bytes()))
+    }
+
+    #[test]
+    fn an_error_does_not_name_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = text(&folder.path().join("none/page.html"), "").unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("No such file") && !message.contains(".slob-"), "{message}");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_through_links_with_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        text(&file, "first").unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        text(&link, "second").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "second");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        let failed = durable_write(&file, 0o600, |_| Err(io::Error::other("the source broke")));
+        assert_eq!((failed.is_err(), fs::read_to_string(&file).unwrap()), (true, "second".to_owned()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file stays");
+        text(Path::new("/dev/null"), "gone").unwrap();
+    }
+}

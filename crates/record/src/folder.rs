@@ -1,0 +1,337 @@
+//! Folders of runs: `RESULTS_DIR/<UTC timestamp>-<name>/`, hidden under a temporary name until the run ends; and the marks
+//! that others leave in a run that is under way.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::csv::series_csv;
+use crate::durable::{folder_of, sync_folder};
+use crate::error::RecordError;
+use crate::record::{Mark, Record};
+
+/// The record in a run's folder.
+pub const RUN_FILE: &str = "run.json";
+/// The list of all operations in a run's folder, if it was kept.
+pub const OPERATIONS_FILE: &str = "operations.csv";
+/// The series for spreadsheets, made from the record.
+const SERIES_FILE: &str = "series.csv";
+/// The marks of a run that is under way.
+const MARKS_FILE: &str = "marks";
+/// All files that this program writes into an unpublished folder.
+const OWN_FILES: [&str; 4] = [MARKS_FILE, RUN_FILE, SERIES_FILE, OPERATIONS_FILE];
+/// The end of an unpublished folder's name.
+const PARTIAL: &str = ".partial";
+/// The last byte of a record: a file without it was cut off.
+const END: &[u8] = b"\n";
+
+/// A run's folder while it is being written. [`list_runs`](crate::list_runs) does not see it before
+/// [`RunDirectory::publish`] renames it, so that no half record passes for a whole one.
+#[derive(Debug)]
+pub struct RunDirectory {
+    id: String,
+    temporary: PathBuf,
+    published: PathBuf,
+    marks: MarksFile,
+}
+
+impl RunDirectory {
+    /// Creates the folder before the run, when a failure loses nothing. Its name is the UTC time and the run's name, with a
+    /// number if that is taken.
+    ///
+    /// # Errors
+    /// If `results` can't be written to.
+    pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
+        fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
+        // Other programs wait here: a folder without its lock looks abandoned. Without locks in the file system that risk remains.
+        let turn = File::open(results).map_err(RecordError::io("opening the results folder", results))?;
+        let _ = turn.lock();
+        remove_abandoned(results);
+        let stamp = started.strftime("%Y%m%dT%H%M%SZ");
+        for attempt in 1.. {
+            let id = match attempt {
+                1 => format!("{stamp}-{name}"),
+                n => format!("{stamp}-{name}-{n}"),
+            };
+            let (temporary, published) = (results.join(format!(".{id}{PARTIAL}")), results.join(&id));
+            if published.exists() {
+                continue;
+            }
+            match fs::create_dir(&temporary) {
+                // It was published since the check above.
+                Ok(()) if published.exists() => {
+                    let _ = fs::remove_dir(&temporary);
+                }
+                Ok(()) => {
+                    let marks = MarksFile::create(&temporary)?;
+                    return Ok(Self { id, temporary, published, marks });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(RecordError::io("creating the run's folder", temporary)(error)),
+            }
+        }
+        unreachable!("an endless range ended")
+    }
+
+    /// The run's id: the name of the published folder.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The marks so far, in order, with times from the start of the sessions; and the number of marks beyond the 1,000 that a
+    /// record keeps.
+    #[must_use]
+    pub fn marks(&self, started: Timestamp) -> (Vec<Mark>, usize) {
+        self.marks.read(started)
+    }
+
+    /// The unpublished folder, for further files.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Writes a file of the run.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
+        let path = self.temporary.join(name);
+        fs::write(&path, content).map_err(RecordError::io("writing", path))
+    }
+
+    /// Writes the record and its series durably and renames the folder. Returns the published folder.
+    ///
+    /// # Errors
+    /// If a file can't be written: then the folder is removed with everything in it, which frees its space. If it can't be
+    /// renamed it stays, with the whole record.
+    pub fn publish(self, record: &Record) -> Result<PathBuf, RecordError> {
+        if let Err(error) = self.write_all(record) {
+            self.discard();
+            return Err(error);
+        }
+        // The record holds the marks; a file that stays does no harm.
+        let _ = fs::remove_file(&self.marks.path);
+        fs::rename(&self.temporary, &self.published)
+            .map_err(RecordError::io("renaming the run's folder to", &self.published))?;
+        sync_folder(folder_of(&self.published));
+        Ok(self.published)
+    }
+
+    fn write_all(&self, record: &Record) -> Result<(), RecordError> {
+        let path = self.temporary.join(RUN_FILE);
+        let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
+        let mut writer = BufWriter::new(file);
+        serde_json::to_writer(&mut writer, record)
+            .map_err(|error| RecordError::io("writing", &path)(error.into()))?;
+        writer.write_all(END).map_err(RecordError::io("writing", &path))?;
+        let file = writer.into_inner().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
+        file.sync_all().map_err(RecordError::io("writing", &path))?;
+        self.write(SERIES_FILE, &series_csv(record))
+    }
+
+    /// Removes the folder of a run that measured nothing.
+    pub fn discard(self) {
+        // A folder that can't be removed is hidden and does no harm.
+        let _ = fs::remove_dir_all(&self.temporary);
+    }
+}
+
+/// The run whose unpublished folder has that name.
+fn run_of_partial(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(PARTIAL)
+}
+
+/// Removes the folders of runs that were killed before their record was written. A folder with a whole record stays for the
+/// user to find.
+fn remove_abandoned(results: &Path) {
+    let entries = fs::read_dir(results).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| run_of_partial(&entry.file_name().to_string_lossy()).is_some()) {
+        let folder = entry.path();
+        if is_locked(&folder.join(MARKS_FILE)) || !holds_nothing_whole(&folder) {
+            continue;
+        }
+        for name in OWN_FILES {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        // Fails for a folder that is not empty.
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+fn holds_nothing_whole(folder: &Path) -> bool {
+    let is_own = |file: fs::DirEntry| OWN_FILES.iter().any(|name| file.file_name() == *name);
+    let all_own = fs::read_dir(folder).is_ok_and(|files| files.flatten().all(is_own));
+    all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
+}
+
+/// Most characters of a mark.
+const MARK_CHARACTERS: usize = 200;
+/// Most marks of a record.
+const MOST_MARKS: usize = 1000;
+
+/// A line of the file of marks.
+#[derive(Serialize, Deserialize)]
+struct MarkLine {
+    at: Timestamp,
+    text: String,
+}
+
+/// The file of marks in the folder of a run that is under way. The run holds a lock on it, which the kernel releases when the
+/// program ends in whatever way, so that a killed run never passes for one under way. Others append lines; the run reads them
+/// at its end.
+#[derive(Debug)]
+struct MarksFile {
+    /// Keeps the lock.
+    _file: File,
+    path: PathBuf,
+}
+
+impl MarksFile {
+    fn create(folder: &Path) -> Result<Self, RecordError> {
+        let path = folder.join(MARKS_FILE);
+        let file = open_marks(&path).map_err(RecordError::io("creating", &path))?;
+        // Without locks in the file system nobody can leave marks.
+        let _ = file.lock();
+        Ok(Self { _file: file, path })
+    }
+
+    /// The marks in order of time, without unreadable lines, and the number of those beyond the limit.
+    fn read(&self, started: Timestamp) -> (Vec<Mark>, usize) {
+        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<MarkLine>(line).ok());
+        let mark =
+            |line: MarkLine| Mark { at_s: line.at.duration_since(started).as_secs_f64(), text: line.text };
+        let mut marks: Vec<Mark> = lines.map(mark).collect();
+        marks.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        let more = marks.len().saturating_sub(MOST_MARKS);
+        marks.truncate(MOST_MARKS);
+        (marks, more)
+    }
+}
+
+/// Marks this moment in a run that is under way, and returns the run's id. `run` may be omitted if there is only one.
+///
+/// # Errors
+/// If the text is not one line of 1 to 200 characters, if no such run is under way, if `run` is omitted for several, or if the file
+/// can't be written.
+pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<String, RecordError> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MARK_CHARACTERS || text.contains(char::is_control) {
+        return Err(RecordError::MarkText { longest: MARK_CHARACTERS });
+    }
+    // Finding the run may take a while.
+    let at = Timestamp::now();
+    let mut under_way = marks_under_way(results);
+    let ids = |under_way: &[(String, PathBuf)]| under_way.iter().map(|(id, _)| id.clone()).collect();
+    let fits = |id: &str| run.is_none_or(|run| id == run || id.ends_with(&format!("-{run}")));
+    let all: Vec<String> = ids(&under_way);
+    under_way.retain(|(id, _)| fits(id));
+    let (id, path) = match under_way.as_slice() {
+        [one] => one,
+        [] => {
+            let (path, run) = (results.to_path_buf(), run.map(str::to_owned));
+            return Err(RecordError::NotUnderWay { run, ids: all, path });
+        }
+        _ => return Err(RecordError::SeveralUnderWay { ids: ids(&under_way) }),
+    };
+    let line = serde_json::to_string(&MarkLine { at, text: text.to_owned() })
+        .map_err(|source| RecordError::Json { path: path.clone(), source })?;
+    // A single write keeps the lines of concurrent marks apart.
+    open_marks(path)
+        .and_then(|mut file| file.write_all((line + "\n").as_bytes()))
+        .map_err(RecordError::io("writing", path))?;
+    Ok(id.clone())
+}
+
+/// The ids of the runs that are under way in a results folder, oldest first; none if it can't be read.
+#[must_use]
+pub fn runs_under_way(results: &Path) -> Vec<String> {
+    marks_under_way(results).into_iter().map(|(id, _)| id).collect()
+}
+
+/// Runs that are under way with their files of marks, oldest first.
+fn marks_under_way(results: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(results).into_iter().flatten().flatten();
+    let run = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let id = run_of_partial(&name)?.to_owned();
+        let path = entry.path().join(MARKS_FILE);
+        is_locked(&path).then_some((id, path))
+    };
+    let mut runs: Vec<_> = entries.filter_map(run).collect();
+    runs.sort();
+    runs
+}
+
+/// True if a running program holds the file.
+fn is_locked(path: &Path) -> bool {
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn open_marks(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_reaches_the_run_that_is_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let started = Timestamp::now();
+        let run = RunDirectory::create(folder.path(), started, "a").unwrap();
+        assert_eq!(leave_mark(folder.path(), None, "one").unwrap(), run.id());
+        assert_eq!(leave_mark(folder.path(), Some("a"), "two \"quoted\"").unwrap(), run.id());
+        let (marks, more) = run.marks(started);
+        let texts: Vec<&str> = marks.iter().map(|mark| mark.text.as_str()).collect();
+        assert_eq!((texts, more), (vec!["one", "two \"quoted\""], 0));
+        assert!(marks.iter().all(|mark| mark.at_s >= 0.0));
+    }
+
+    #[test]
+    fn a_mark_needs_a_run_and_its_name_if_there_are_several() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = leave_mark(folder.path(), None, "x").unwrap_err().to_string();
+        assert!(none.contains("no run is under way in"), "{none}");
+        let first = RunDirectory::create(folder.path(), Timestamp::now(), "a").unwrap();
+        let second = RunDirectory::create(folder.path(), Timestamp::now(), "b").unwrap();
+        let several = leave_mark(folder.path(), None, "x").unwrap_err().to_string();
+        assert!(several.contains(first.id()) && several.contains("--run"), "{several}");
+        assert_eq!(leave_mark(folder.path(), Some("b"), "x").unwrap(), second.id());
+        let other = leave_mark(folder.path(), Some("c"), "x").unwrap_err().to_string();
+        assert!(other.contains("no run 'c' is under way") && other.contains(second.id()), "{other}");
+    }
+
+    #[test]
+    fn the_folder_of_a_killed_run_takes_no_marks_and_is_removed_by_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".20260101T000000Z-dead.partial");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(MARKS_FILE), "").unwrap();
+        assert!(leave_mark(folder.path(), None, "x").is_err());
+        let run = RunDirectory::create(folder.path(), Timestamp::now(), "a").unwrap();
+        assert!(!left.exists());
+        // A locked folder stays.
+        let _other = RunDirectory::create(folder.path(), Timestamp::now(), "b").unwrap();
+        assert!(run.path().exists());
+    }
+
+    #[test]
+    fn a_mark_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(folder.path(), Timestamp::now(), "a").unwrap();
+        for bad in ["", "  ", "a\nb", "\u{1b}[1m", &"x".repeat(201)] {
+            let refused = leave_mark(folder.path(), None, bad);
+            assert!(matches!(refused, Err(RecordError::MarkText { .. })), "{bad:?}");
+        }
+        leave_mark(folder.path(), None, " fstrim begins ").unwrap();
+        assert_eq!(run.marks(Timestamp::now()).0[0].text, "fstrim begins");
+    }
+}

@@ -1,0 +1,581 @@
+//! The record itself: every type that is saved in `run.json`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use slob_host::{
+    CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
+};
+use slob_measure::{Counters, Latencies, OpCounts, OpKind, WaitEvent};
+use slob_stats::{Histogram, Merge, Series};
+
+use crate::probes::SavedProbe;
+use crate::workload::WorkloadRecord;
+
+/// Everything that a run measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`crate::RECORD_VERSION`] of the release that wrote it.
+    pub record_version: u32,
+    /// Release that wrote the record.
+    pub slob_version: String,
+    /// Name of the run's folder.
+    pub id: String,
+    /// RUN_NAME.
+    pub name: String,
+    /// Outcome of the run.
+    pub status: Status,
+    /// Start of the sessions.
+    pub started: Timestamp,
+    /// Moment at which all sessions had stopped.
+    pub ended: Timestamp,
+    /// The target, without a password.
+    pub target: String,
+    /// The server.
+    pub server: ServerRecord,
+    /// Effective configuration with the origin of each value, without secrets.
+    pub configuration: Vec<ConfigEntry>,
+    /// The workload of the sessions.
+    pub workload: WorkloadRecord,
+    /// The loaded data; absent if the engine stores none.
+    pub load: Option<LoadRecord>,
+    /// The measured window; absent if the run ended before it began.
+    pub window: Option<Window>,
+    /// Operations within the window, by kind.
+    pub operations: BTreeMap<OpKind, KindRecord>,
+    /// Open loop: operations due and not done at the end of the window, from the mean arrival rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<u64>,
+    /// Operations of the whole run that were repeated after a conflict, by the database's error code.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conflicts: BTreeMap<String, u64>,
+    /// Lost connections, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossRecord>,
+    /// Marks left during the run, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Sessions at work at the edges of the window; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Edges>,
+    /// Outcome of UNTIL_STEADY.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_steady: Option<UntilSteady>,
+    /// All sessions.
+    pub sessions: Vec<SessionRecord>,
+    /// Counters of the database within the window.
+    pub counters: Counters,
+    /// Latencies measured by the database within the window.
+    #[serde(flatten)]
+    pub latencies: Latencies,
+    /// Wait events within the window.
+    pub events: Vec<WaitEvent>,
+    /// The server's own report of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_report: Option<ServerReportRecord>,
+    /// Endpoints; empty if the target is one server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointRecord>,
+    /// CPU time of the database within the window.
+    pub db_cpu: Option<DbCpu>,
+    /// The kernel's I/O counts of the database's processes within the window; absent without permission, and in records of older
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub db_io: Option<ProcessIo>,
+    /// CPU time of this program within the window.
+    pub client_cpu: Option<CpuSplit>,
+    /// The kernel's I/O counts of this program within the window.
+    pub client_io: Option<ProcessIo>,
+    /// Peak resident memory of this program, in bytes.
+    pub client_peak_memory_bytes: Option<u64>,
+    /// The database's host if it was observed, else this program's; sums if there are several. Absent with NO_OS_PERF_DATA.
+    pub host: Option<HostRecord>,
+    /// Observed servers; empty with NO_OS_PERF_DATA, and in records of older releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedRecord>,
+    /// This program's host, unless it is the database's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<ClientHostRecord>,
+    /// Probe of the device.
+    pub probe: Option<SavedProbe>,
+    /// Rows read back after the run.
+    pub verification: Option<Verification>,
+    /// The run second by second, including warm-up; second 0 is the common start of the sessions.
+    pub series: Series<Interval>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// Outcome of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Status {
+    /// The run ended as planned.
+    Completed,
+    /// The user ended the run; the measurements up to then are valid.
+    Interrupted,
+    /// An error ended the run; the measurements up to then are kept.
+    Failed {
+        /// The error.
+        error: String,
+    },
+}
+
+/// The engine's description of the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Product name.
+    pub product: String,
+    /// Version.
+    pub version: String,
+    /// Block size in bytes.
+    pub block_bytes: u32,
+    /// Settings that change results.
+    pub settings: Vec<SettingRecord>,
+    /// Advice about the settings.
+    pub advice: Vec<String>,
+    /// True if the database runs inside this program.
+    pub embedded: bool,
+    /// True if batches run inside the server.
+    pub batches_in_server: bool,
+    /// True if consecutive SELECTs were joined into one statement that times each of them; absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined_selects: bool,
+    /// True if reads bypass the page cache, as far as the engine knows.
+    pub direct_io: Option<bool>,
+    /// True if the server verifies the checksum of each block it reads. Absent if unknown, and in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks_blocks: Option<bool>,
+    /// Path of the data on the server's host, if that host was observed.
+    pub data_path: Option<String>,
+}
+
+/// A setting and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingRecord {
+    /// The server's name of the setting.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A parameter with its value and the value's origin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigEntry {
+    /// Name of the parameter.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Origin of the value.
+    pub origin: String,
+}
+
+/// The loaded data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// The seed of scatter and content.
+    pub seed: u64,
+    /// Blocks of each main table.
+    pub scale_blocks: u64,
+    /// Blocks of each scan table.
+    pub scan_blocks: u64,
+    /// True if columns are incompressible.
+    pub obfuscated: bool,
+    /// Schemas used by the run.
+    pub schemas: Vec<SchemaRecord>,
+}
+
+/// Layout of a schema's rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaRecord {
+    /// Number of the schema.
+    pub schema: u16,
+    /// Rows of its main table.
+    pub rows: u64,
+    /// Blocks that hold these rows.
+    pub row_blocks: u64,
+    /// All blocks of the main table.
+    pub all_blocks: u64,
+}
+
+/// The measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Seconds from the start of the sessions to the begin of the window, without the rest between them.
+    pub begin_s: f64,
+    /// Length in seconds, up to the last operation; the divisor of every rate.
+    pub seconds: f64,
+}
+
+/// The edges of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Edges {
+    /// Begin of the window.
+    pub begin: EdgeRecord,
+    /// End of the window.
+    pub end: EdgeRecord,
+}
+
+/// Sessions rest at an edge while the counters are read. A session inside an operation of several seconds does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EdgeRecord {
+    /// Sessions still at work.
+    pub sessions_at_work: u32,
+    /// Most operations that these sessions can have been executing.
+    pub operations_under_way: u64,
+}
+
+/// Operations of one kind that ended within the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KindRecord {
+    /// Number of operations.
+    pub operations: u64,
+    /// Rows, hence blocks, counted or changed.
+    pub rows: u64,
+    /// Durations (service times).
+    pub latency: Histogram,
+    /// Open loop: response times, from the intended start to the end.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
+}
+
+/// A session; its figures are of the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// Number of the session, from 0.
+    pub session: u32,
+    /// Schema of the session.
+    pub schema: u16,
+    /// Last endpoint, as an index of [`Record::endpoints`]; absent if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<u32>,
+    /// Operations that ended before the window; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_window: Option<u64>,
+    /// SELECTs that ended within the window.
+    pub selects: u64,
+    /// UPDATEs that ended within the window.
+    pub updates: u64,
+    /// Scans that ended within the window.
+    pub scans: u64,
+    /// Rows of these operations.
+    pub rows: u64,
+    /// Time inside these operations, in microseconds.
+    pub busy_us: u64,
+    /// Longest of these operations, in microseconds.
+    pub max_us: Option<f64>,
+    /// Longest time without the end of an operation; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<LongestWait>,
+    /// True if the session worked through the whole window, or did all operations of WORK_LOOP.
+    pub whole_window: bool,
+    /// Error that ended the session.
+    pub error: Option<String>,
+}
+
+/// A time within the window in which no operation of a session ended. Pauses and waits for arrivals do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LongestWait {
+    /// Begin, in seconds from the start of the sessions.
+    pub at_s: f64,
+    /// Length in seconds.
+    pub seconds: f64,
+}
+
+/// An error with the name of its session, unless it begins with that name.
+#[must_use]
+pub fn error_of_session(session: u32, error: &str) -> String {
+    let name = format!("session {session}");
+    let names_it =
+        error.strip_prefix(&name).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()));
+    if names_it { error.to_owned() } else { format!("{name}: {error}") }
+}
+
+impl SessionRecord {
+    /// Operations of all kinds that ended within the window.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.selects.saturating_add(self.updates).saturating_add(self.scans)
+    }
+}
+
+/// Operations and counters of one endpoint within the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRecord {
+    /// Host and port.
+    pub endpoint: String,
+    /// Sessions whose last endpoint it was.
+    pub sessions: u32,
+    /// Operations by kind.
+    pub operations: BTreeMap<OpKind, KindRecord>,
+    /// Counters of its server; absent if the server was unreachable at an edge of the window, was restarted, or belongs to an
+    /// earlier endpoint.
+    pub counters: Option<Counters>,
+    /// Earlier endpoint of the same server, which has its counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares_with: Option<String>,
+}
+
+/// CPU time of the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DbCpu {
+    /// User and system time within the window.
+    pub cpu: CpuSplit,
+    /// CPU time of the processes that serve this run's sessions, if each session has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<CpuSplit>,
+    /// Description of the processes.
+    pub source: String,
+}
+
+/// A host within the window; sums if there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// Description.
+    pub info: HostInfo,
+    /// CPU time by mode.
+    pub cpu: Option<CpuTimes>,
+    /// CPU seconds of other programs by their processes' clocks. Absent if not all processes could be seen, and in records of
+    /// older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_s: Option<f64>,
+    /// The device behind the data.
+    pub device: Option<DeviceRecord>,
+    /// Reason for a missing device.
+    pub device_note: Option<String>,
+}
+
+/// The block device behind the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// Description.
+    pub device: Device,
+    /// Use within the window, by all programs of the host.
+    pub counters: Option<DeviceCounters>,
+}
+
+/// Rows that were read back after the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Rows read, drawn at random.
+    pub rows: u64,
+    /// Rows changed by an update, with all columns consistent.
+    pub updated: u64,
+    /// Damaged rows.
+    pub faults: Vec<String>,
+    /// Reason for which no more rows could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
+}
+
+impl Verification {
+    /// Rows that are read back after a run.
+    pub const SAMPLED_ROWS: u64 = 100;
+}
+
+/// An observed server within the window. Figures of the whole database are elsewhere in the record, and repeated here only for
+/// several servers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ObservedRecord {
+    /// Name of the endpoint; absent if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Way of observation, as in OBSERVE.
+    pub by: String,
+    /// Name of its host; absent if the host could not be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Process id of the server's first process; absent if it was not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// Evidence for the process, or the reason for its absence.
+    pub found: String,
+    /// Length of the window by the host's clock, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Longer round trip of the two queries at the edges of the window, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_s: Option<f64>,
+    /// CPUs that the server may use: the minimum of host, affinity and control group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+    /// Limits of its control group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<GroupLimits>,
+    /// Use of its control group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupUse>,
+    /// Available memory of its host at the end, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_available_bytes: Option<u64>,
+    /// CPU time of its processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuSplit>,
+    /// I/O of its processes, if there are several servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<ProcessIo>,
+    /// CPU time of its host, if there are several servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpu: Option<CpuTimes>,
+    /// CPUs of its host, if there are several servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpus: Option<u32>,
+    /// Device behind its data, if there are several servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceRecord>,
+    /// Device behind its log, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_device: Option<DeviceRecord>,
+}
+
+/// This program's host within the window, unless it is the database's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientHostRecord {
+    /// Name.
+    pub hostname: String,
+    /// CPUs.
+    pub cpus_online: Option<u32>,
+    /// CPU time by mode.
+    pub cpu: Option<CpuTimes>,
+}
+
+/// A lost connection of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossRecord {
+    /// The session.
+    pub session: u32,
+    /// Lost endpoint, as an index of [`Record::endpoints`], or 0.
+    pub endpoint: u32,
+    /// Moment, in seconds from the start of the sessions.
+    pub at_s: f64,
+    /// Error of the failed operation.
+    pub error: String,
+    /// Moment of the reconnection; absent if there was none.
+    pub back_s: Option<f64>,
+    /// Endpoint of the reconnection.
+    pub back_endpoint: Option<u32>,
+    /// Answer to the last refused attempt to reconnect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// A marked moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Moment, in seconds from the start of the sessions; negative before it.
+    pub at_s: f64,
+    /// Text of the mark.
+    pub text: String,
+}
+
+/// UNTIL_STEADY with its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UntilSteady {
+    /// True if the last windows agreed, which ended the run.
+    pub reached: bool,
+    /// Allowed spread of the last windows, in percent of their mean.
+    pub tolerance_percent: f64,
+    /// Length of one of these windows in seconds.
+    pub window_s: u64,
+    /// Begin of the first compared window, in seconds from the start of the sessions; absent if the run was too short.
+    pub since_s: Option<u64>,
+    /// Operations per second of each compared window.
+    pub operations_per_s: Vec<f64>,
+}
+
+/// The server's own report of the window and its comparison with the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerReportRecord {
+    /// Kind of report, as in DATABASE_STATISTICS_TYPE.
+    pub kind: String,
+    /// Snapshot ids at both ends of the window.
+    pub snapshots: [u64; 2],
+    /// Report files in the run's folder; empty if only the server's tools can make them.
+    pub files: Vec<String>,
+    /// Seconds between the snapshots by the report; absent if it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Figures of run and report; empty if the report could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<ReportedPair>,
+}
+
+/// A figure of the run and of the server's report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReportedPair {
+    /// Name of the figure with its unit.
+    pub what: String,
+    /// Value of the run.
+    pub ours: f64,
+    /// Value of the report.
+    pub reported: f64,
+}
+
+impl ReportedPair {
+    /// Difference of the report from the run, in percent of the run; `None` if the run has 0.
+    #[must_use]
+    pub fn difference_percent(&self) -> Option<f64> {
+        (self.ours != 0.0).then(|| 100.0 * (self.reported - self.ours) / self.ours)
+    }
+}
+
+/// One interval of the series. Fields without a sample are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Operations that ended in the interval.
+    #[serde(default)]
+    pub ops: OpCounts,
+    /// Rows of these operations.
+    #[serde(default)]
+    pub rows: u64,
+    /// Durations of these operations of all kinds.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub latency: Histogram,
+    /// Open loop: response times, from the intended start to the end.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
+    /// Physical reads counted by the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_reads: Option<u64>,
+    /// Logical reads counted by the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical_reads: Option<u64>,
+    /// Log bytes counted by the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redo_bytes: Option<u64>,
+    /// Seconds between the two samples of this interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled_s: Option<f64>,
+    /// Seconds between the samples by the clock of the database's host; absent if it was not observed, and in records of older
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_s: Option<f64>,
+    /// CPU time of the whole host by mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpu: Option<CpuTimes>,
+    /// CPU time of the database's processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub db_cpu: Option<CpuSplit>,
+    /// Use of the block device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceUse>,
+}
+
+/// A sample belongs to one interval only, so that at most one of two merged values is present.
+impl Merge for Interval {
+    fn merge(&mut self, later: &Self) {
+        self.ops.merge(&later.ops);
+        self.rows.merge(&later.rows);
+        self.latency.merge(&later.latency);
+        self.response.merge(&later.response);
+        self.physical_reads.merge(&later.physical_reads);
+        self.logical_reads.merge(&later.logical_reads);
+        self.redo_bytes.merge(&later.redo_bytes);
+        self.sampled_s.merge(&later.sampled_s);
+        self.observed_s.merge(&later.observed_s);
+        self.host_cpu.merge(&later.host_cpu);
+        self.db_cpu.merge(&later.db_cpu);
+        self.device.merge(&later.device);
+    }
+}

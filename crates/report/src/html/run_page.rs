@@ -1,0 +1,352 @@
+//! The page of a run: banner, verdicts, key figures, charts, tables, and all figures to be copied.
+
+use maud::{Markup, PreEscaped, html};
+use slob_measure::OpKind;
+use slob_record::{Record, Status, record_in_page};
+use slob_stats::Histogram;
+
+use super::document::{self, Document};
+use super::escape::{markup, text};
+use super::{blocks, run_charts};
+use crate::figure::{self, Figure, Figures};
+use crate::format::{duration_us, plural, seconds};
+use crate::measured::{mean_us, percentile_us};
+use crate::page::Column;
+use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
+use crate::table::{Cell, Table};
+use crate::verdicts::Verdict;
+
+/// Groups of sections that are shown as tables: heading, name within the page.
+const TABLES: [(Group, &str, &str); 3] = [
+    (Group::Probe, "Compared with the device", "probe"),
+    (Group::Figures, "Figures", "figures"),
+    (Group::Configuration, "Configuration", "configuration"),
+];
+
+/// A run as one HTML file that needs no network.
+///
+/// It depends on the record alone and holds all of it, so that it can be given away and read back. Failed and interrupted runs
+/// have one too; absent figures have their reasons. 1.9 of its 2 MB are the chart library.
+pub fn run_page(record: &Record) -> String {
+    let figures = Figures::of(record);
+    let groups = run_charts::groups(record, &figures);
+    let main = html! {
+        (banner(record))
+        section id="verdicts" {
+            h2 { "Verdicts" }
+            div class="verdicts" { @for verdict in figures.verdicts() { (verdict_row(verdict)) } }
+        }
+        section id="key" {
+            h2 { "Key figures" }
+            div class="cards" { @for card in cards(&figures) { (card.html()) } }
+        }
+        (PreEscaped(document::NO_CHARTS))
+        @for group in &groups { (PreEscaped(group.html())) }
+        @for tables in &TABLES { (tables_of(tables, &figures)) }
+        section id="raw" {
+            h2 { "All figures" }
+            p class="note" {
+                "Plain numbers for the measured window. This page holds the whole record: "
+                code { "slob report FILE.html" } " reads it back."
+            }
+            (blocks::table(&all_figures(&figures)))
+        }
+    };
+    Document {
+        title: format!("{}: OpenSLOB run report", record.name),
+        header: header(record, &groups).into_string(),
+        main: main.into_string(),
+        said: source_words(record),
+        slob_version: &record.slob_version,
+        holds: record_in_page(record),
+        charts: groups.iter().flat_map(|group| &group.charts).collect(),
+    }
+    .html()
+}
+
+fn header(record: &Record, groups: &[run_charts::Group]) -> Markup {
+    let (class, state) = match record.status {
+        Status::Completed => ("good", "completed"),
+        Status::Interrupted => ("doubt", "interrupted"),
+        Status::Failed { .. } => ("bad", "failed"),
+    };
+    let workload = &record.workload;
+    let host = record.host.as_ref().map(|host| format!(" on {}", host.info.hostname)).unwrap_or_default();
+    let measured = match record.window {
+        Some(window) => format!("{} measured", seconds(window.seconds)),
+        None => "nothing measured".into(),
+    };
+    let lead = format!(
+        "{} {}{host}: {}, {} % updates, work unit {}, {measured}",
+        record.server.product,
+        record.server.version,
+        plural(u64::from(workload.sessions()), "session"),
+        workload.update_pct,
+        workload.work_unit
+    );
+    let started = record.started.strftime("%Y-%m-%d %H:%M UTC");
+    let id = format!("{}, started {started}, target {}", record.id, record.target);
+    let links = groups
+        .iter()
+        .map(|group| (group.id, group.title))
+        .chain(TABLES.iter().map(|(_, title, id)| (*id, *title)))
+        .chain([("raw", "All figures")]);
+    html! {
+        h1 { (PreEscaped(text(&record.name))) " " span class={ "badge " (class) } { (state) } }
+        p class="lead" { (PreEscaped(text(&lead))) }
+        p class="id" { (PreEscaped(text(&id))) }
+        (PreEscaped(document::links(links)))
+    }
+}
+
+/// Anything but a completed run in large letters.
+fn banner(record: &Record) -> Markup {
+    let (class, head, message) = match &record.status {
+        Status::Completed => return html! {},
+        Status::Interrupted if record.window.is_none() => {
+            ("doubt", "Interrupted", "By the user, before the measured window: nothing was measured.")
+        }
+        Status::Interrupted => ("doubt", "Interrupted", "By the user. The results up to then are valid."),
+        Status::Failed { error } => ("bad", "Failed", error.as_str()),
+    };
+    html! {
+        div class={ "banner " (class) } role="alert" { strong { (head) } " " (PreEscaped(text(message))) }
+    }
+}
+
+/// A verdict with its reasons.
+fn verdict_row(verdict: &Verdict) -> Markup {
+    let class = verdict.answer.word().to_lowercase();
+    let details = verdict.details();
+    html! {
+        div class="verdict" {
+            h3 { (verdict.question.title()) }
+            span class={ "badge " (class) } { (verdict.answer.word()) }
+            div {
+                p { (markup(&verdict.sentence())) }
+                @if !details.is_empty() {
+                    details {
+                        summary { "Why" }
+                        ul { @for detail in &details { li { (markup(detail)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A figure with its description.
+struct Card {
+    heading: &'static str,
+    /// The value, or the reason for its absence.
+    value: Result<String, String>,
+    about: String,
+    source: &'static str,
+}
+
+impl Card {
+    fn of(
+        figure: &Figure,
+        figures: &Figures<'_>,
+        missing: &str,
+        about: String,
+        source: &'static str,
+    ) -> Self {
+        let value = figure.of(figures).map(|_| figure.show(figures)).ok_or_else(|| reason(figures, missing));
+        Self { heading: figure.heading, value, about, source }
+    }
+
+    fn html(&self) -> Markup {
+        html! {
+            div class="card" {
+                h3 { (markup(self.heading)) }
+                @match &self.value {
+                    Ok(value) => p class="value" { (value_with_unit(value)) },
+                    Err(reason) => {
+                        p class="value none" { (PreEscaped("&ndash;")) }
+                        p class="absent" { (markup(reason)) }
+                    }
+                }
+                p { (markup(&self.about)) }
+                p class="source" { "Source: " (self.source) }
+            }
+        }
+    }
+}
+
+/// A value whose unit is smaller.
+fn value_with_unit(value: &str) -> Markup {
+    let value = value.replace("<= ", "\u{2264}\u{a0}");
+    match value.rsplit_once(' ') {
+        Some((number, unit)) => html! { (number) span class="unit" { " " (markup(unit)) } },
+        None => html! { (value) },
+    }
+}
+
+/// The reason for an absent figure.
+fn reason(figures: &Figures<'_>, missing: &str) -> String {
+    if figures.is_measured() { missing.into() } else { "Nothing was measured.".into() }
+}
+
+/// The key figures, except those that the charts begin with.
+fn cards(figures: &Figures<'_>) -> [Card; 5] {
+    const COUNTERS: &str = "the database's counters";
+    let record = figures.record;
+    let beside = |figure: &Figure, words: fn(String) -> String| {
+        figure.of(figures).map(|_| words(figure.show(figures))).unwrap_or_default()
+    };
+    let no_cpu = match &record.db_cpu {
+        None => "The CPU of the database's processes can't be seen from here.",
+        Some(_) => "No physical reads were counted.",
+    };
+    let no_redo = match record.workload.update_pct {
+        0 => "This run had no updates, and no redo was counted.",
+        _ => "The database does not count its redo.",
+    };
+    let no_ceiling = match &record.probe {
+        _ if figures.is_above_probe() => &format!("Reads from the device: {ABOVE_PROBE}"),
+        None => "The device was not probed: `slob probe` shows what it can do.",
+        Some(_) => "The probe does not fit this run: see the section on it.",
+    };
+    [
+        Card::of(
+            &figure::PHYSICAL_READS_PER_S,
+            figures,
+            "The database does not count its physical reads.",
+            format!(
+                "Blocks per second that the buffer cache asked for{}",
+                beside(&figure::LOGICAL_READS_PER_S, |rate| format!("; {rate} logical"))
+            ),
+            COUNTERS,
+        ),
+        read_latency(figures),
+        Card::of(
+            &figure::PHYSICAL_READS_PER_DB_CPU_S,
+            figures,
+            no_cpu,
+            format!(
+                "Physical reads for each second of the database's CPU time{}",
+                beside(&figure::DB_CPU_US_PER_PHYSICAL_READ, |us| format!(": {us} us for each read"))
+            ),
+            "the database's counters; /proc",
+        ),
+        Card::of(
+            &figure::REDO_MB_PER_S,
+            figures,
+            no_redo,
+            format!(
+                "Log written; MB are 10\u{2076} bytes{}",
+                beside(&figure::REDO_SYNCS_PER_S, |rate| format!("; flushed to storage {rate} times/s"))
+            ),
+            COUNTERS,
+        ),
+        Card::of(
+            &figure::PERCENT_OF_CEILING,
+            figures,
+            no_ceiling,
+            format!(
+                "The run's reads from the device, in percent{} without a database",
+                beside(&figure::CEILING_IOPS, |iops| format!(" of {iops} IOPS"))
+            ),
+            "the kernel's counters; the saved probe",
+        ),
+    ]
+}
+
+/// The database's own time of a read, or else the SELECT's time divided by its blocks.
+fn read_latency(figures: &Figures<'_>) -> Card {
+    let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
+    if figure.of(figures).is_some() {
+        let operation = figure::OPERATION_P99_US
+            .of(figures)
+            .map(|_| format!("; p99 of a whole operation {}", figure::OPERATION_P99_US.show(figures)));
+        let (about, source) = match figure.is_bound(figures) {
+            true => (
+                "Upper bound of the bucket in which the database counts such a read",
+                "the database's own histogram of its waits",
+            ),
+            false => ("Each single read, from call to return", "the database's clock around each read"),
+        };
+        return Card::of(figure, figures, "", format!("{about}{}", operation.unwrap_or_default()), source);
+    }
+    let blocks = record.workload.work_unit;
+    let select = record.window.and_then(|_| record.operations.get(&OpKind::Select));
+    let p99_us = select.and_then(|select| percentile_us(&select.latency, 99.0)).filter(|_| blocks > 0);
+    Card {
+        heading: "p99 of a SELECT, per block",
+        value: p99_us
+            .map(|p99_us| duration_us(p99_us / f64::from(blocks)))
+            .ok_or_else(|| reason(figures, "No SELECT ended within the window.")),
+        about: format!(
+            "p99 of whole SELECTs divided by their {}: this database does not time single reads",
+            plural(u64::from(blocks), "block")
+        ),
+        source: "the clock around each operation",
+    }
+}
+
+fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) -> Markup {
+    let beside_probe = (*group == Group::Probe).then(|| beside_probe(figures));
+    let sections = SECTIONS.iter().filter(|section| section.group == *group);
+    let parts: Vec<_> = beside_probe
+        .into_iter()
+        .chain(sections.map(|section| section.blocks(figures)))
+        .filter(|blocks| !blocks.is_empty())
+        .collect();
+    html! {
+        section id=(id) {
+            h2 { (title) }
+            @for blocks in &parts { div class="part" { (PreEscaped(blocks::html(blocks))) } }
+            @if parts.is_empty() { p class="absent" { "Nothing was measured." } }
+        }
+    }
+}
+
+/// All measured figures, counters and latencies: name, title, plain value, source.
+fn all_figures(figures: &Figures<'_>) -> Table {
+    let record = figures.record;
+    let columns =
+        [Column::left("Figure"), Column::left("What it is"), Column::right("Value"), Column::left("Source")];
+    let mut table = Table::new(columns);
+    let mut row = |name: &str, title: &str, value: &Cell, source: &str| {
+        table.row([&format!("`{name}`"), title, &value.plain(), source]);
+    };
+    for figure in figure::all().filter(|figure| figure.is_measured()) {
+        row(figure.name, figure.title, &figure.cell(figures), figure.source);
+    }
+    for (counter, value) in record.counters.iter() {
+        let name = format!("counters.{}", counter.name());
+        row(&name, "", &value.into(), "counted by the database within the window");
+    }
+    for (kind, of_kind) in &record.operations {
+        let name = format!("operations.{}", kind.name().to_lowercase());
+        let counts = [("operations", of_kind.operations.into()), ("rows", of_kind.rows.into())];
+        for (what, value) in counts.into_iter().chain(distribution(&of_kind.latency)) {
+            row(&format!("{name}.{what}"), "", &value, "the clock around each operation");
+        }
+    }
+    for (kind, latency) in record.latencies.iter() {
+        for (what, value) in distribution(&latency.histogram) {
+            row(&format!("latencies.{}.{what}", kind.name()), "", &value, "measured by the database");
+        }
+    }
+    table
+}
+
+fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
+    let us = |us| crate::format::Format::Micros.cell(us);
+    let at = |percent| us(percentile_us(histogram, percent));
+    [
+        ("count", histogram.count().into()),
+        ("mean_us", us(mean_us(histogram))),
+        ("p50_us", at(50.0)),
+        ("p90_us", at(90.0)),
+        ("p95_us", at(95.0)),
+        ("p99_us", at(99.0)),
+        ("p999_us", at(99.9)),
+        ("max_us", at(100.0)),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

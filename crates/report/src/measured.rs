@@ -1,0 +1,511 @@
+//! Quantities of a record from which figures, verdicts and sections are made: counters, latencies, timed events, intervals of
+//! the window.
+
+use std::cell::OnceCell;
+
+use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
+use slob_measure::{Counter, LatencyKind, OpKind, WaitEvent, WaitTotal};
+use slob_record::{Interval, ObservedRecord, Record};
+use slob_stats::{Histogram, Point};
+
+use crate::format::{ABSENT, count, fixed, percent};
+
+/// `amount / of` if that is defined.
+pub(crate) fn ratio(amount: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| amount / of)
+}
+
+/// The sum of counts; of those of a damaged record, which may overflow, the largest number.
+pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+#[derive(Debug)]
+pub(crate) struct Measured<'a> {
+    pub(crate) record: &'a Record,
+    /// Length of the window, the divisor of rates.
+    pub(crate) window_s: f64,
+    operations: OnceCell<Histogram>,
+    responses: OnceCell<Histogram>,
+}
+
+impl<'a> Measured<'a> {
+    pub(crate) fn of(record: &'a Record) -> Option<Self> {
+        let window_s = record.window.map(|window| window.seconds).filter(|seconds| *seconds > 0.0)?;
+        Some(Self { record, window_s, operations: OnceCell::new(), responses: OnceCell::new() })
+    }
+
+    pub(crate) fn operations(&self) -> &Histogram {
+        self.operations.get_or_init(|| all_operations(self.record))
+    }
+
+    /// Open loop: response times of all operations.
+    pub(crate) fn responses(&self) -> &Histogram {
+        self.responses.get_or_init(|| all_responses(self.record))
+    }
+
+    /// Length of the window by the clock of the database's host, the divisor of its figures: the mean of several hosts.
+    pub(crate) fn observed_s(&self) -> f64 {
+        let seconds = self.record.observed.iter().filter_map(|server| server.seconds);
+        let seconds: Vec<f64> = seconds.filter(|seconds| *seconds > 0.0).collect();
+        if seconds.is_empty() { self.window_s } else { seconds.iter().sum::<f64>() / seconds.len() as f64 }
+    }
+
+    pub(crate) fn per_s(&self, amount: u64) -> f64 {
+        amount as f64 / self.window_s
+    }
+
+    pub(crate) fn counted(&self, of: Counter) -> Option<f64> {
+        counter(self.record, of).map(|amount| amount as f64)
+    }
+
+    pub(crate) fn counted_per_s(&self, of: Counter) -> Option<f64> {
+        counter(self.record, of).map(|amount| self.per_s(amount))
+    }
+
+    pub(crate) fn operations_of(&self, kind: OpKind) -> u64 {
+        self.record.operations.get(&kind).map_or(0, |kind| kind.operations)
+    }
+
+    pub(crate) fn host_cpu(&self) -> Option<CpuTimes> {
+        self.record.host.as_ref()?.cpu
+    }
+
+    pub(crate) fn host_cpus(&self) -> Option<u32> {
+        self.record.host.as_ref()?.info.cpus_online
+    }
+
+    pub(crate) fn db_cpu_s(&self) -> Option<f64> {
+        self.record.db_cpu.as_ref().map(|db| db.cpu.total_s())
+    }
+
+    /// CPU time of the processes that serve the sessions, or of the whole database if they are not separate.
+    pub(crate) fn sessions_cpu_s(&self) -> Option<f64> {
+        let db = self.record.db_cpu.as_ref()?;
+        Some(db.sessions.unwrap_or(db.cpu).total_s())
+    }
+
+    /// CPU time of this program; with an embedded database it is the database's too.
+    pub(crate) fn client_cpu_s(&self) -> Option<f64> {
+        self.record.client_cpu.map(|cpu| cpu.total_s())
+    }
+
+    /// CPU time of database and program on the database's host. That of an embedded database counts once, and that of a client
+    /// host not at all.
+    pub(crate) fn run_cpu_s(&self) -> Option<f64> {
+        Some(self.db_cpu_s()? + self.client_cpu_on_host_s()?)
+    }
+
+    pub(crate) fn client_cpu_on_host_s(&self) -> Option<f64> {
+        let elsewhere = self.record.server.embedded || self.record.client_host.is_some();
+        if elsewhere { Some(0.0) } else { self.client_cpu_s() }
+    }
+
+    /// CPU time in percent of all CPUs of the host.
+    pub(crate) fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
+        ratio(100.0 * cpu_s, self.observed_s() * f64::from(self.host_cpus()?))
+    }
+
+    /// A figure of the block device over the window by the host's clock.
+    pub(crate) fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<f64> {
+        of(&device_counters(self.record)?.used, self.observed_s())
+    }
+}
+
+/// Counters of the block device behind the data, for all programs of the host.
+pub(crate) fn device_counters(record: &Record) -> Option<DeviceCounters> {
+    record.host.as_ref()?.device.as_ref()?.counters
+}
+
+/// A counter of the window; `None` if the database does not count it or there is no window.
+pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
+    record.window?;
+    record.counters.get(counter)
+}
+
+/// Bytes of the database's physical reads: as counted, or else blocks times their size.
+pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
+    let by_blocks =
+        || counter(record, Counter::PhysicalReads)?.checked_mul(u64::from(record.server.block_bytes));
+    counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)
+}
+
+/// The kernel's I/O counts of the database's processes within the window; an embedded database is this process.
+pub(crate) fn own_io(record: &Record) -> Option<ProcessIo> {
+    record.window?;
+    if record.server.embedded { record.client_io } else { record.db_io }
+}
+
+/// Bytes that the kernel fetched from storage for the database's processes.
+pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
+    own_io(record).map(|io| io.read_bytes)
+}
+
+/// UPDATEs of the window; `None` if none of its operations was one.
+pub(crate) fn updates(record: &Record) -> Option<u64> {
+    record.window?;
+    record.operations.get(&OpKind::Update).map(|updates| updates.operations)
+}
+
+/// Transactions of the window: the database's count, or else the UPDATEs, each of which ends with a commit.
+pub(crate) fn commits(record: &Record) -> Option<u64> {
+    counter(record, Counter::Commits).or_else(|| updates(record))
+}
+
+pub(crate) fn total_operations(record: &Record) -> u64 {
+    saturating_sum(record.operations.values().map(|kind| kind.operations))
+}
+
+pub(crate) fn total_rows(record: &Record) -> u64 {
+    saturating_sum(record.operations.values().map(|kind| kind.rows))
+}
+
+/// Time inside operations, summed over the sessions. A run under way has no totals by session: there it is the sum of all
+/// durations, which is the same.
+pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
+    record.window?;
+    if record.sessions.is_empty() {
+        return (!record.operations.is_empty()).then(|| all_operations(record).sum() as f64 / 1e9);
+    }
+    Some(saturating_sum(record.sessions.iter().map(|session| session.busy_us)) as f64 / 1e6)
+}
+
+pub(crate) fn all_operations(record: &Record) -> Histogram {
+    merged(record.operations.values().map(|kind| &kind.latency))
+}
+
+/// Open loop: response times of all operations of the window, from the intended start to the end.
+pub(crate) fn all_responses(record: &Record) -> Histogram {
+    merged(record.operations.values().map(|kind| &kind.response))
+}
+
+pub(crate) fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
+    let mut all = Histogram::new();
+    histograms.for_each(|one| all.merge(one));
+    all
+}
+
+pub(crate) fn mean_us(histogram: &Histogram) -> Option<f64> {
+    histogram.mean().map(|ns| ns / 1e3)
+}
+
+/// Percentile in microseconds; 100 is the largest value, exactly.
+pub(crate) fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> {
+    histogram.percentile(percent).map(|ns| ns as f64 / 1e3)
+}
+
+/// A latency of the window; `None` if the database does not measure it, or nothing happened.
+pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
+    record.window?;
+    record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
+}
+
+/// Total that the database counted exactly beside a coarse histogram.
+fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
+    record.latencies.get(kind)?.exact
+}
+
+/// True if the database sorts such latencies into few wide buckets, of which the histogram has the upper bounds.
+pub(crate) fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
+    latency(record, kind).is_some() && exact(record, kind).is_some()
+}
+
+/// Mean of a latency of the database, of the values and not of the bounds of their buckets.
+pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
+    let histogram = latency(record, kind)?;
+    match exact(record, kind) {
+        Some(exact) => ratio(exact.time_us as f64, exact.waits as f64),
+        None => mean_us(histogram),
+    }
+}
+
+/// Sum of a latency of the database, of the values and not of the bounds of their buckets.
+pub(crate) fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
+    let histogram = latency(record, kind)?;
+    Some(match exact(record, kind) {
+        Some(exact) => exact.time_us as f64 / 1e6,
+        None => histogram.sum() as f64 / 1e9,
+    })
+}
+
+/// Percentile of a latency of the database; of a coarse one, the upper bound of the bucket.
+pub(crate) fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
+    let us = percentile_us(latency(record, kind)?, percent)?;
+    Some(if is_coarse(record, kind) { bound_us(us) } else { us })
+}
+
+/// The bound that our own narrow bucket rounded: databases use powers of two in microseconds or milliseconds.
+fn bound_us(us: f64) -> f64 {
+    /// Width of our buckets, as a share of their values.
+    const BUCKET_WIDTH: f64 = 1.0 / 64.0;
+    let power_of_two = |unit: f64| unit * (us / unit).log2().round().exp2();
+    let candidates = [power_of_two(1.0), power_of_two(1e3)];
+    let close = candidates.into_iter().filter(|bound| (bound - us).abs() <= us * BUCKET_WIDTH);
+    close.min_by(|a, b| (a - us).abs().total_cmp(&(b - us).abs())).unwrap_or(us)
+}
+
+/// Mean of a wait event whose waits were counted; sampled events have no waits. Sessions' waits come before those of the
+/// server's own processes, which write blocks and log.
+pub(crate) fn event_mean_us(record: &Record, name: &str) -> Option<f64> {
+    let events = || record.events.iter().filter(|event| event.name == name);
+    let event = events().find(|event| !event.background).or_else(|| events().next())?;
+    event.waits.filter(|waits| *waits > 0).map(|waits| event.time_us as f64 / waits as f64)
+}
+
+/// Time spent on one thing.
+pub(crate) struct TimedEvent {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    /// `None` if the time was sampled.
+    pub(crate) waits: Option<u64>,
+    pub(crate) time_s: f64,
+}
+
+impl TimedEvent {
+    pub(crate) fn of(event: &WaitEvent) -> Self {
+        let (name, class) = (event.name.clone(), event.class.clone());
+        Self { name, class, waits: event.waits, time_s: event.time_us as f64 / 1e6 }
+    }
+}
+
+/// The parts of DB time, the largest first: the events that the database reports, or else the waits that it measures. The
+/// sessions of an embedded database wait themselves, so that the rest of DB time is known too.
+pub(crate) fn timed_events(record: &Record) -> Vec<TimedEvent> {
+    let reported = record.events.iter().filter(|event| !event.background).map(TimedEvent::of);
+    let mut events: Vec<TimedEvent> = match record.server.embedded && record.events.is_empty() {
+        true => measured_waits(record),
+        false => reported.collect(),
+    };
+    if let Some(db_time_s) = db_time_s(record).filter(|_| record.server.embedded && !events.is_empty()) {
+        let rest_s = db_time_s - events.iter().map(|event| event.time_s).sum::<f64>();
+        // Waits outside of operations, or at the window's edges, can make it negative: then it is unknown.
+        if rest_s >= 0.0 {
+            let (name, class) = ("CPU and other".to_owned(), ABSENT.to_owned());
+            events.push(TimedEvent { name, class, waits: None, time_s: rest_s });
+        }
+    }
+    events.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    events
+}
+
+fn measured_waits(record: &Record) -> Vec<TimedEvent> {
+    let kinds = [
+        (LatencyKind::PhysicalRead, "physical read"),
+        (LatencyKind::PhysicalWrite, "physical write"),
+        (LatencyKind::RedoSync, "redo sync"),
+    ];
+    let wait = |(kind, name): (LatencyKind, &str)| {
+        let histogram = latency(record, kind)?;
+        let time_s = histogram.sum() as f64 / 1e9;
+        Some(TimedEvent {
+            name: name.to_owned(),
+            class: "I/O".into(),
+            waits: Some(histogram.count()),
+            time_s,
+        })
+    };
+    kinds.into_iter().filter_map(wait).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Begin of the interval, in seconds from the start of the sessions.
+    pub start_s: f64,
+    pub operations_per_s: f64,
+}
+
+/// Operations per second of as many intervals as the window is long, from the one in which it begins, because the sessions
+/// were at work before. An interval without a value counts as 0: no operation ended in it.
+pub fn operation_rates(record: &Record) -> Vec<Rate> {
+    let Some(window) = record.window else { return Vec::new() };
+    let width_s = record.series.width_s() as f64;
+    let is_of_window = |point: &Point<'_, Interval>| {
+        let end_s = point.start_s as f64 + width_s;
+        end_s > window.begin_s && end_s <= window.begin_s + window.seconds
+    };
+    let rate = |point: Point<'_, Interval>| {
+        let operations = point.value.map_or(0, |interval| interval.ops.total());
+        Rate { start_s: point.start_s as f64, operations_per_s: operations as f64 / width_s }
+    };
+    record.series.points().filter(is_of_window).map(rate).collect()
+}
+
+/// True if the interval that begins at `start_s` lies wholly within the window.
+pub(crate) fn is_measured(record: &Record, start_s: u64) -> bool {
+    let (start_s, width_s) = (start_s as f64, record.series.width_s() as f64);
+    record.window.is_some_and(|window| {
+        start_s >= window.begin_s && start_s + width_s <= window.begin_s + window.seconds
+    })
+}
+
+/// The intervals wholly within the window with their first seconds; `None` for one without a value.
+pub(crate) fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
+    let points = record.series.points().filter(|point| is_measured(record, point.start_s));
+    points.map(|point| (point.start_s, point.value)).collect()
+}
+
+/// The intervals that overlap the window and have a value.
+pub(crate) fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
+    let width_s = record.series.width_s() as f64;
+    let overlaps = move |start_s: f64| {
+        record.window.is_some_and(|window| {
+            start_s < window.begin_s + window.seconds && start_s + width_s > window.begin_s
+        })
+    };
+    record.series.points().filter(move |point| overlaps(point.start_s as f64)).filter_map(|point| point.value)
+}
+
+/// Operations of the intervals wholly within the window, and of those that overlap it: the window's own lie between both.
+pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
+    if record.window.is_none() || record.series.is_empty() {
+        return None;
+    }
+    let operations = |interval: &Interval| interval.ops.total();
+    let within = window_intervals(record).into_iter().filter_map(|(_, interval)| interval);
+    let touching = intervals_touching(record).map(operations);
+    Some((saturating_sum(within.map(operations)), saturating_sum(touching)))
+}
+
+/// CPU time that counts against the CPUs that a server may use, in percent of them.
+pub(crate) fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
+    // A quota is for all processes of the group.
+    let of_group = server.group.and_then(|group| group.cpu_s).filter(|_| has_quota(server));
+    let own = server.cpu.map(|cpu| cpu.total_s());
+    let used_s = of_group.into_iter().chain(own).reduce(f64::max)?;
+    ratio(100.0 * used_s, server.seconds? * server.cpus?)
+}
+
+/// Periods of a server's quota in which it was throttled, in percent.
+pub(crate) fn throttled_percent(server: &ObservedRecord) -> Option<f64> {
+    let group = server.group?;
+    ratio(100.0 * group.throttled_periods? as f64, group.periods? as f64)
+}
+
+/// True if a server's quota limits its CPUs.
+pub(crate) fn has_quota(server: &ObservedRecord) -> bool {
+    let quota = server.limits.as_ref().and_then(|limits| limits.cpus);
+    quota.is_some() && quota == server.cpus
+}
+
+/// Open loop: the operations that were due in the window, and those that were done.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OfferedLoad {
+    done: u64,
+    /// Operations that were due: the mean of random arrivals.
+    due: f64,
+    /// Allowance for chance, and for operations under way at the edges.
+    slack: f64,
+    rate_per_s: u32,
+    seconds: f64,
+}
+
+impl OfferedLoad {
+    /// `None` without RATE or without a window.
+    pub(crate) fn of(record: &Record) -> Option<Self> {
+        /// A random number of arrivals is hardly ever further from its mean, in standard deviations.
+        const DEVIATIONS: f64 = 4.0;
+        let (rate_per_s, window) = (record.workload.rate_per_s?, record.window?);
+        let due = f64::from(rate_per_s) * window.seconds;
+        let is_random = record.workload.arrivals.as_deref() == Some("poisson");
+        let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
+        let slack = chance + f64::from(record.workload.sessions());
+        Some(Self { done: total_operations(record), due, slack, rate_per_s, seconds: window.seconds })
+    }
+
+    /// Operations done, as a share of those due.
+    pub(crate) fn share(&self) -> Option<f64> {
+        ratio(self.done as f64, self.due)
+    }
+
+    /// True if the share is below `least` by more than chance.
+    pub(crate) fn is_below(&self, least: f64) -> bool {
+        (self.done as f64 + self.slack) < least * self.due
+    }
+
+    pub(crate) fn words(&self) -> String {
+        format!(
+            "{} of {} operations that were due, {} %, were done, {}",
+            count(self.done),
+            count(self.due.round() as u64),
+            percent(100.0 * self.share().unwrap_or_default()),
+            self.rates()
+        )
+    }
+
+    /// The rate reached and the rate requested.
+    pub(crate) fn rates(&self) -> String {
+        let done_per_s = ratio(self.done as f64, self.seconds).unwrap_or_default();
+        format!("{}/s of {}/s", fixed(done_per_s, 0), count(u64::from(self.rate_per_s)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(1, 1.0)]
+    #[case(512, 512.0)]
+    #[case(1000, 1000.0)]
+    #[case(1024, 1024.0)]
+    #[case(4_194_304, 4_194_304.0)]
+    #[case(64_000, 64_000.0)]
+    fn bounds_of_buckets_are_restored(#[case] recorded_us: u64, #[case] bound: f64) {
+        let mut histogram = Histogram::new();
+        // The smallest and the largest value would be exact.
+        for ns in [1, recorded_us * 1000, recorded_us * 1000, u64::from(u32::MAX) << 8] {
+            histogram.record(ns);
+        }
+        assert_eq!(bound_us(percentile_us(&histogram, 50.0).unwrap()), bound);
+    }
+
+    fn names(record: &Record) -> Vec<String> {
+        timed_events(record).into_iter().map(|event| event.name).collect()
+    }
+
+    #[test]
+    fn events_of_an_embedded_database_add_up_to_db_time() {
+        let mut record = fixture::update_run();
+        let mut sorted = names(&record);
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["CPU and other", "physical read", "redo sync"]);
+        let sum: f64 = timed_events(&record).iter().map(|event| event.time_s).sum();
+        assert!((sum - db_time_s(&record).unwrap()).abs() < 1e-6, "{sum}");
+        // A negative rest is unknown.
+        record.sessions.iter_mut().for_each(|session| session.busy_us /= 100);
+        assert_eq!(names(&record).len(), 2);
+        // Physical reads of a server are not the sessions' waits.
+        record.server.embedded = false;
+        assert!(names(&record).is_empty());
+    }
+
+    #[test]
+    fn reported_events_of_sessions_come_before_measured_latencies() {
+        let mut record = fixture::page_cache_run();
+        assert_eq!(names(&record).len(), 3);
+        record.events[0].background = true;
+        assert_eq!(names(&record).len(), 2, "waits of the server's own processes are not DB time");
+        let mut record = fixture::page_cache_run();
+        record.server.embedded = true;
+        record.events.truncate(1);
+        let mut sorted = names(&record);
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["CPU and other", "data file read"]);
+    }
+
+    #[test]
+    fn only_whole_intervals_count() {
+        let record = fixture::direct_read_run();
+        let rates = operation_rates(&record);
+        // The window is 10.25 to 70.25 s.
+        assert_eq!((rates.len(), rates[0].start_s, rates[59].start_s), (60, 10.0, 69.0));
+        let (within, touching) = operations_within_and_touching(&record).unwrap();
+        let ends = |second: usize| record.series.points().nth(second).unwrap().value.unwrap().ops.total();
+        assert_eq!(touching - within, ends(10) + ends(70));
+        let record = fixture::failed_run();
+        assert!(operation_rates(&record).is_empty());
+        assert_eq!(operations_within_and_touching(&record), None);
+    }
+}

@@ -1,0 +1,373 @@
+//! The course of a run: endpoints and their hosts, slices of the window, sessions, losses, marks, the server's own report.
+
+use std::cmp::Ordering;
+
+use slob_host::DeviceCounters;
+use slob_measure::Counter;
+use slob_record::{
+    DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record, SessionRecord,
+};
+use slob_stats::{Merge, summary};
+
+use crate::figure::{self, Figures};
+use crate::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
+use crate::measured::{
+    merged, percentile_us, ratio, server_used_percent, throttled_percent, window_intervals,
+};
+use crate::page::{Column, Page};
+use crate::table::{Cell, Table};
+
+pub(super) fn endpoints(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    let (false, Some(window)) = (record.endpoints.is_empty(), record.window) else { return };
+    page.section("Endpoints");
+    let (operations, redo) = (figure::OPERATIONS_PER_S.short, figure::REDO_MB_PER_S.short);
+    let heads = ["Sessions", operations, "p50 us", "p99 us", "Logical/s", "Physical/s", redo];
+    let rows = record.endpoints.iter().map(|endpoint| endpoint_row(endpoint, window.seconds));
+    page.table(&Table::of_numbers(Column::left("Endpoint").at_most(32), heads).with_rows::<Cell>(rows));
+    for endpoint in &record.endpoints {
+        if let Some(first) = &endpoint.shares_with {
+            page.paragraph(&format!(
+                "{} is the same server as {first}; its counters stand for both.",
+                endpoint.endpoint
+            ));
+        }
+    }
+}
+
+fn endpoint_row(endpoint: &EndpointRecord, seconds: f64) -> [Cell; 8] {
+    let latency = merged(endpoint.operations.values().map(|kind| &kind.latency));
+    let counted = |name| {
+        let value = endpoint.counters.as_ref().and_then(|counters| counters.get(name));
+        value.map(|value| value as f64 / seconds)
+    };
+    [
+        endpoint.endpoint.as_str().into(),
+        u64::from(endpoint.sessions).into(),
+        Format::Whole.cell(latency.count() as f64 / seconds),
+        Format::Micros.cell(percentile_us(&latency, 50.0)),
+        Format::Micros.cell(percentile_us(&latency, 99.0)),
+        Format::Whole.cell(counted(Counter::LogicalReads)),
+        Format::Whole.cell(counted(Counter::PhysicalReads)),
+        Format::Tenths.cell(counted(Counter::RedoBytes).map(|bytes| bytes / 1e6)),
+    ]
+}
+
+/// Several servers on their hosts: CPU and devices.
+pub(super) fn hosts(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    if record.observed.len() < 2 {
+        return;
+    }
+    let mut servers: Vec<&ObservedRecord> = record.observed.iter().collect();
+    // A server without figures comes last.
+    servers.sort_by(|a, b| limits(b).partial_cmp(&limits(a)).unwrap_or(Ordering::Equal));
+    let table = |page: &mut Page, heads: [&str; 7], cells: fn(&ObservedRecord) -> [Cell; 7]| {
+        let row = |server: &&ObservedRecord| {
+            let name = server.endpoint.as_deref().unwrap_or_default().into();
+            std::iter::once(name).chain(cells(server)).collect::<Vec<Cell>>()
+        };
+        let name = Column::left("Endpoint").at_most(20);
+        page.table(&Table::of_numbers(name, heads).with_rows(servers.iter().map(row)));
+    };
+    page.section("Hosts of the endpoints");
+    table(
+        page,
+        ["Host CPU %", "Server CPUs", "May use", "Used %", "Held up %", "Held up s", "Trip ms"],
+        host_cpu_cells,
+    );
+    page.paragraph(
+        "The first one came nearest to a limit: of its host's CPUs, of those that the server may use, or of its device's \
+         time. Held up: in percent of its quota's periods, and in seconds summed over CPUs (throttling). Trip: the host was looked at \
+         within that time of each edge of the window.",
+    );
+    page.line("");
+    table(
+        page,
+        ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Busy %", "Log writes/s", "Log MB/s"],
+        host_device_cells,
+    );
+    page.paragraph(
+        "Reads and writes: of the device behind the data, for everybody on that host. Log: of the device behind the log, where \
+         that is another one.",
+    );
+}
+
+fn host_cpu_cells(server: &ObservedRecord) -> [Cell; 7] {
+    let used = server.cpu.zip(server.seconds).and_then(|(cpu, seconds)| ratio(cpu.total_s(), seconds));
+    [
+        Format::Percent.cell(host_busy(server)),
+        Format::Hundredths.cell(used),
+        Format::Hundredths.cell(server.cpus),
+        Format::Percent.cell(server_used_percent(server)),
+        Format::Percent.cell(throttled_percent(server)),
+        Format::Tenths.cell(server.group.and_then(|group| group.throttled_s)),
+        Format::Tenths.cell(server.round_trip_s.map(|trip_s| 1e3 * trip_s)),
+    ]
+}
+
+fn host_device_cells(server: &ObservedRecord) -> [Cell; 7] {
+    type Of = fn(&DeviceCounters, f64) -> Option<f64>;
+    let rate = |device: Option<&DeviceRecord>, of: Of| {
+        let counters = device.and_then(|device| device.counters);
+        counters.zip(server.seconds).and_then(|(counters, seconds)| of(&counters, seconds))
+    };
+    let data = |of: Of| rate(server.device.as_ref(), of);
+    let log = |format: Format, of: Of| match &server.log_device {
+        Some(log) => format.cell(rate(Some(log), of)),
+        None => "".into(),
+    };
+    let mean_us = server.device.as_ref().and_then(|device| device.counters?.used.mean_read_us());
+    [
+        Format::Whole.cell(data(|device, s| device.used.reads_per_s(s))),
+        Format::Tenths.cell(data(|device, s| device.used.read_mb_per_s(s))),
+        Format::Micros.cell(mean_us),
+        Format::Whole.cell(data(|device, s| device.used.writes_per_s(s))),
+        Format::Percent.cell(device_busy(server)),
+        log(Format::Whole, |device, s| device.used.writes_per_s(s)),
+        log(Format::Tenths, |device, s| device.used.write_mb_per_s(s)),
+    ]
+}
+
+fn host_busy(server: &ObservedRecord) -> Option<f64> {
+    server.host_cpu?.busy_percent()
+}
+
+fn device_busy(server: &ObservedRecord) -> Option<f64> {
+    server.device.as_ref()?.counters?.used.utilisation_percent(server.seconds?)
+}
+
+/// The use of a server's limits in percent, the highest first: servers of one host differ by the others.
+fn limits(server: &ObservedRecord) -> Vec<f64> {
+    let shares = [host_busy(server), server_used_percent(server), device_busy(server)];
+    let mut shares: Vec<f64> = shares.into_iter().flatten().collect();
+    shares.sort_by(|a, b| b.total_cmp(a));
+    shares
+}
+
+/// A part of the window.
+struct Slice {
+    start_s: u64,
+    seconds: f64,
+    sum: Interval,
+}
+
+pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
+    let slices = slices_of(figures.record);
+    if slices.is_empty() {
+        return;
+    }
+    page.section("The window in slices");
+    let (operations, redo) = (figure::OPERATIONS_PER_S.short, figure::REDO_MB_PER_S.short);
+    let device = figure::DEVICE_READS_PER_S.short;
+    let heads = [operations, "p50 us", "p99 us", "Phys. reads/s", redo, "Host CPU %", device];
+    let columns = heads.map(|head| Column::right(head).at_most(12));
+    let columns: Vec<Column> = std::iter::once(Column::left("From second")).chain(columns).collect();
+    page.table(&Table::new(columns).with_rows(slices.iter().map(slice_row)));
+}
+
+fn slices_of(record: &Record) -> Vec<Slice> {
+    const SLICES: usize = 10;
+    let width_s = record.series.width_s();
+    let intervals = window_intervals(record);
+    let slice = |points: &[(u64, Option<&Interval>)]| {
+        let mut sum = Interval::default();
+        points.iter().filter_map(|(_, interval)| *interval).for_each(|interval| sum.merge(interval));
+        let start_s = points.first().map_or(0, |(start_s, _)| *start_s);
+        Slice { start_s, seconds: (points.len() as u64 * width_s) as f64, sum }
+    };
+    intervals.chunks(intervals.len().div_ceil(SLICES).max(1)).map(slice).collect()
+}
+
+fn slice_row(slice: &Slice) -> [Cell; 8] {
+    let sum = &slice.sum;
+    // Samples are a little off the seconds: their rates are over the time between them.
+    let per_s = |amount: Option<u64>| amount.zip(sum.sampled_s).and_then(|(n, s)| ratio(n as f64, s));
+    [
+        slice.start_s.to_string().into(),
+        Format::Whole.cell(ratio(sum.ops.total() as f64, slice.seconds)),
+        Format::Micros.cell(percentile_us(&sum.latency, 50.0)),
+        Format::Micros.cell(percentile_us(&sum.latency, 99.0)),
+        Format::Whole.cell(per_s(sum.physical_reads)),
+        Format::Tenths.cell(per_s(sum.redo_bytes).map(|bytes| bytes / 1e6)),
+        Format::Percent.cell(sum.host_cpu.and_then(|cpu| cpu.busy_percent())),
+        Format::Whole.cell(per_s(sum.device.map(|device| device.reads))),
+    ]
+}
+
+/// The spread of the sessions, and their errors.
+pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
+    /// Spread from which on the slowest session is named, in percent.
+    const WIDE_PERCENT: f64 = 20.0;
+    const ERRORS: usize = 5;
+    let record = figures.record;
+    if record.sessions.is_empty() {
+        return;
+    }
+    page.section("Sessions");
+    let operations: Vec<f64> = record.sessions.iter().map(|session| session.operations() as f64).collect();
+    let means: Vec<f64> = record.sessions.iter().filter_map(session_mean_us).collect();
+    let rows = [
+        spread_row("Operations", &operations, Format::Whole),
+        spread_row("Mean latency (us)", &means, Format::Micros),
+    ];
+    let heads = ["Least", "Median", "Most", "Spread %"];
+    page.table(&Table::of_numbers(Column::left(""), heads).with_rows::<Cell>(rows));
+    let by_mean = record.sessions.iter().filter_map(|session| Some((session, session_mean_us(session)?)));
+    let slowest = by_mean.max_by(|a, b| a.1.total_cmp(&b.1));
+    let is_wide = spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
+    if let Some((session, mean)) = slowest.filter(|_| is_wide) {
+        page.paragraph(&format!(
+            "Slowest: session {} on schema {}, {} for an operation, longest {}.",
+            session.session,
+            session.schema,
+            duration_us(mean),
+            or_absent(session.max_us, duration_us)
+        ));
+    }
+    let failed =
+        || record.sessions.iter().filter_map(|session| Some((session.session, session.error.as_ref()?)));
+    for (session, error) in failed().take(ERRORS) {
+        page.paragraph(&format!("Session {session} ended with an error: {error}"));
+    }
+    let more = failed().count().saturating_sub(ERRORS);
+    if more > 0 {
+        page.paragraph(&format!("{more} more sessions ended with errors."));
+    }
+}
+
+fn session_mean_us(session: &SessionRecord) -> Option<f64> {
+    ratio(session.busy_us as f64, session.operations() as f64)
+}
+
+fn spread_row(name: &str, values: &[f64], format: Format) -> [Cell; 5] {
+    let [least, median, most] = [summary::minimum(values), summary::median(values), summary::maximum(values)]
+        .map(|of| format.cell(of));
+    [name.into(), least, median, most, Format::Percent.cell(spread_percent(values))]
+}
+
+/// Difference between the most and the least, in percent of the median.
+fn spread_percent(values: &[f64]) -> Option<f64> {
+    let (least, most) = (summary::minimum(values)?, summary::maximum(values)?);
+    ratio(100.0 * (most - least), summary::median(values)?)
+}
+
+/// Sessions that lost their database.
+pub(super) fn losses(page: &mut Page, figures: &Figures<'_>) {
+    const SHOWN: usize = 20;
+    let record = figures.record;
+    let Some(first) = record.losses.first() else { return };
+    page.section("Lost sessions");
+    let back = record.losses.iter().filter_map(|loss| Some(loss.back_s? - loss.at_s));
+    let outages: Vec<f64> = back.collect();
+    page.paragraph(&format!(
+        "{} {} of a session's database, the first {} s after the start; {} reconnected, after {} s at most. \
+         Operations under way at that moment failed; sessions that reconnected repeated them.",
+        count(record.losses.len() as u64),
+        if record.losses.len() == 1 { "loss" } else { "losses" },
+        fixed(first.at_s, 1),
+        count(outages.len() as u64),
+        fixed(outages.iter().copied().fold(0.0, f64::max), 2)
+    ));
+    let columns = [
+        Column::right("At s"),
+        Column::right("Session"),
+        Column::left("Endpoint").at_most(24),
+        Column::right("Back after s"),
+        Column::left("On").at_most(24),
+        Column::left("Error").at_most(40),
+    ];
+    let rows = record.losses.iter().take(SHOWN).map(|loss| loss_row(record, loss));
+    page.table(&Table::new(columns).with_rows(rows));
+    more_in_record(page, record.losses.len(), SHOWN);
+}
+
+fn loss_row(record: &Record, loss: &LossRecord) -> [String; 6] {
+    let name = |index: u32| {
+        let endpoint = record.endpoints.get(index as usize);
+        endpoint.map_or_else(|| ABSENT.to_owned(), |endpoint| endpoint.endpoint.clone())
+    };
+    let after = loss.back_s.map(|back_s| fixed(back_s - loss.at_s, 2));
+    // A refusal that keeps a session away is more telling than the loss itself.
+    let error = loss.refused.as_ref().filter(|_| loss.back_s.is_none()).unwrap_or(&loss.error);
+    [
+        fixed(loss.at_s, 2),
+        loss.session.to_string(),
+        name(loss.endpoint),
+        after.unwrap_or_else(|| "never".to_owned()),
+        or_absent(loss.back_endpoint, name),
+        error.clone(),
+    ]
+}
+
+fn more_in_record(page: &mut Page, all: usize, shown: usize) {
+    if all > shown {
+        page.paragraph(&format!("{} more are in run.json.", all - shown));
+    }
+}
+
+pub(super) fn marks(page: &mut Page, figures: &Figures<'_>) {
+    const SHOWN: usize = 40;
+    let record = figures.record;
+    if record.marks.is_empty() {
+        return;
+    }
+    page.section("Marks");
+    let columns = [Column::right("At s"), Column::left("In the window"), Column::left("Mark").at_most(70)];
+    let row = |mark: &Mark| [fixed(mark.at_s, 1), place_in_window(record, mark), mark.text.clone()];
+    page.table(&Table::new(columns).with_rows(record.marks.iter().take(SHOWN).map(row)));
+    more_in_record(page, record.marks.len(), SHOWN);
+}
+
+fn place_in_window(record: &Record, mark: &Mark) -> String {
+    match record.window {
+        Some(window) if mark.at_s < window.begin_s => "before it".to_owned(),
+        Some(window) if mark.at_s < window.begin_s + window.seconds => {
+            format!("second {}", fixed(mark.at_s - window.begin_s, 1))
+        }
+        Some(_) => "after it".to_owned(),
+        None => "there is none".to_owned(),
+    }
+}
+
+/// The server's own report beside the run.
+pub(super) fn server_report(page: &mut Page, figures: &Figures<'_>) {
+    /// Difference up to which both agree, in percent: their intervals do not begin and end at the same moments.
+    const AGREE_PERCENT: f64 = 5.0;
+    let record = figures.record;
+    let Some(report) = &record.server_report else { return };
+    page.section("The server's own report");
+    let [first, last] = report.snapshots;
+    page.fact("Kind", &format!("{}, snapshots {first} and {last}", report.kind));
+    if !report.files.is_empty() {
+        page.fact("Files", &format!("{}, beside the record", report.files.join(", ")));
+    }
+    if let Some((seconds, window)) = report.seconds.zip(record.window) {
+        page.fact("Seconds", &format!("{}; the window has {}", fixed(seconds, 1), fixed(window.seconds, 1)));
+    }
+    if report.pairs.is_empty() {
+        return;
+    }
+    let mut table =
+        Table::of_numbers(Column::left("Figure"), ["This run", "Server's report", "Difference %"]);
+    for pair in &report.pairs {
+        table.row([
+            pair.what.as_str().into(),
+            Format::Significant.cell(pair.ours),
+            Format::Significant.cell(pair.reported),
+            Format::SignedPercent.cell(pair.difference_percent()),
+        ]);
+    }
+    page.table(&table);
+    let differs = |percent: Option<f64>| percent.is_none_or(|percent| percent.abs() > AGREE_PERCENT);
+    let agreement = match report.pairs.iter().filter(|pair| differs(pair.difference_percent())).count() {
+        0 => format!("All agree within {AGREE_PERCENT} %."),
+        count => format!(
+            "{count} of {} differ by more than {AGREE_PERCENT} %: read both before you build on either.",
+            report.pairs.len()
+        ),
+    };
+    page.paragraph(&format!(
+        "{agreement} The server's interval encloses the window, and counts what its own snapshots cost."
+    ));
+}

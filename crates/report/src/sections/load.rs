@@ -1,0 +1,424 @@
+//! The load: amounts per second, CPU, latencies of operations and of the database's reads and writes, wait events.
+
+use slob_host::CpuSplit;
+use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_record::Record;
+use slob_stats::Histogram;
+
+use crate::figure::{self, Figures};
+use crate::format::{Format, count, duration_us, fixed, or_absent, percent, size};
+use crate::measured::{
+    TimedEvent, all_operations, all_responses, counter, is_coarse, latency, latency_mean_us,
+    latency_percentile_us, mean_us, percentile_us, ratio, saturating_sum, timed_events, total_rows,
+};
+use crate::page::{Column, Page};
+use crate::table::{Cell, Table};
+
+/// The load profile of AWR: amounts per second, per operation and per transaction.
+pub(super) fn profile(page: &mut Page, figures: &Figures<'_>) {
+    page.section("Load profile");
+    let heads = ["Per second", "Per operation", "Per transaction"];
+    let divisors = [&figure::WINDOW_S, &figure::OPERATIONS, &figure::COMMITS].map(|of| of.of(figures));
+    let mut table = Table::of_numbers(Column::left(""), heads);
+    for (name, amount) in amounts(figures) {
+        let per = |of: Option<f64>| amount.zip(of).and_then(|(amount, of)| ratio(amount, of));
+        let cells = divisors.map(|of| Format::Significant.cell(per(of)));
+        table.row(std::iter::once(name.into()).chain(cells));
+    }
+    page.table(&table);
+    let hits = figure::HIT_PERCENT.show(figures);
+    page.paragraph(&format!("Buffer cache hit ratio: {hits} %. A transaction is a commit."));
+    if let Some(sentence) = blocks_per_request(figures.record) {
+        page.paragraph(&sentence);
+    }
+}
+
+/// Amounts of the window by name.
+fn amounts(figures: &Figures<'_>) -> Vec<(&'static str, Option<f64>)> {
+    let counted = |name| counter(figures.record, name).map(|amount| amount as f64);
+    let operations = figure::OPERATIONS.of(figures);
+    let mut amounts = vec![
+        (figure::AVERAGE_ACTIVE_SESSIONS.title, figure::DB_TIME_S.of(figures)),
+        (figure::DB_CPUS.title, figure::DB_CPU_S.of(figures)),
+        (figure::OPERATIONS_PER_S.title, operations),
+        (figure::ROWS_PER_S.title, operations.map(|_| total_rows(figures.record) as f64)),
+        (figure::LOGICAL_READS_PER_S.title, counted(Counter::LogicalReads)),
+        (figure::PHYSICAL_READS_PER_S.title, counted(Counter::PhysicalReads)),
+        (figure::PHYSICAL_WRITES_PER_S.title, counted(Counter::PhysicalWrites)),
+        ("Redo size (bytes)", counted(Counter::RedoBytes)),
+        (figure::REDO_SYNCS_PER_S.title, counted(Counter::RedoSyncs)),
+        (figure::COMMITS_PER_S.title, figure::COMMITS.of(figures)),
+    ];
+    // These lines are left out if the database does not count them.
+    let requests = counted(Counter::PhysicalReadRequests);
+    let requests = requests.map(|n| (figure::PHYSICAL_READ_REQUESTS_PER_S.title, Some(n)));
+    let checkpoints = counted(Counter::Checkpoints).map(|n| ("Checkpoints", Some(n)));
+    amounts.splice(6..6, requests);
+    amounts.extend(checkpoints);
+    amounts
+}
+
+fn blocks_per_request(record: &Record) -> Option<String> {
+    /// More blocks to a request are not single-block I/O in a test without scans.
+    const SINGLE_BLOCKS: f64 = 1.05;
+    let blocks = counter(record, Counter::PhysicalReads)? as f64;
+    let requests = counter(record, Counter::PhysicalReadRequests)? as f64;
+    let each = ratio(blocks, requests)?;
+    let scans = record.operations.get(&OpKind::Scan).is_some_and(|scans| scans.operations > 0);
+    let advice = if each > SINGLE_BLOCKS && !scans {
+        " That is not single-block I/O: the server read ahead, or combined blocks into larger reads. Check its \
+         read-ahead settings, or compare blocks per second, not requests."
+    } else {
+        ""
+    };
+    Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
+}
+
+/// The users of the CPU.
+pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    page.section("CPU");
+    let heads = ["Seconds", "CPUs", "% of host", "% of DB time"];
+    let mut table = Table::of_numbers(Column::left(""), heads);
+    let host = record.host.as_ref().and_then(|host| host.cpu);
+    let (host_s, db_time_s) = (host.map(|cpu| cpu.total_s()), figure::DB_TIME_S.of(figures));
+    let mut line = |name: &str, cpu_s: Option<f64>, is_own: bool| {
+        let of = |whole: Option<f64>| cpu_s.zip(whole).and_then(|(cpu_s, whole)| ratio(cpu_s, whole));
+        let share = |whole| Format::Percent.cell(of(whole).map(|share| 100.0 * share));
+        table.row([
+            name.into(),
+            Format::Tenths.cell(cpu_s),
+            Format::Hundredths.cell(of(figure::WINDOW_S.of(figures))),
+            share(host_s),
+            if is_own { share(db_time_s) } else { "".into() },
+        ]);
+    };
+    line("Host, user", host.map(|cpu| cpu.user_s + cpu.nice_s), false);
+    line("Host, system", host.map(|cpu| cpu.system_s), false);
+    line("Host, interrupts", host.map(|cpu| cpu.irq_s + cpu.softirq_s), false);
+    line("Host, stolen by the hypervisor", host.map(|cpu| cpu.steal_s), false);
+    line("Host, idle with I/O outstanding", host.map(|cpu| cpu.iowait_s), false);
+    line("Host, idle", host.map(|cpu| cpu.idle_s), false);
+    let mut own = |user, system, cpu: Option<CpuSplit>| {
+        line(user, cpu.map(|cpu| cpu.user_s), true);
+        line(system, cpu.map(|cpu| cpu.system_s), true);
+    };
+    own("Database, user", "Database, system", record.db_cpu.as_ref().map(|db| db.cpu));
+    if !record.server.embedded {
+        own("This program, user", "This program, system", record.client_cpu);
+    }
+    page.table(&table);
+    if let Some(db) = &record.db_cpu {
+        page.paragraph(&format!("Database CPU is that of {}.", db.source));
+    }
+    page.paragraph(&format!(
+        "Physical reads per DB-CPU-second: {}; per host-CPU-second: {}. DB CPU per physical read: {} us. Logical \
+         reads per DB-CPU-second: {}.",
+        figure::PHYSICAL_READS_PER_DB_CPU_S.show(figures),
+        figure::PHYSICAL_READS_PER_HOST_CPU_S.show(figures),
+        figure::DB_CPU_US_PER_PHYSICAL_READ.show(figures),
+        figure::LOGICAL_READS_PER_DB_CPU_S.show(figures),
+    ));
+    let busy_s = figure::HOST_BUSY_S.of(figures);
+    if busy_s.is_some_and(|busy_s| figure::DB_CPU_S.of(figures) > Some(busy_s)) {
+        page.paragraph(
+            "The host's figures are too low: its kernel samples CPU time once per tick and misses shorter work. The \
+             database's are exact.",
+        );
+    }
+    let memory = or_absent(record.client_peak_memory_bytes, size);
+    page.paragraph(&format!("Peak memory of this program: {memory}."));
+}
+
+const LATENCY_HEADS: [&str; 8] = ["Count", "Mean", "p50", "p90", "p95", "p99", "p99.9", "Max"];
+
+pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    page.section("Operation latency (us)");
+    if record.operations.is_empty() {
+        page.paragraph("No operation ended within the window.");
+        return;
+    }
+    let all = all_operations(record);
+    let mut table = Table::of_numbers(Column::left("Kind"), LATENCY_HEADS);
+    record
+        .operations
+        .iter()
+        .for_each(|(kind, of_kind)| table.row(latency_row(kind.name(), &of_kind.latency)));
+    if record.operations.len() > 1 {
+        table.row(latency_row("all", &all));
+    }
+    page.table(&table);
+    responses(page, record, &all);
+    if all.beyond_range() > 0 {
+        page.paragraph(&format!(
+            "{} operations took longer than 73 minutes; they count as such.",
+            count(all.beyond_range())
+        ));
+    }
+}
+
+/// Open loop: the waiting time of a user.
+fn responses(page: &mut Page, record: &Record, all: &Histogram) {
+    /// Seconds of arrivals that may be under way without being a backlog.
+    const BACKLOG_S: f64 = 0.5;
+    let (Some(rate), Some(window)) = (record.workload.rate_per_s, record.window) else { return };
+    let responses = all_responses(record);
+    let mut table = Table::of_numbers(Column::left("Open loop"), LATENCY_HEADS);
+    table.row(latency_row("service", all));
+    table.row(latency_row("response", &responses));
+    page.table(&table);
+    let done_per_s = responses.count() as f64 / window.seconds;
+    let arrivals = record.workload.arrivals.as_deref().unwrap_or_default();
+    page.paragraph(&format!(
+        "{} operations/s were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
+         response time counts from the intended start.",
+        count(u64::from(rate)),
+        fixed(done_per_s, 1),
+        or_absent(ratio(100.0 * done_per_s, f64::from(rate)), |share| format!("{share:.1} %")),
+    ));
+    if let Some(backlog) = record.backlog.filter(|backlog| *backlog as f64 > BACKLOG_S * f64::from(rate)) {
+        page.paragraph(&format!(
+            "The system did not keep up: at the end of the window {} operations were due and not done, {} of work.",
+            count(backlog),
+            or_absent(ratio(backlog as f64, done_per_s), |seconds| duration_us(seconds * 1e6))
+        ));
+    }
+}
+
+fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
+    let percentiles = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0].map(|percent| percentile_us(latency, percent));
+    let times = std::iter::once(mean_us(latency)).chain(percentiles);
+    let head = [name.into(), latency.count().into()];
+    head.into_iter().chain(times.map(|us| Format::Micros.cell(us))).collect()
+}
+
+/// Histograms of the database's latencies with fixed edges, as databases show them.
+pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
+    let record = figures.record;
+    let kinds = [
+        (LatencyKind::PhysicalRead, "Physical read latency"),
+        (LatencyKind::PhysicalWrite, "Physical write latency"),
+        (LatencyKind::RedoSync, "Redo sync latency"),
+    ];
+    for (kind, title) in kinds {
+        let Some(histogram) = latency(record, kind) else { continue };
+        let is_coarse = is_coarse(record, kind);
+        let at = |percent| match latency_percentile_us(record, kind, percent) {
+            Some(us) if is_coarse => Cell::Bound(us, Format::Micros).show(),
+            us => Format::Micros.cell(us).show(),
+        };
+        page.section(title);
+        page.paragraph(&format!(
+            "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
+            Format::Micros.cell(latency_mean_us(record, kind)).show(),
+            at(50.0),
+            at(90.0),
+            at(99.0),
+            at(99.9),
+            at(100.0)
+        ));
+        let columns = [
+            Column::left("Latency"),
+            Column::right("Count"),
+            Column::right("%"),
+            Column::right("Cumulative %"),
+            Column::left(""),
+        ];
+        page.table(&Table::new(columns).with_rows(histogram_rows(histogram, is_coarse)));
+    }
+}
+
+/// Upper edges with their names: powers of two times a microsecond up to 512, then of a millisecond.
+const EDGES: [(u64, &str); 15] = [
+    (64_000, "<= 64 us"),
+    (128_000, "<= 128 us"),
+    (256_000, "<= 256 us"),
+    (512_000, "<= 512 us"),
+    (1_000_000, "<= 1 ms"),
+    (2_000_000, "<= 2 ms"),
+    (4_000_000, "<= 4 ms"),
+    (8_000_000, "<= 8 ms"),
+    (16_000_000, "<= 16 ms"),
+    (32_000_000, "<= 32 ms"),
+    (64_000_000, "<= 64 ms"),
+    (128_000_000, "<= 128 ms"),
+    (256_000_000, "<= 256 ms"),
+    (512_000_000, "<= 512 ms"),
+    (1_000_000_000, "<= 1 s"),
+];
+
+/// The ranges from the first to the last that holds anything, with one empty range on either side.
+fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
+    /// Length of a bar for everything.
+    const BAR: f64 = 40.0;
+    let counts = counts_by_edge(histogram, is_coarse);
+    let filled = |(_, n): &(&str, u64)| *n > 0;
+    let (Some(first), Some(last)) = (counts.iter().position(filled), counts.iter().rposition(filled)) else {
+        return Vec::new();
+    };
+    let total = saturating_sum(counts.iter().map(|(_, n)| *n));
+    let of_all = |n: u64| 100.0 * n as f64 / total as f64;
+    let mut cumulative = 0;
+    let row = |(name, n): &(&str, u64)| {
+        cumulative += n;
+        let bar = "#".repeat((of_all(*n) / 100.0 * BAR).round() as usize);
+        [(*name).to_owned(), count(*n), percent(of_all(*n)), percent(of_all(cumulative)), bar]
+    };
+    let shown = first.saturating_sub(1)..(last + 2).min(counts.len());
+    counts[shown].iter().map(row).collect()
+}
+
+fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(&'static str, u64)> {
+    // The database's bounds are values on an edge or above it, as 2^20 us are above a second. They belong below it.
+    let slack = if is_coarse { 1.06 } else { 1.0 };
+    let mut low = 0;
+    let mut counts: Vec<_> = EDGES
+        .iter()
+        .map(|(high, name)| {
+            let high = (*high as f64 * slack) as u64;
+            let n = histogram.count_in(low, high);
+            low = high;
+            (*name, n)
+        })
+        .collect();
+    counts.push(("> 1 s", histogram.count_in(low, u64::MAX)));
+    counts
+}
+
+/// The parts of DB time.
+pub(super) fn events(page: &mut Page, figures: &Figures<'_>) {
+    let (events, db_time_s) = (timed_events(figures.record), figure::DB_TIME_S.of(figures));
+    if !events.is_empty() {
+        page.section("Top timed events");
+        page.table(&event_table(&events, db_time_s));
+        page.paragraph(&event_explanation(figures.record, &events, db_time_s));
+    }
+}
+
+/// Waits of the server's own processes, which are not DB time.
+pub(super) fn background_events(page: &mut Page, figures: &Figures<'_>) {
+    let own = figures.record.events.iter().filter(|event| event.background);
+    let events: Vec<TimedEvent> = own.map(TimedEvent::of).collect();
+    if !events.is_empty() {
+        page.section("The server's own processes");
+        page.table(&event_table(&events, None));
+    }
+}
+
+fn event_table(events: &[TimedEvent], db_time_s: Option<f64>) -> Table {
+    const TOP: usize = 10;
+    let columns = [
+        Column::left("Event").at_most(38),
+        Column::left("Class").at_most(16),
+        Column::right("Waits"),
+        Column::right("Time s"),
+        Column::right("Mean us"),
+        Column::right("% DB time"),
+    ];
+    Table::new(columns).with_rows(events.iter().take(TOP).map(|event| {
+        let mean_us = event.waits.and_then(|waits| ratio(event.time_s * 1e6, waits as f64));
+        let share = db_time_s.and_then(|db_time_s| ratio(100.0 * event.time_s, db_time_s));
+        [
+            Cell::from(event.name.as_str()),
+            event.class.as_str().into(),
+            event.waits.into(),
+            Format::Tenths.cell(event.time_s),
+            Format::Micros.cell(mean_us),
+            Format::Percent.cell(share),
+        ]
+    }))
+}
+
+fn event_explanation(record: &Record, events: &[TimedEvent], db_time_s: Option<f64>) -> String {
+    if !record.server.embedded {
+        return "As reported by the database; may include idle events and those of background processes."
+            .into();
+    }
+    let sum_s: f64 = events.iter().map(|event| event.time_s).sum();
+    let share = db_time_s.and_then(|db_time_s| ratio(100.0 * (sum_s - db_time_s), db_time_s));
+    match share {
+        // With the rest the sum equals DB time, up to rounding.
+        Some(more) if more > 1e-6 => format!(
+            "Measured around each call. Together they are {} % above DB time: some happened outside of operations, \
+             as checkpoints do.",
+            percent(more)
+        ),
+        _ => "Measured around each call; the rest of DB time is CPU and other.".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use slob_measure::Latencies;
+
+    #[test]
+    fn read_ahead_is_mentioned() {
+        let mut record = fixture::direct_read_run();
+        record.operations.remove(&OpKind::Scan);
+        record.counters.set(Counter::PhysicalReads, 1000);
+        let mut sentence = |requests| {
+            record.counters.set(Counter::PhysicalReadRequests, requests);
+            blocks_per_request(&record).unwrap()
+        };
+        assert_eq!(sentence(1000), "Blocks per physical read request: 1.00.");
+        assert_eq!(sentence(960), "Blocks per physical read request: 1.04.");
+        assert!(sentence(940).contains("1.06. That is not single-block I/O"));
+    }
+
+    #[test]
+    fn a_histogram_shows_every_latency_and_leaves_out_empty_ends() {
+        let mut histogram = Histogram::new();
+        for (us, n) in [(100, 1), (300, 2), (900, 1)] {
+            histogram.record_n(us * 1000, n);
+        }
+        let rows = histogram_rows(&histogram, false);
+        let shown = rows.iter().map(|[name, n, share, sum, bar]| {
+            (name.as_str(), n.as_str(), share.as_str(), sum.as_str(), bar.len())
+        });
+        let expected = [
+            ("<= 64 us", "0", "0.0", "0.0", 0),
+            ("<= 128 us", "1", "25.0", "25.0", 10),
+            ("<= 256 us", "0", "0.0", "25.0", 0),
+            ("<= 512 us", "2", "50.0", "75.0", 20),
+            ("<= 1 ms", "1", "25.0", "100.0", 10),
+            ("<= 2 ms", "0", "0.0", "100.0", 0),
+        ];
+        assert!(shown.eq(expected), "{rows:?}");
+        let mut slow = Histogram::new();
+        slow.record(5_000_000_000);
+        let rows = histogram_rows(&slow, false);
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[1][0].as_str(), rows[1][1].as_str()), ("> 1 s", "1"));
+    }
+
+    /// 1,024 us was below '<= 2 ms', and 64 us below '<= 128 us'.
+    #[test]
+    fn bounds_of_the_databases_buckets_are_in_the_row_of_that_name() {
+        for (us, name) in [(64, "<= 64 us"), (512, "<= 512 us"), (1024, "<= 1 ms"), (1 << 20, "<= 1 s")] {
+            let mut histogram = Histogram::new();
+            histogram.record(us * 1000);
+            let rows = histogram_rows(&histogram, true);
+            let filled: Vec<_> = rows.iter().filter(|row| row[1] == "1").map(|row| row[0].as_str()).collect();
+            assert_eq!(filled, [name]);
+        }
+    }
+
+    #[test]
+    fn times_above_db_time_are_outside_of_operations() {
+        let explanation = |record: &Record| {
+            let db_time_s = figure::DB_TIME_S.of(&Figures::of(record));
+            event_explanation(record, &timed_events(record), db_time_s)
+        };
+        let mut record = fixture::update_run();
+        assert!(explanation(&record).contains("the rest of DB time is CPU"), "{}", explanation(&record));
+        let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
+        record.latencies = Latencies::default();
+        let one_read = fixture::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);
+        record.latencies.set(LatencyKind::PhysicalRead, one_read);
+        let words = explanation(&record);
+        assert!(words.contains("above DB time: some happened outside of operations"), "{words}");
+    }
+}

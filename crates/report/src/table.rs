@@ -1,0 +1,398 @@
+//! Tables of typed cells, and their forms: lines of text, CSV, cells that end with pipes, JSON, Markdown. Pages show the
+//! same tables as HTML.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value as Json, json};
+use unicode_width::UnicodeWidthStr;
+
+use crate::format::{ABSENT, Format, count, plain_number};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Text(String),
+    /// A whole number, exact.
+    Count(u64),
+    /// A measured number and its form for people.
+    Number(f64, Format),
+    /// An upper bound of a number that is not known more exactly.
+    Bound(f64, Format),
+    Absent,
+}
+
+impl Cell {
+    /// The value for people.
+    pub fn show(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(n) => count(*n),
+            Self::Number(value, format) => format.show(*value),
+            Self::Bound(value, format) => format!("<= {}", format.show(*value)),
+            Self::Absent => ABSENT.to_owned(),
+        }
+    }
+
+    /// The value for machines: numbers without separators or exponent, with six digits at least; empty if it is absent.
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(n) => n.to_string(),
+            Self::Number(value, _) | Self::Bound(value, _) => plain_number(*value),
+            Self::Absent => String::new(),
+        }
+    }
+
+    /// The value as JSON with all digits; `null` if it is absent.
+    pub(crate) fn json(&self) -> Json {
+        match self {
+            Self::Text(text) => json!(text),
+            Self::Count(n) => json!(n),
+            Self::Number(value, _) | Self::Bound(value, _) => json!(value),
+            Self::Absent => Json::Null,
+        }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<slob_awr::info::Value> for Cell {
+    fn from(value: slob_awr::info::Value) -> Self {
+        match value {
+            slob_awr::info::Value::Text(text) => Self::Text(text),
+            slob_awr::info::Value::Number(number) => Self::Number(number, Format::Significant),
+        }
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(n: u64) -> Self {
+        Self::Count(n)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Absent, Into::into)
+    }
+}
+
+/// The side to which the cells of a column keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// A column: its name for machines, its head for people, its side and greatest width.
+#[derive(Clone, Debug)]
+pub struct Column {
+    name: Option<&'static str>,
+    pub(crate) head: String,
+    side: Side,
+    /// Cells are wrapped to this width.
+    most: Option<usize>,
+}
+
+impl Column {
+    pub fn left(head: impl AsRef<str>) -> Self {
+        Self { name: None, head: head.as_ref().to_owned(), side: Side::Left, most: None }
+    }
+
+    pub fn right(head: impl AsRef<str>) -> Self {
+        Self { side: Side::Right, ..Self::left(head) }
+    }
+
+    /// The same column with another name for machines.
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// The same column with longer cells wrapped to that width.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        Self { most: Some(most), ..self }
+    }
+
+    pub(crate) fn is_of_numbers(&self) -> bool {
+        self.side == Side::Right
+    }
+
+    fn name(&self) -> &str {
+        self.name.unwrap_or(&self.head)
+    }
+
+    fn pad(&self, text: &str, width: usize) -> String {
+        let blanks = " ".repeat(width.saturating_sub(text.width()));
+        match self.side {
+            Side::Left => format!("{text}{blanks}"),
+            Side::Right => format!("{blanks}{text}"),
+        }
+    }
+}
+
+/// A table: columns and rows of cells. Missing cells at the end of a row stay empty.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+/// Widest cell of a page's table before it is wrapped.
+const WIDEST_ON_PAGE: usize = 60;
+/// Blanks between columns.
+const GAP: &str = "  ";
+
+impl Table {
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// A table of a column of words and columns of numbers.
+    pub(crate) fn of_numbers<const N: usize>(first: Column, heads: [&str; N]) -> Self {
+        Self::new(std::iter::once(first).chain(heads.map(Column::right)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    pub fn with_rows<C: Into<Cell>>(
+        mut self,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
+    ) -> Self {
+        rows.into_iter().for_each(|row| self.row(row));
+        self
+    }
+
+    /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
+    /// if one is given.
+    pub fn terminal(&self, width: Option<usize>) -> String {
+        let most = match width {
+            Some(width) => self.fitting(width.saturating_sub(GAP.len() * self.columns.len())),
+            None => usize::MAX,
+        };
+        let lines = self.lines(most, false).into_iter();
+        lines.map(|line| format!(" {line}").trim_end().to_owned() + "\n").collect()
+    }
+
+    /// The lines of the table on a page of text, with a rule below the heads.
+    pub(crate) fn page_lines(&self) -> Vec<String> {
+        self.lines(WIDEST_ON_PAGE, true)
+    }
+
+    fn lines(&self, most: usize, has_rule: bool) -> Vec<String> {
+        let wrap = |(index, column): (usize, &Column), row: Option<&Vec<Cell>>| {
+            let text = match row {
+                None => column.head.clone(),
+                Some(row) => row.get(index).map(Cell::show).unwrap_or_default(),
+            };
+            wrapped(&text, column.most.unwrap_or(most))
+        };
+        let rows: Vec<Vec<Vec<String>>> = std::iter::once(None)
+            .chain(self.rows.iter().map(Some))
+            .map(|row| self.columns.iter().enumerate().map(|column| wrap(column, row)).collect())
+            .collect();
+        let width = |index: usize| rows.iter().flat_map(|row| &row[index]).map(|line| line.width()).max();
+        let widths: Vec<usize> = (0..self.columns.len()).map(|index| width(index).unwrap_or(0)).collect();
+        let line = |texts: &mut dyn Iterator<Item = &str>| {
+            let padded = texts.zip(&self.columns).zip(&widths);
+            let cells: Vec<String> = padded.map(|((text, column), width)| column.pad(text, *width)).collect();
+            cells.join(GAP).trim_end().to_owned()
+        };
+        let mut lines = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let height = row.iter().map(Vec::len).max().unwrap_or(0);
+            lines.extend(
+                (0..height)
+                    .map(|part| line(&mut row.iter().map(|cell| cell.get(part).map_or("", String::as_str)))),
+            );
+            if at == 0 && has_rule {
+                let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+                lines.push(line(&mut rule.iter().map(String::as_str)));
+            }
+        }
+        lines
+    }
+
+    /// The greatest width of a cell with which all columns fit into `width`.
+    fn fitting(&self, width: usize) -> usize {
+        let column = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.show().width());
+            cells.chain([column.head.width()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = self.columns.iter().enumerate().map(column).collect();
+        let widest = widths.iter().copied().max().unwrap_or(1);
+        let fits = |most: &usize| widths.iter().map(|width| width.min(most)).sum::<usize>() <= width;
+        (1..=widest).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Comma-separated values (RFC 4180, with line feeds) below a line of column names.
+    pub fn csv(&self) -> String {
+        let heads = self.columns.iter().map(|column| csv_cell(column.name())).collect::<Vec<_>>();
+        let row = |row: &Vec<Cell>| row.iter().map(|cell| csv_cell(&cell.plain())).collect::<Vec<_>>();
+        let lines = std::iter::once(heads).chain(self.rows.iter().map(row));
+        lines.map(|cells| cells.join(",") + "\n").collect()
+    }
+
+    /// Lines of cells that each end with a pipe, below a line of heads: the form of `awr_info`.
+    pub fn pipes(&self) -> String {
+        let cell = |text: &str| pipe_cell(text) + "|";
+        let heads: String = self.columns.iter().map(|column| cell(&column.head)).collect();
+        let row = |row: &Vec<Cell>| row.iter().map(|value| cell(&value.plain())).collect();
+        std::iter::once(heads).chain(self.rows.iter().map(row)).map(|line: String| line + "\n").collect()
+    }
+
+    /// A JSON array of objects by column name.
+    pub fn json(&self) -> String {
+        let object = |row: &Vec<Cell>| {
+            let members = self.columns.iter().zip(row);
+            Json::Object(
+                members.map(|(column, cell)| (column.name().to_owned(), cell.json())).collect::<Map<_, _>>(),
+            )
+        };
+        format!("{:#}\n", Json::Array(self.rows.iter().map(object).collect()))
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let heads = line(self.columns.iter().map(|column| column.head.clone()).collect());
+        let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());
+        let row = |row: &Vec<Cell>| line(row.iter().map(|cell| cell.show().replace('|', "\\|")).collect());
+        [heads, rule].into_iter().chain(self.rows.iter().map(row)).collect()
+    }
+}
+
+/// A cell of comma-separated values (RFC 4180), quoted if necessary.
+pub fn csv_cell(text: &str) -> String {
+    let text = without_formula(text);
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into_owned()
+    }
+}
+
+/// A cell that a pipe ends. The form has no quotes: a pipe within it becomes a slash.
+fn pipe_cell(text: &str) -> String {
+    without_formula(text).replace(['|', '\n', '\r'], "/")
+}
+
+/// Names of events or files come from others: a spreadsheet must not execute them as formulas. Numbers stay.
+fn without_formula(text: &str) -> Cow<'_, str> {
+    let begins_one = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if begins_one && text.parse::<f64>().is_err() {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The words of a text in lines of at most `width` characters, one line at least. A longer word is cut, and a number keeps its
+/// percent sign.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    let glued = text.replace(" %", "\u{a0}%");
+    for word in glued.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let letters: Vec<char> = word.replace('\u{a0}', " ").chars().collect();
+        for (index, piece) in letters.chunks(width).enumerate() {
+            let blank = usize::from(index == 0 && used > 0);
+            if index > 0 || used + blank + piece.len() > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            let blank = if used > 0 { blank } else { 0 };
+            if let Some(line) = lines.last_mut() {
+                line.extend(std::iter::repeat_n(' ', blank).chain(piece.iter().copied()));
+            }
+            used += blank + piece.len();
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_keep_left_and_numbers_right() {
+        let mut table = Table::new([Column::left("Name"), Column::right("Count")]);
+        table.row([Cell::from("a"), Cell::Count(1_000_000)]);
+        table.row(["longer"]);
+        assert_eq!(
+            table.page_lines(),
+            ["Name        Count", "------  ---------", "a       1,000,000", "longer"]
+        );
+        assert_eq!(table.terminal(None), " Name        Count\n a       1,000,000\n longer\n");
+    }
+
+    #[test]
+    fn long_cells_are_wrapped_in_their_column() {
+        let mut table = Table::new([Column::left("A").at_most(5), Column::left("B")]);
+        table.row(["one two", "x"]);
+        assert_eq!(table.page_lines(), ["A    B", "---  -", "one  x", "two"]);
+        let terminal = Table::new([Column::left("Key"), Column::left("Meaning")])
+            .with_rows([["a", "what it is, in more words than fit"]]);
+        let lines = terminal.terminal(Some(24));
+        assert!(lines.lines().all(|line| line.width() <= 24) && lines.contains("what it is"), "{lines}");
+    }
+
+    #[test]
+    fn absent_is_a_mark_for_people_empty_for_machines_and_null_in_json() {
+        let mut table =
+            Table::new([Column::left("NAME").named("name"), Column::right("P99").named("p99_us")]);
+        table.row([Cell::from("a,b\"c|d"), Cell::Bound(512.0, Format::Micros)]);
+        table.row([Cell::from("e"), Cell::Absent]);
+        assert_eq!(table.terminal(None), " NAME        P99\n a,b\"c|d  <= 512\n e             -\n");
+        assert_eq!(table.csv(), "name,p99_us\n\"a,b\"\"c|d\",512\ne,\n");
+        assert_eq!(table.pipes(), "NAME|P99|\na,b\"c/d|512|\ne||\n");
+        let json: Json = serde_json::from_str(&table.json()).unwrap();
+        assert_eq!((&json[0]["p99_us"], &json[1]["p99_us"]), (&json!(512.0), &Json::Null));
+        assert!(table.markdown().ends_with("| a,b\"c\\|d | <= 512 |\n| e | - |\n"));
+    }
+
+    #[test]
+    fn names_are_no_formulas() {
+        assert_eq!(csv_cell("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
+        assert_eq!(pipe_cell("@SUM(a|b)"), "'@SUM(a/b)");
+        for text in ["-12.5", "+3", "-1e-3", "db file sequential read", "a-b", "", "1"] {
+            assert_eq!((csv_cell(text), pipe_cell(text)), (text.to_owned(), text.to_owned()));
+        }
+        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+
+    #[test]
+    fn words_fill_lines_and_long_ones_are_cut() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("about 99.7 % of it", 10), ["about", "99.7 % of", "it"]);
+        assert_eq!(wrapped("abc", 0), ["a", "b", "c"]);
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_loses_no_letter_and_keeps_the_width(text in "[a-zé ]{0,200}", width in 1_usize..30) {
+            let lines = wrapped(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+            let letters = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+}

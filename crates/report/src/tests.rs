@@ -1,0 +1,3 @@
+//! Hand-made records, and tests of all views together.
+
+pub(crate) mod fixture;

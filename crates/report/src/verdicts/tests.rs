@@ -1,0 +1,984 @@
+//! Each row is a record, an edit, the answer, and words of the sentence; words after "- " are of the details.
+
+use rstest::rstest;
+use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
+use slob_measure::{Counter, Counters, Latencies, LatencyKind, WaitEvent, WaitTotal};
+use slob_record::{
+    ClientHostRecord, EdgeRecord, Edges, Interval, LongestWait, Status, UntilSteady, Verification, Window,
+};
+use slob_stats::Series;
+
+use super::*;
+use crate::figure;
+use crate::fixture::{
+    self, direct_read_run, page_cache_run, uncounted, update_run, with_device_read_share, with_exact,
+    with_host_busy, with_series, with_utilisation,
+};
+use crate::measured::physical_read_bytes;
+
+type Edit = fn(&mut Record);
+
+fn verdict(question: Question, record: &Record) -> Verdict {
+    verdicts(record).into_iter().find(|verdict| verdict.question == question).unwrap()
+}
+
+fn assert_says(question: Question, record: &Record, answer: Answer, words: &str) {
+    let verdict = verdict(question, record);
+    assert_eq!(verdict.answer, answer, "{verdict:?}");
+    match words.strip_prefix("- ") {
+        Some(words) => {
+            let details = verdict.details();
+            assert!(details.iter().any(|detail| detail.contains(words)), "'{words}' is not in {details:?}");
+        }
+        None => assert!(verdict.sentence().contains(words), "'{words}' is not in {}", verdict.sentence()),
+    }
+}
+
+/// The edited record of a run with direct I/O.
+fn edited(edit: Edit) -> Record {
+    let mut record = direct_read_run();
+    edit(&mut record);
+    record
+}
+
+fn used(record: &mut Record) -> &mut DeviceUse {
+    let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+    &mut device.counters.as_mut().unwrap().used
+}
+
+fn cpu(record: &mut Record) -> &mut CpuTimes {
+    record.host.as_mut().unwrap().cpu.as_mut().unwrap()
+}
+
+fn count_of(record: &Record, counter: Counter) -> u64 {
+    record.counters.get(counter).unwrap()
+}
+
+fn db_time_s(record: &Record) -> f64 {
+    figure::DB_TIME_S.of(&Figures::of(record)).unwrap()
+}
+
+mod common {
+    use super::*;
+
+    #[test]
+    fn every_question_is_answered_in_order() {
+        for record in [direct_read_run(), fixture::failed_run()] {
+            assert_eq!(verdicts(&record).map(|verdict| verdict.question), Question::ALL);
+        }
+    }
+
+    #[test]
+    fn without_a_window_only_the_last_question_has_an_answer() {
+        let answers = verdicts(&fixture::failed_run()).map(|verdict| verdict.answer);
+        use Answer::{Bad, Unknown};
+        assert_eq!(answers, [Unknown, Unknown, Unknown, Unknown, Bad]);
+    }
+
+    #[test]
+    fn the_worst_finding_speaks_and_no_other_is_lost() {
+        let mut record = edited(|record: &mut Record| {
+            record.sessions[2].whole_window = false;
+            record.load.as_mut().unwrap().schemas[1].row_blocks /= 2;
+        });
+        assert_says(Question::Complete, &record, Answer::Doubt, "1 of 4 sessions");
+        record.status = Status::Failed { error: "gone".into() };
+        assert_says(Question::Complete, &record, Answer::Bad, "No: the run failed: gone.");
+        assert_says(Question::Complete, &record, Answer::Bad, "- 1 of 4 sessions");
+        assert_says(Question::Complete, &record, Answer::Bad, "- schema 2 has 2.00 rows per block");
+        let even = edited(|record: &mut Record| with_device_read_share(record, 1.2));
+        assert_says(Question::Steady, &even, Answer::Doubt, "Not alone");
+        assert_says(Question::Steady, &even, Answer::Doubt, "- Yes: 300 operations/s");
+    }
+
+    #[test]
+    fn a_verdict_is_data() {
+        let record = page_cache_run();
+        let json = serde_json::to_value(verdict(Question::Physical, &record)).unwrap();
+        let expected = json!({
+            "question": "physical",
+            "answer": "BAD",
+            "cause": "page_cache",
+            "threshold": "mostly_cached",
+            "remedy": null,
+            "sentence": "No: your OS page cache served 99.9 % of these reads; the device did only 716 reads/s.",
+        });
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(&json[name], value, "{name}");
+        }
+        let missing = &json["numbers"]["missing"];
+        assert_eq!(missing["witness"], "device");
+        assert!(missing["delivered"].as_f64().unwrap() < 0.01 && json["others"].is_array(), "{json}");
+        let remedy = edited(|record: &mut Record| {
+            record.host.as_mut().unwrap().device.as_mut().unwrap().device.cached_below = true;
+        });
+        let verdict = verdict(Question::Physical, &remedy);
+        assert!(
+            verdict.finding.remedy().unwrap().contains("losetup") && verdict.sentence().contains("losetup")
+        );
+    }
+
+    #[test]
+    fn a_figure_is_worth_no_more_than_the_verdicts_it_rests_on() {
+        use crate::Standing::{Invalid, Sound};
+        let (sound, cached) = (direct_read_run(), page_cache_run());
+        let (sound, cached) = (Figures::of(&sound), Figures::of(&cached));
+        assert_eq!(sound.standing(&figure::PHYSICAL_READS_PER_S), Sound);
+        assert_eq!(cached.standing(&figure::PHYSICAL_READS_PER_S), Invalid(Question::Physical));
+        assert_eq!(cached.standing(&figure::OPERATIONS_PER_S), Sound);
+        let failed = fixture::failed_run();
+        let failed = Figures::of(&failed);
+        assert_eq!(failed.standing(&figure::OPERATIONS_PER_S), Invalid(Question::Complete));
+        assert_eq!(failed.standing(&figure::SESSIONS), Sound);
+    }
+
+    #[test]
+    fn threshold_names_are_unique_within_their_question() {
+        let mut names: Vec<_> = thresholds::THRESHOLDS
+            .iter()
+            .map(|threshold| (threshold.question as u8, threshold.name))
+            .collect();
+        names.dedup();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((names.len(), count), (thresholds::THRESHOLDS.len(), names.len()));
+    }
+}
+
+mod physical {
+    use super::super::physical::is_cached_test;
+    use super::*;
+
+    /// A server whose reads go through the page cache.
+    fn buffered(share: f64) -> Record {
+        let mut record = direct_read_run();
+        record.server.embedded = false;
+        record.server.direct_io = Some(false);
+        with_device_read_share(&mut record, share);
+        record
+    }
+
+    /// Updates of data that fit into the buffer cache.
+    fn cached_updates() -> Record {
+        let mut record = update_run();
+        record.counters.set(Counter::PhysicalReads, 1000);
+        record.client_io.as_mut().unwrap().read_bytes = 1000 * u64::from(record.server.block_bytes);
+        record
+    }
+
+    /// Reads of a cached server beside a neighbour's: 4 us each, and the device's 69.
+    fn cached_beside_a_neighbour() -> Record {
+        let mut record = page_cache_run();
+        with_read_times(&mut record, 4);
+        with_device_read_share(&mut record, 0.993);
+        used(&mut record).read_time_ms = used(&mut record).reads * 69 / 1000;
+        record
+    }
+
+    fn with_read_times(record: &mut Record, us: u64) {
+        let reads = count_of(record, Counter::PhysicalReads);
+        record.counters.set(Counter::PhysicalReadTimeNs, reads * us * 1000);
+    }
+
+    fn with_own_reads(record: &mut Record, part: u64) {
+        record.client_io.as_mut().unwrap().read_bytes = physical_read_bytes(record).unwrap() / part;
+    }
+
+    /// A loop device through the page cache whose disks read that share of it.
+    fn with_loop_device(record: &mut Record, share: Option<f64>) {
+        let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+        device.device.cached_below = true;
+        device.device.top.as_mut().unwrap().name = "loop0".into();
+        let counters = device.counters.as_mut().unwrap();
+        counters.disk_read_bytes = share.map(|share| (counters.used.read_bytes as f64 * share) as u64);
+    }
+
+    #[rstest]
+    #[case(0.003, Answer::Bad, "page cache served 99.7 %")]
+    #[case(0.49, Answer::Bad, "page cache served 51.0 %")]
+    #[case(0.51, Answer::Doubt, "page cache served 49.0 %")]
+    #[case(0.949, Answer::Doubt, "page cache served 5.1 %")]
+    #[case(0.951, Answer::Good, "delivered 95.1 %")]
+    #[case(1.049, Answer::Good, "delivered 104.9 %")]
+    #[case(1.06, Answer::Doubt, "6.0 % more")]
+    fn the_devices_share_decides(#[case] share: f64, #[case] answer: Answer, #[case] words: &str) {
+        assert_says(Question::Physical, &buffered(share), answer, words);
+    }
+
+    #[rstest]
+    #[case::direct_reads_are_not_blamed_on_the_page_cache(buffered(0.1),
+        |record: &mut Record| record.server.direct_io = Some(true), Answer::Bad, "bypass the page cache")]
+    #[case::others_do_not_spoil_the_kernels_count(direct_read_run(),
+        |record: &mut Record| with_device_read_share(record, 1.4), Answer::Good, "- 40.0 % more")]
+    #[case::others_reads_do_not_hide_a_cache(buffered(1.0), |record: &mut Record| {
+        record.server.embedded = true;
+        with_own_reads(record, 50);
+    }, Answer::Bad, "page cache served 98.0 %")]
+    #[case::the_kernel_fetched_all(buffered(1.0), |record: &mut Record| {
+        record.server.embedded = true;
+        with_own_reads(record, 1);
+    }, Answer::Good, "")]
+    #[case::reads_of_another_device(direct_read_run(), |record: &mut Record| {
+        record.server.direct_io = Some(false);
+        with_device_read_share(record, 0.02);
+    }, Answer::Bad, "may be on another device")]
+    #[case::a_loop_device(direct_read_run(), |record: &mut Record| with_loop_device(record, None), Answer::Doubt,
+        "loop0 reads the file behind it through the page cache")]
+    #[case::its_disks_read_all(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(1.0)), Answer::Doubt,
+        "may not have come from a disk")]
+    #[case::its_disks_read_more(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(3.0)), Answer::Doubt,
+        "may not have come from a disk")]
+    #[case::its_disks_read_less(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.8)), Answer::Doubt,
+        "never reached the disks below")]
+    #[case::its_disks_read_hardly(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.04)), Answer::Bad,
+        "never reached the disks below")]
+    #[case::updates_of_cached_data(cached_updates(), |_: &mut Record| {}, Answer::Good,
+        "This was a test of writes (63.4 MB/s of redo, ")]
+    #[case::updates_of_cached_data_with_hits(cached_updates(), |_: &mut Record| {}, Answer::Good, "99.98 % hit the buffer cache")]
+    #[case::their_few_reads_came_from_a_cache(cached_updates(),
+        |record: &mut Record| record.client_io.as_mut().unwrap().read_bytes = 0, Answer::Doubt, "")]
+    #[case::no_reads_beside_updates(cached_updates(), |record: &mut Record| {
+        record.client_io.as_mut().unwrap().read_bytes = 0;
+        record.counters.set(Counter::PhysicalReads, 0);
+    }, Answer::Good, "")]
+    #[case::redo_that_the_device_did_not_write(cached_updates(), |record: &mut Record| used(record).write_bytes /= 4,
+        Answer::Doubt, "of the database's redo")]
+    #[case::an_embedded_database_without_a_device(direct_read_run(), |record: &mut Record| with_utilisation(record, None),
+        Answer::Good, "the storage delivered")]
+    #[case::a_server_without_a_device(direct_read_run(), |record: &mut Record| {
+        with_utilisation(record, None);
+        record.server.embedded = false;
+    }, Answer::Unknown, "device's counters are missing")]
+    #[case::a_server_without_a_host(direct_read_run(), |record: &mut Record| {
+        record.host = None;
+        record.server.embedded = false;
+    }, Answer::Unknown, "switched off")]
+    #[case::cached_reads(buffered(0.1), |record: &mut Record| {
+        record.counters.set(Counter::PhysicalReads, 1000);
+        record.counters.set(Counter::LogicalReads, 1_000_000);
+    }, Answer::Good, "99.9 % of 1,000,000 block visits")]
+    #[case::no_physical_read(buffered(0.1), |record: &mut Record| {
+        record.counters.set(Counter::PhysicalReads, 0);
+        uncounted(record, Counter::LogicalReads);
+    }, Answer::Good, "")]
+    #[case::no_read_at_all(buffered(0.1), |record: &mut Record| {
+        record.counters.set(Counter::PhysicalReads, 0);
+        record.counters.set(Counter::LogicalReads, 0);
+    }, Answer::Unknown, "")]
+    #[case::no_counter(direct_read_run(), |record: &mut Record| uncounted(record, Counter::PhysicalReads), Answer::Unknown,
+        "does not count")]
+    #[case::a_neighbour_by_times(cached_beside_a_neighbour(), |_: &mut Record| {}, Answer::Bad, "memory speed; the device took 69")]
+    #[case::a_neighbour_by_bytes(cached_beside_a_neighbour(),
+        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Answer::Bad, "served 100.0 % of these reads")]
+    #[case::a_neighbour_by_the_servers_bytes(cached_beside_a_neighbour(),
+        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Answer::Bad, "the server's processes")]
+    #[case::a_neighbour_without_times(cached_beside_a_neighbour(),
+        |record: &mut Record| uncounted(record, Counter::PhysicalReadTimeNs), Answer::Doubt, "only the device's total is known")]
+    #[case::the_servers_processes_fetched_all(cached_beside_a_neighbour(), |record: &mut Record| {
+        with_device_read_share(record, 2.5);
+        let read_bytes = physical_read_bytes(record).unwrap();
+        record.db_io = Some(ProcessIo { read_bytes, ..ProcessIo::default() });
+    }, Answer::Good, "- other programs used it")]
+    #[case::times_between_memory_and_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 20),
+        Answer::Doubt, "")]
+    #[case::times_of_the_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 60), Answer::Good, "")]
+    #[case::read_ahead_brings_others(cached_beside_a_neighbour(), |record: &mut Record| {
+        with_read_times(record, 20);
+        used(record).reads /= 8;
+        used(record).read_time_ms /= 8;
+    }, Answer::Good, "")]
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+        edit(&mut record);
+        assert_says(Question::Physical, &record, answer, words);
+    }
+
+    #[rstest]
+    #[case(3_000, Answer::Doubt, "on average by its own clock, which is memory's time", false)]
+    #[case(216_000, Answer::Unknown, "counters are missing", true)]
+    fn without_a_witness_the_databases_own_clock_can_only_contradict(
+        #[case] each_ns: u64,
+        #[case] answer: Answer,
+        #[case] words: &str,
+        #[case] is_plausible: bool,
+    ) {
+        let mut record = buffered(1.0);
+        record.host = None;
+        record.latencies.set(LatencyKind::PhysicalRead, fixture::spread(100_000, each_ns));
+        assert_says(Question::Physical, &record, answer, words);
+        let details = verdict(Question::Physical, &record).details();
+        let has_no_contradiction =
+            details.iter().any(|detail| detail.contains("No proof, but no contradiction"));
+        assert_eq!(has_no_contradiction, is_plausible, "{details:?}");
+    }
+
+    #[test]
+    fn disks_that_read_less_than_the_device_on_top_are_seen_without_a_loop_device() {
+        let mut record = direct_read_run();
+        let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+        let counters = device.counters.as_mut().unwrap();
+        counters.disk_read_bytes = Some(counters.used.read_bytes / 4);
+        assert_says(Question::Physical, &record, Answer::Bad, "a cache between it and the disks");
+        let figures = Figures::of(&record);
+        let all = figure::DEVICE_READS_PER_S.of(&figures).unwrap();
+        let own = figure::DATABASE_READS_PER_S.of(&figures).unwrap();
+        assert!((own - all / 4.0).abs() < 1.0, "{own} of {all}");
+    }
+
+    #[test]
+    fn a_neighbours_reads_are_no_part_of_the_ceiling() {
+        let mut record = cached_beside_a_neighbour();
+        record.db_io = Some(ProcessIo::default());
+        assert_eq!(figure::PERCENT_OF_CEILING.of(&Figures::of(&record)), Some(0.0));
+    }
+
+    #[test]
+    fn either_redo_or_time_makes_a_load_of_writes() {
+        let mut record = cached_updates();
+        assert!(!is_cached_test(&Figures::of(&record)));
+        record.counters.set(Counter::RedoBytes, 59_000_000);
+        record.latencies = Latencies::default();
+        assert!(is_cached_test(&Figures::of(&record)));
+        record.counters.set(Counter::RedoBytes, 61_000_000);
+        assert!(!is_cached_test(&Figures::of(&record)));
+        uncounted(&mut record, Counter::RedoBytes);
+        assert!(is_cached_test(&Figures::of(&record)));
+        let db_time_ns = 1e9 * db_time_s(&record);
+        let mut with_share = |share: f64| {
+            let each_ns = (share * db_time_ns / 1.08 / 10_000.0) as u64;
+            record.latencies.set(LatencyKind::PhysicalWrite, fixture::spread(10_000, each_ns));
+            is_cached_test(&Figures::of(&record))
+        };
+        assert!(with_share(0.08) && !with_share(0.12));
+    }
+
+    /// Writes were 140 % of DB time: processes of the server's own write its pages.
+    #[test]
+    fn writes_of_a_servers_own_processes_are_not_db_time() {
+        let mut record = cached_updates();
+        record.server.embedded = false;
+        let db_time_ns = 1e9 * db_time_s(&record);
+        record.latencies = Latencies::default();
+        let writes_alone = fixture::spread(10_000, (1.4 * db_time_ns / 10_800.0) as u64);
+        record.latencies.set(LatencyKind::PhysicalWrite, writes_alone);
+        let of_writes = |record: &Record| {
+            let verdict = verdict(Question::Physical, record);
+            let all = [vec![verdict.sentence()], verdict.details()].concat();
+            all.into_iter().find(|sentence| sentence.contains("test of writes")).unwrap()
+        };
+        assert!(of_writes(&record).contains("(63.4 MB/s of redo);"), "{}", of_writes(&record));
+        let mut syncs = slob_stats::Histogram::new();
+        syncs.record_n(1_024_000, 1000);
+        record.latencies.set(LatencyKind::RedoSync, syncs);
+        let time_us = (0.25 * db_time_ns / 1e3) as u64;
+        with_exact(&mut record, LatencyKind::RedoSync, WaitTotal { waits: 1000, time_us });
+        let words = "(63.4 MB/s of redo, 25.0 % of DB time for redo syncs);";
+        assert!(of_writes(&record).contains(words), "{}", of_writes(&record));
+    }
+}
+
+mod accounted {
+    use super::*;
+
+    #[rstest]
+    #[case(Rule::Equal, 100_000, 99_000, true)]
+    #[case(Rule::Equal, 100_000, 98_999, false)]
+    #[case(Rule::Equal, 0, 0, true)]
+    #[case(Rule::AtLeast, 500_000, 100_000, true)]
+    #[case(Rule::AtLeast, 99_000, 100_000, true)]
+    #[case(Rule::AtLeast, 98_000, 100_000, false)]
+    #[case(Rule::Shown, 0, 100_000, true)]
+    fn pairs_agree_within_their_tolerance(
+        #[case] rule: Rule,
+        #[case] left: u64,
+        #[case] right: u64,
+        #[case] agrees: bool,
+    ) {
+        let pair = Pair::new(rule, ("a", left), ("b", right));
+        assert_eq!(pair.agrees(), agrees);
+        assert_eq!(
+            pair.exactly().agrees(),
+            rule == Rule::Shown || left == right || (rule == Rule::AtLeast && left > right)
+        );
+    }
+
+    #[rstest]
+    #[case(update_run(), |_: &mut Record| {}, Answer::Good, "")]
+    #[case(direct_read_run(), |_: &mut Record| {}, Answer::Good, "")]
+    #[case::half_the_commits(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Answer::Doubt,
+        "commits of the database")]
+    #[case::half_the_commits_in_percent(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Answer::Doubt, "(-50.0 %)")]
+    #[case::more_commits(update_run(), |record: &mut Record| scale_commits(record, 2, 1), Answer::Doubt, "")]
+    #[case::more_commits_of_a_server(update_run(), |record: &mut Record| {
+        scale_commits(record, 2, 1);
+        record.server.embedded = false;
+    }, Answer::Good, "")]
+    #[case::fewer_logical_reads_than_rows(direct_read_run(), |record: &mut Record| {
+        let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
+        record.counters.set(Counter::LogicalReads, rows / 2);
+    }, Answer::Doubt, "logical reads")]
+    #[case::others_reads(direct_read_run(), |record: &mut Record| with_device_read_share(record, 1.5), Answer::Good, "")]
+    #[case::others_reads_without_the_kernel(direct_read_run(), |record: &mut Record| {
+        with_device_read_share(record, 1.5);
+        record.client_io = None;
+    }, Answer::Doubt, "")]
+    #[case::missing_reads_without_the_kernel(direct_read_run(), |record: &mut Record| {
+        with_device_read_share(record, 0.9);
+        record.client_io = None;
+    }, Answer::Doubt, "")]
+    #[case::others_reads_beside_a_server(direct_read_run(), |record: &mut Record| {
+        record.server.embedded = false;
+        with_device_read_share(record, 1.5);
+    }, Answer::Good, "- 50.0 % more than the database")]
+    #[case::missing_reads_of_a_server(direct_read_run(), |record: &mut Record| {
+        record.server.embedded = false;
+        with_device_read_share(record, 0.9);
+    }, Answer::Doubt, "bytes read by the device")]
+    #[case::the_page_cache(page_cache_run(), |_: &mut Record| {}, Answer::Good, "- ytes read by the device")]
+    #[case::lost_operations(direct_read_run(), |record: &mut Record| record.sessions[1].selects /= 2, Answer::Doubt,
+        "operations by session")]
+    #[case::lost_time(direct_read_run(), |record: &mut Record| record.sessions[1].busy_us /= 2, Answer::Doubt, "us of all sessions")]
+    #[case::no_counters(direct_read_run(), |record: &mut Record| record.counters = Counters::default(), Answer::Unknown, "")]
+    #[case::a_scan_at_each_edge(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 10), Answer::Good, "")]
+    #[case::no_scan_at_the_edges(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 0), Answer::Doubt, "")]
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+        edit(&mut record);
+        assert_says(Question::Accounted, &record, answer, words);
+    }
+
+    fn scale_commits(record: &mut Record, times: u64, by: u64) {
+        let commits = count_of(record, Counter::Commits);
+        record.counters.set(Counter::Commits, commits * times / by);
+    }
+
+    fn with_scan_at_edges(record: &mut Record, scan_pct: u8) {
+        with_device_read_share(record, 0.98);
+        record.workload.scan_pct = scan_pct;
+        let sessions = u64::from(record.workload.sessions());
+        record.load.as_mut().unwrap().scan_blocks = count_of(record, Counter::PhysicalReads) / sessions / 20;
+    }
+}
+
+mod cpu_bound {
+    use super::super::cpu_bound::Site;
+    use super::super::thresholds::{CPU_FULL, DEVICE_FULL};
+    use super::*;
+
+    fn without_probe(host_percent: f64, device_percent: Option<f64>) -> Record {
+        let mut record = direct_read_run();
+        record.probe = None;
+        with_host_busy(&mut record, host_percent);
+        with_utilisation(&mut record, device_percent);
+        record
+    }
+
+    /// A probed run that fills the CPUs.
+    fn full_with_probe(device_percent: f64) -> Record {
+        let mut record = direct_read_run();
+        with_host_busy(&mut record, 97.0);
+        with_own_cpu(&mut record, 90.0);
+        with_utilisation(&mut record, Some(device_percent));
+        record
+    }
+
+    /// The run's percentage of the host's CPUs; the fixture's host has 16 for 60 s.
+    fn with_own_cpu(record: &mut Record, percent: f64) {
+        let cpu = &mut record.db_cpu.as_mut().unwrap().cpu;
+        (cpu.user_s, cpu.system_s) = (16.0 * 60.0 * percent / 100.0, 0.0);
+    }
+
+    fn with_cpu_of_db_time(record: &mut Record, share: f64) {
+        record.db_cpu.as_mut().unwrap().cpu.user_s = share * db_time_s(record);
+    }
+
+    fn with_ceiling(record: &mut Record, iops: f64) {
+        let steps = &mut record.probe.as_mut().unwrap().result.steps;
+        steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = iops);
+    }
+
+    /// A minute of a server with that CPU time in a group of half a CPU, throttled so often.
+    fn confined(used_s: f64, periods: u64, throttled_periods: u64) -> Record {
+        let mut record = direct_read_run();
+        record.server.embedded = false;
+        record.db_cpu.as_mut().unwrap().cpu = CpuSplit { user_s: used_s, system_s: 0.0 };
+        let mut server = fixture::half_a_cpu();
+        server.cpu = Some(CpuSplit { user_s: used_s, system_s: 0.0 });
+        let group = server.group.as_mut().unwrap();
+        (group.cpu_s, group.periods) = (Some(used_s), Some(periods));
+        group.throttled_periods = Some(throttled_periods);
+        record.observed = vec![server];
+        record
+    }
+
+    fn with_client_host(record: &mut Record, cpu: Option<CpuTimes>) {
+        record.client_cpu = Some(CpuSplit { user_s: 1e4, system_s: 0.0 });
+        record.client_host = Some(ClientHostRecord { hostname: "client".into(), cpus_online: Some(2), cpu });
+    }
+
+    fn filled(cpu: &CpuTimes) -> CpuTimes {
+        CpuTimes { user_s: cpu.user_s + 100.0 * cpu.total_s(), ..*cpu }
+    }
+
+    #[rstest]
+    #[case(45.0, Some(98.0), Answer::Good, "No: CPUs 45.0 % busy, device 98.0 % busy")]
+    #[case(89.9, Some(40.0), Answer::Good, "No:")]
+    #[case(90.1, Some(40.0), Answer::Bad, "the CPU, not the storage")]
+    #[case(97.0, Some(89.0), Answer::Bad, "CPUs were 97.0 % busy, device 89.0 % busy")]
+    #[case(97.0, Some(91.0), Answer::Doubt, "both near their limits")]
+    #[case(97.0, None, Answer::Doubt, "not known")]
+    fn host_and_device_decide(
+        #[case] host: f64,
+        #[case] device: Option<f64>,
+        #[case] answer: Answer,
+        #[case] words: &str,
+    ) {
+        let mut record = without_probe(host, device);
+        if host > CPU_FULL.value {
+            with_own_cpu(&mut record, host - 2.0);
+        }
+        assert_says(Question::CpuBound, &record, answer, words);
+    }
+
+    #[rstest]
+    #[case::a_busy_device_far_from_its_ceiling(full_with_probe(99.0), |record: &mut Record| {
+        let ceiling = figure::PERCENT_OF_CEILING.of(&Figures::of(record)).unwrap();
+        assert!(ceiling < DEVICE_FULL.value, "{ceiling}");
+    }, Answer::Bad, "")]
+    #[case::close_to_its_ceiling(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 19_500.0), Answer::Doubt,
+        "of its ceiling")]
+    #[case::a_cached_test_uses_the_cpu(without_probe(99.0, Some(1.0)), |record: &mut Record| {
+        with_own_cpu(record, 95.0);
+        record.counters.set(Counter::PhysicalReads, 10);
+    }, Answer::Good, "cached")]
+    #[case::others_cpu_use_is_no_test(without_probe(99.0, Some(1.0)), |record: &mut Record| {
+        with_own_cpu(record, 5.0);
+        record.counters.set(Counter::PhysicalReads, 10);
+    }, Answer::Doubt, "")]
+    #[case::sessions_on_an_idle_host(without_probe(30.0, Some(20.0)), |record: &mut Record| with_cpu_of_db_time(record, 0.95),
+        Answer::Doubt, "of DB time")]
+    #[case::stolen_time(without_probe(45.0, Some(98.0)), |record: &mut Record| {
+        let cpu = cpu(record);
+        cpu.steal_s = 0.05 * cpu.total_s();
+    }, Answer::Doubt, "steal")]
+    #[case::another_host(without_probe(12.0, None), elsewhere, Answer::Unknown, "runs on another host")]
+    #[case::a_full_client(without_probe(95.0, None), elsewhere, Answer::Bad, "where only the sessions run")]
+    #[case::no_host(without_probe(95.0, None), |record: &mut Record| {
+        elsewhere(record);
+        record.host = None;
+    }, Answer::Unknown, "")]
+    #[case::others_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 20.0), Answer::Doubt,
+        "Others used the CPUs: 77.0 %")]
+    #[case::this_run_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 60.0), Answer::Bad,
+        "- This run used 60.0 %")]
+    #[case::stolen_time_is_others(without_probe(97.0, Some(40.0)), steal_most, Answer::Doubt, "")]
+    #[case::the_runs_part_is_unknown(without_probe(97.0, Some(40.0)), |record: &mut Record| {
+        steal_most(record);
+        record.db_cpu = None;
+    }, Answer::Doubt, "this run's share of that is not known")]
+    #[case::server_and_program_count_together(without_probe(97.0, Some(40.0)), |record: &mut Record| server_beside_client(record, 0.25),
+        Answer::Bad, "")]
+    #[case::the_server_alone(without_probe(97.0, Some(40.0)), |record: &mut Record| server_beside_client(record, 0.0),
+        Answer::Doubt, "")]
+    #[case::a_device_at_its_ceiling_for_others(full_with_probe(99.0), |record: &mut Record| {
+        // 19,507 reads/s of this run, six times as many by the device, of 118,000.
+        with_device_read_share(record, 6.0);
+        assert!(figure::PERCENT_OF_CEILING.of(&Figures::of(record)).unwrap() < 20.0);
+    }, Answer::Doubt, "99.2 % of its ceiling, others' reads included")]
+    #[case::a_device_busy_with_writes(full_with_probe(99.0), |record: &mut Record| used(record).writes = 900_000, Answer::Doubt,
+        "device 99.0 % busy")]
+    #[case::a_device_with_writes_and_free(full_with_probe(50.0), |record: &mut Record| used(record).writes = 900_000, Answer::Bad, "")]
+    #[case::a_run_above_its_probe(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 1_775.0), Answer::Doubt,
+        "more reads than the probe achieved")]
+    #[case::cached_reads(full_with_probe(40.0), |record: &mut Record| record.counters.set(Counter::PhysicalReads, 10), Answer::Good, "")]
+    #[case::writes(full_with_probe(40.0), |record: &mut Record| {
+        record.counters.set(Counter::PhysicalReads, 10);
+        record.counters.set(Counter::RedoBytes, 3_800_000_000);
+    }, Answer::Bad, "")]
+    #[case::cpu_time_above_db_time(without_probe(30.0, Some(20.0)), |record: &mut Record| with_cpu_of_db_time(record, 1.04),
+        Answer::Doubt, "- outside of operations")]
+    #[case::unseen(
+        without_probe(12.0, None),
+        unseen,
+        Answer::Unknown,
+        "nor is it known whether the database runs on this host"
+    )]
+    #[case::unseen_and_full(
+        without_probe(95.0, None),
+        unseen,
+        Answer::Bad,
+        "not known whether the database runs here"
+    )]
+    #[case::unseen_with_events(without_probe(95.0, None), |record: &mut Record| {
+        unseen(record);
+        let time_us = (0.25 * 1e6 * db_time_s(record)) as u64;
+        let (name, class) = ("DB CPU".into(), "CPU".into());
+        record.events.push(WaitEvent { name, class, waits: None, time_us, background: false });
+    }, Answer::Bad, "- 25.0 % of DB time")]
+    #[case::a_cached_session_on_one_cpu(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.0), Answer::Good,
+        "Yes, in each session, as expected of a test of cached reads")]
+    #[case::with_background_threads(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.9), Answer::Good,
+        "background threads included")]
+    #[case::background_processes_are_no_sessions(without_probe(7.0, Some(1.0)), |record: &mut Record| {
+        cached_sessions(record, 1.9);
+        let cpu = record.db_cpu.as_mut().unwrap();
+        cpu.sessions = Some(CpuSplit { user_s: cpu.cpu.user_s * 0.2, system_s: 0.0 });
+    }, Answer::Good, "No: CPUs")]
+    #[case::half_a_cpu(confined(29.7, 600, 590), |_: &mut Record| {}, Answer::Bad,
+        "Yes: the server used 99.0 % of the 0.50 CPUs that its control group may use")]
+    #[case::throttled(confined(29.7, 600, 590), |_: &mut Record| {}, Answer::Bad,
+        "held up (throttled) in 98.3 % of the quota's periods, for 41.5 s")]
+    #[case::throttled_without_using_all(confined(20.0, 600, 90), |_: &mut Record| {}, Answer::Doubt,
+        "Now and then: the server used 66.7 %")]
+    #[case::hardly_throttled(confined(20.0, 600, 30), |_: &mut Record| {}, Answer::Good, "No: CPUs")]
+    #[case::never_throttled(confined(20.0, 0, 0), |_: &mut Record| {}, Answer::Good, "No: CPUs")]
+    #[case::a_limit_as_high_as_the_host(confined(29.7, 600, 590), |record: &mut Record| {
+        record.observed[0].cpus = record.host.as_ref().unwrap().info.cpus_online.map(f64::from);
+    }, Answer::Good, "")]
+    #[case::a_full_client_host(confined(20.0, 0, 0), |record: &mut Record| {
+        let full = filled(cpu(record));
+        with_client_host(record, Some(full));
+    }, Answer::Bad, "client's side: the CPUs of client")]
+    #[case::an_unknown_client_host(confined(20.0, 0, 0), |record: &mut Record| with_client_host(record, None), Answer::Good, "")]
+    #[case::the_fullest_of_several_hosts(confined(20.0, 0, 0), |record: &mut Record| several_hosts(record, false), Answer::Doubt,
+        "host of db2:5000")]
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+        edit(&mut record);
+        assert_says(Question::CpuBound, &record, answer, words);
+    }
+
+    fn elsewhere(record: &mut Record) {
+        unseen(record);
+        record.target = "db://u@another:5432/d".into();
+    }
+
+    fn unseen(record: &mut Record) {
+        (record.server.embedded, record.server.data_path, record.db_cpu) = (false, None, None);
+        record.target = "db:/".into();
+    }
+
+    fn steal_most(record: &mut Record) {
+        let cpu = cpu(record);
+        (cpu.steal_s, cpu.user_s) = (0.7 * cpu.total_s(), 0.27 * cpu.total_s());
+        with_own_cpu(record, 25.0);
+    }
+
+    fn server_beside_client(record: &mut Record, client: f64) {
+        record.server.embedded = false;
+        with_own_cpu(record, 30.0);
+        record.client_cpu = Some(CpuSplit { user_s: 16.0 * 60.0 * client, system_s: 0.0 });
+    }
+
+    fn cached_sessions(record: &mut Record, times: f64) {
+        record.counters.set(Counter::PhysicalReads, 10);
+        record.server.embedded = false;
+        with_cpu_of_db_time(record, 0.95);
+        record.db_cpu.as_mut().unwrap().cpu.user_s *= times;
+    }
+
+    fn several_hosts(record: &mut Record, all_full: bool) {
+        let idle = *cpu(record);
+        let full = filled(&idle);
+        for (name, cpu) in [("db1:5000", if all_full { full } else { idle }), ("db2:5000", full)] {
+            let mut server = record.observed[0].clone();
+            (server.endpoint, server.host_cpu, server.host_cpus) = (Some(name.into()), Some(cpu), Some(4));
+            record.observed.push(server);
+        }
+    }
+
+    #[test]
+    fn of_full_hosts_none_is_the_fullest() {
+        let mut record = confined(20.0, 0, 0);
+        several_hosts(&mut record, true);
+        let found = format!("{:?}", verdict(Question::CpuBound, &record));
+        assert!(!found.contains("FullestHost"), "{found}");
+        // A share above 100 % of a probe is never shown.
+        let mut above = full_with_probe(99.0);
+        with_ceiling(&mut above, 1_775.0);
+        assert!(!verdict(Question::CpuBound, &above).sentence().contains("1,099"));
+        let mut here = without_probe(95.0, None);
+        unseen(&mut here);
+        assert!(!verdict(Question::CpuBound, &here).sentence().contains("only the sessions"));
+    }
+
+    #[rstest]
+    #[case("db://u@db1:5432/d", Site::Elsewhere)]
+    #[case("db://u@db1/d?x=@localhost", Site::Elsewhere)]
+    #[case("db://u@db1.example.com", Site::Elsewhere)]
+    #[case("db://u@10.0.0.7,10.0.0.8:1521/s", Site::Elsewhere)]
+    #[case("db://u@//db1:1521/s", Site::Elsewhere)]
+    #[case("db://[2001:db8::1]:3306", Site::Elsewhere)]
+    #[case("db:", Site::Unseen)]
+    #[case("db:/", Site::Unseen)]
+    #[case("db://u@NAME", Site::Unseen)]
+    #[case("db://u@localhost:1521/s", Site::Unseen)]
+    #[case("db://u@//127.0.0.1:1521/s", Site::Unseen)]
+    #[case("db://u@[::1]:1521/s", Site::Unseen)]
+    #[case("db://u@db1,localhost:1521/s", Site::Unseen)]
+    #[case("db:///d?host=/run/db", Site::Unseen)]
+    #[case("db://u@%2Frun%2Fdb/d", Site::Unseen)]
+    fn a_database_is_elsewhere_only_if_its_target_says_so(#[case] target: &str, #[case] site: Site) {
+        let mut record = direct_read_run();
+        assert_eq!(Site::of(&record), Site::Seen, "it is embedded");
+        unseen(&mut record);
+        record.target = target.into();
+        record.host.as_mut().unwrap().info.hostname = "client".into();
+        assert_eq!(Site::of(&record), site);
+        record.host.as_mut().unwrap().info.hostname = "DB1.example.com".into();
+        let by_name = if target.contains("db1") { Site::Unseen } else { site };
+        assert_eq!(Site::of(&record), by_name, "db1 is this host");
+    }
+}
+
+mod steady {
+    use super::*;
+
+    /// A run with the operations of each second.
+    fn with_rates(of_second: impl Fn(u64) -> u64) -> Record {
+        let mut record = direct_read_run();
+        with_series(&mut record, 72, of_second);
+        record
+    }
+
+    #[rstest]
+    #[case::even(|s| 300 + s % 7, Answer::Good, "Yes: 303 operations/s")]
+    #[case::noisy(|s| 300 + 90 * (s % 2), Answer::Doubt, "vary by 13.")]
+    #[case::wild(|s| 300 + 400 * (s % 2), Answer::Bad, "vary by 40.")]
+    #[case::falling(|s| 1000 - 2 * s, Answer::Doubt, "fell by 12.0 %")]
+    #[case::collapsing(|s| 1000 - 10 * s, Answer::Bad, "fell by")]
+    #[case::rising(|s| 1000 + 2 * s, Answer::Doubt, "rose by")]
+    #[case::barely_rising(|s| 10_000 + 5 * s, Answer::Good, "trend +2.9 %")]
+    #[case::one_stall(|s| if s == 40 { 20 } else { 3000 }, Answer::Doubt, "1 of 60")]
+    #[case::stalls(|s| if s % 10 == 0 { 20 } else { 300 }, Answer::Bad, "6 of 60")]
+    #[case::slow(|_| 3, Answer::Unknown, "Too slow")]
+    #[case::by_chance(|s| 3000 + 90 * (s * 7 % 5), Answer::Good, "no trend found, within +-")]
+    fn the_series_decides(#[case] of_second: fn(u64) -> u64, #[case] answer: Answer, #[case] words: &str) {
+        let verdict = verdict(Question::Steady, &with_rates(of_second));
+        assert_eq!(verdict.answer, answer, "{verdict:?}");
+        let sentences = [vec![verdict.sentence()], verdict.details()].concat();
+        assert!(sentences.iter().any(|sentence| sentence.contains(words)), "{sentences:?}");
+        if words.starts_with("no trend") {
+            assert!(!verdict.sentence().contains("over the window"), "{sentences:?}");
+        }
+    }
+
+    #[rstest]
+    #[case::a_second_without_a_report(|record: &mut Record| {
+        record.series = Series::new(0, 1800);
+        for second in (0..72).filter(|second| *second != 40) {
+            record.series.push(second, fixture::interval(300)).unwrap();
+        }
+    }, Answer::Doubt, "began at second 40")]
+    #[case::too_short(|record: &mut Record| record.window.as_mut().unwrap().seconds = 9.0, Answer::Unknown, "9 intervals of 1 s")]
+    #[case::long_enough(|record: &mut Record| record.window.as_mut().unwrap().seconds = 10.0, Answer::Good, "")]
+    #[case::others_reads(|record: &mut Record| with_device_read_share(record, 1.2), Answer::Doubt,
+        "16.7 % of what the device read")]
+    #[case::others_cpu(|record: &mut Record| {
+        let cpu = cpu(record);
+        let moved = 0.1 * cpu.total_s();
+        (cpu.user_s, cpu.idle_s) = (cpu.user_s + moved, cpu.idle_s - moved);
+    }, Answer::Doubt, "other programs")]
+    #[case::others_unknown(|record: &mut Record| record.host = None, Answer::Good,
+        "- CPU use and device reads could not be measured")]
+    #[case::a_standstill(|record: &mut Record| stand_still(record, 2, 12.0), Answer::Doubt,
+        "Not all the time: session 2 stood still for 12.0 s, 20.0 % of the window, from second 17.2 on.")]
+    #[case::below_5_percent_of_a_minute(|record: &mut Record| stand_still(record, 2, 2.9), Answer::Good, "")]
+    #[case::two_standstills(|record: &mut Record| {
+        stand_still(record, 2, 12.0);
+        stand_still(record, 0, 3.1);
+    }, Answer::Doubt, "; so did 1 other session, for less.")]
+    #[case::long_operations(|record: &mut Record| {
+        // Of operations that take half a second each, one that takes four is no standstill.
+        stand_still(record, 2, 12.0);
+        record.sessions.iter_mut().for_each(|session| session.busy_us = session.operations() * 700_000);
+    }, Answer::Good, "")]
+    #[case::a_session_behind(fall_behind, Answer::Doubt, "Not evenly: session 1 did ")]
+    #[case::with_work_loop(|record: &mut Record| {
+        fall_behind(record);
+        record.workload.work_loop = Some(4500);
+    }, Answer::Good, "")]
+    fn findings(#[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+        assert_says(Question::Steady, &edited(edit), answer, words);
+    }
+
+    fn stand_still(record: &mut Record, session: usize, seconds: f64) {
+        record.sessions[session].longest_wait = Some(LongestWait { at_s: 17.25, seconds });
+    }
+
+    fn fall_behind(record: &mut Record) {
+        record.sessions[1].selects /= 3;
+        record.sessions[1].updates /= 3;
+    }
+
+    #[test]
+    fn a_window_too_noisy_to_show_a_trend_is_not_steady() {
+        let mut record = with_rates(|s| 3000 + 500 * (s * 7 % 3));
+        record.window.as_mut().unwrap().seconds = 10.0;
+        let noisy = verdict(Question::Steady, &record);
+        assert_eq!(noisy.answer, Answer::Doubt, "{noisy:?}");
+        let sentences = [vec![noisy.sentence()], noisy.details()].concat();
+        assert!(sentences.iter().any(|sentence| sentence.contains("would go unnoticed")), "{sentences:?}");
+    }
+
+    /// Twenty seconds of 1,000 reads/s, with others in some of them.
+    fn with_others(seconds: std::ops::Range<u64>) -> Record {
+        let mut record = direct_read_run();
+        record.window = Some(Window { begin_s: 0.0, seconds: 20.0 });
+        record.server.block_bytes = 8192;
+        record.series = Series::new(0, 1800);
+        let none = CpuTimes {
+            user_s: 0.0,
+            nice_s: 0.0,
+            system_s: 0.0,
+            idle_s: 0.0,
+            iowait_s: 0.0,
+            irq_s: 0.0,
+            softirq_s: 0.0,
+            steal_s: 0.0,
+        };
+        for second in 0..20 {
+            let there = seconds.contains(&second);
+            let of_others = if there { 25_000_000 } else { 4096 };
+            let user_s = if there { 1.5 } else { 0.25 };
+            let interval = Interval {
+                physical_reads: Some(1000),
+                sampled_s: Some(1.0),
+                device: Some(DeviceUse { read_bytes: 8_192_000 + of_others, ..DeviceUse::default() }),
+                host_cpu: Some(CpuTimes { user_s, idle_s: 2.0 - user_s, ..none }),
+                db_cpu: Some(CpuSplit { user_s: 0.2, system_s: 0.0 }),
+                ..Interval::default()
+            };
+            record.series.push(second, interval).unwrap();
+        }
+        record
+    }
+
+    #[test]
+    fn visits_of_others_are_mentioned_with_their_seconds() {
+        let visits = |record: &Record| -> Vec<String> {
+            let details = verdict(Question::Steady, record).details();
+            details.into_iter().filter(|detail| detail.starts_with("Others ")).collect()
+        };
+        let expected = [
+            "Others read 25.0 MB/s from second 7 to second 12, and far less before and after.",
+            "Others used 65.0 % of the host's CPUs from second 7 to second 12, and far less before and after.",
+        ];
+        assert_eq!(visits(&with_others(7..12)), expected);
+        // All the time, for a moment, and never.
+        for seconds in [0..20, 1..20, 5..6, 0..0] {
+            assert!(visits(&with_others(seconds.clone())).is_empty(), "{seconds:?}");
+        }
+    }
+}
+
+mod complete {
+    use super::*;
+
+    const ROWS: Verification = Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None };
+
+    #[rstest]
+    #[case::whole(|_: &mut Record| {}, Answer::Good, "Yes: 4 sessions ran through the whole window; 100 sampled rows are sound.")]
+    #[case::no_row_read_back(|record: &mut Record| {
+        record.verification = None;
+        (record.workload.work_loop, record.workload.run_time_s) = (Some(5000), None);
+    }, Answer::Good, "Yes: all operations of 4 sessions were done; no row was read back.")]
+    #[case::short(|record: &mut Record| record.workload.run_time_s = Some(61.0), Answer::Doubt, "took 60 s instead of 61 s")]
+    #[case::too_short(|record: &mut Record| record.workload.run_time_s = Some(600.0), Answer::Doubt, "")]
+    #[case::short_because_steady(|record: &mut Record| until_steady(record, true), Answer::Good, "")]
+    #[case::short_and_not_steady(|record: &mut Record| until_steady(record, false), Answer::Doubt, "")]
+    #[case::a_lost_session(|record: &mut Record| lose(record), Answer::Doubt, "Session 2: the disk went away.")]
+    #[case::two_lost_sessions(|record: &mut Record| {
+        lose(record);
+        record.sessions.pop();
+    }, Answer::Doubt, "2 of 4 sessions")]
+    #[case::a_damaged_row(|record: &mut Record| {
+        let faults = vec!["schema 1, row 7: c2 is wrong".to_owned()];
+        record.verification = Some(Verification { faults, ..ROWS });
+    }, Answer::Bad, "No: of 100 sampled rows, 1 is not what was written: schema 1, row 7: c2 is wrong.")]
+    #[case::unread_rows(|record: &mut Record| {
+        let unread = Some("no answer within 30 s".to_owned());
+        record.verification = Some(Verification { rows: 0, unread, ..ROWS });
+    }, Answer::Doubt, "Not known: the rows could not be read back: no answer within 30 s.")]
+    #[case::interrupted(|record: &mut Record| record.status = Status::Interrupted, Answer::Doubt, "in 60 s is valid")]
+    #[case::interrupted_early(|record: &mut Record| {
+        record.status = Status::Interrupted;
+        record.window = None;
+    }, Answer::Doubt, "before its measured window")]
+    #[case::without_a_window(|record: &mut Record| record.window = None, Answer::Bad, "")]
+    #[case::much_too_late(|record: &mut Record| late(record, 14.96, None), Answer::Bad,
+        "took 14.96 s instead of 6 s: the sampler was held up")]
+    #[case::late_operations(|record: &mut Record| late(record, 8.0, Some(0)), Answer::Doubt, "operations that had begun in time")]
+    #[case::late_sessions(|record: &mut Record| late(record, 8.0, Some(2)), Answer::Doubt, "2 sessions were still at work")]
+    #[case::a_gap_of_2_of_59(|record: &mut Record| fixture::with_gap(record, 20..22), Answer::Good, "")]
+    #[case::a_gap_of_5_of_59(|record: &mut Record| fixture::with_gap(record, 20..25), Answer::Doubt,
+        "5 of the window's 59 intervals had no sample")]
+    #[case::a_gap_before_the_window(|record: &mut Record| fixture::with_gap(record, 0..10), Answer::Good, "")]
+    // 18,000 operations in 60 s.
+    #[case::a_rate_met(|record: &mut Record| rate(record, 300, "steady"), Answer::Good, "- 300/s of 300/s")]
+    #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, "steady"), Answer::Doubt, "")]
+    #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, "steady"), Answer::Bad,
+        "18,000 of 72,000 operations that were due, 25.0 %")]
+    #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, "poisson"), Answer::Good, "")]
+    #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2, Answer::Doubt,
+        "schema 2 has 2.00 rows per block")]
+    fn findings(#[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+        assert_says(Question::Complete, &edited(edit), answer, words);
+    }
+
+    fn until_steady(record: &mut Record, reached: bool) {
+        record.workload.run_time_s = Some(600.0);
+        record.until_steady = Some(UntilSteady {
+            reached,
+            tolerance_percent: 3.0,
+            window_s: 10,
+            since_s: Some(40),
+            operations_per_s: vec![300.0; 3],
+        });
+    }
+
+    fn lose(record: &mut Record) {
+        record.sessions[2].whole_window = false;
+        record.sessions[2].error = Some("the disk went away.".into());
+    }
+
+    fn late(record: &mut Record, seconds: f64, sessions_at_work: Option<u32>) {
+        record.workload.run_time_s = Some(6.0);
+        record.window.as_mut().unwrap().seconds = seconds;
+        record.edges = sessions_at_work.map(|sessions_at_work| {
+            let end = EdgeRecord { sessions_at_work, operations_under_way: 9 };
+            Edges { begin: EdgeRecord::default(), end }
+        });
+    }
+
+    fn rate(record: &mut Record, rate_per_s: u32, arrivals: &str) {
+        record.workload.rate_per_s = Some(rate_per_s);
+        record.workload.arrivals = Some(arrivals.into());
+    }
+
+    #[test]
+    fn a_window_may_be_longer_by_little_or_by_a_small_share() {
+        for (planned_s, seconds) in [(6.0, 6.45), (100.0, 104.0)] {
+            let mut record = direct_read_run();
+            late(&mut record, seconds, None);
+            record.workload.run_time_s = Some(planned_s);
+            assert!(!verdict(Question::Complete, &record).sentence().contains("held up"));
+        }
+    }
+
+    /// 'The rate was met' stood below 'the rate was not met', with the same numbers.
+    #[rstest]
+    #[case::a_missed_rate(|record: &mut Record| rate(record, 1200, "steady"), "The rate was met")]
+    #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2,
+        "Each block holds one row")]
+    fn no_detail_contradicts_the_finding(#[case] edit: Edit, #[case] words: &str) {
+        let says = |record: &Record| verdict(Question::Complete, record).details().join(" ").contains(words);
+        assert!(!says(&edited(edit)));
+        assert!(says(&edited(|record: &mut Record| rate(record, 300, "steady"))), "{words}");
+    }
+
+    #[test]
+    fn a_failed_run_is_bad() {
+        assert_says(Question::Complete, &fixture::failed_run(), Answer::Bad, "No: the run failed: ");
+        let missed = edited(|record: &mut Record| rate(record, 1200, "steady"));
+        assert!(crate::compact_summary(&missed).contains("300/s of 1,200/s"));
+    }
+}

@@ -1,0 +1,154 @@
+//! The limits by which verdicts are given, in one table. `docs/method.md` holds it as it is printed here.
+
+use slob_stats::RobustTrend;
+
+use super::Question;
+use crate::format::plain_number;
+use crate::table::{Column, Table};
+
+/// A limit by which a verdict is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// The question.
+    pub question: Question,
+    /// Stable name for machines.
+    pub name: &'static str,
+    /// Value in its unit.
+    pub value: f64,
+    /// Unit.
+    pub unit: &'static str,
+    /// Meaning and reason.
+    pub reason: &'static str,
+}
+
+impl Threshold {
+    /// A value in percent as a share.
+    pub(super) fn share(&self) -> f64 {
+        self.value / 100.0
+    }
+}
+
+macro_rules! thresholds {
+    ($($question:ident { $($threshold:ident = $name:literal, $value:expr, $unit:literal, $reason:literal;)* })*) => {
+        $($(
+            #[doc = $reason]
+            pub const $threshold: Threshold =
+                Threshold { question: Question::$question, name: $name, value: $value, unit: $unit, reason: $reason };
+        )*)*
+        /// All limits, in the order of the questions.
+        pub const THRESHOLDS: &[Threshold] = &[$($($threshold),*),*];
+    };
+}
+
+thresholds! {
+    Physical {
+        DELIVERED = "delivered", 95.0, "%",
+            "each count of the reads must reach this share of the database's: counts differ by less at the edges of the window";
+        EXCESS = "excess", 105.0, "%",
+            "above it a count holds reads that nobody requested: as far above 100 % as `delivered` is below";
+        MOSTLY_CACHED = "mostly_cached", 50.0, "%",
+            "below it most reads came from a cache, and the figures are the cache's";
+        CACHED_HITS = "cached_hits", 99.0, "%",
+            "above this hit ratio a run is a test of cached reads";
+        WRITE_TIME = "write_time", 10.0, "% of DB time",
+            "above it writes and log flushes are a load of their own";
+        WRITE_RATE = "write_rate", 1.0, "MB/s of redo",
+            "above it the storage has to write the log, whoever waits for it";
+        MEMORY_READ = "memory_read", 8.0, "us",
+            "no device delivers a block in less: it is a copy from memory";
+        ABOVE_PROBE = "above_probe", 105.0, "% of the ceiling",
+            "above it the probe did not find the ceiling: run and probe differ by less in time";
+    }
+    Accounted {
+        COUNTERS_DIFFER = "counters_differ", 1.0, "% of the larger count",
+            "two counters of the same thing may differ by this much";
+        LONG_ROUND_TRIP = "long_round_trip", 1.0, "% of the window",
+            "above it the window of an observed host is noticeably longer or shorter";
+        OTHERS_READS = "others_reads", 5.0, "%",
+            "above it further reads of the device are mentioned";
+    }
+    CpuBound {
+        CPU_FULL = "cpu_full", 90.0, "%",
+            "from here on CPUs are at their limit: sessions also wait for each other, so that more is rare";
+        DEVICE_FULL = "device_full", 90.0, "% busy, or of the ceiling",
+            "from here on the device is close to its own limit";
+        SESSIONS_ON_CPU = "sessions_on_cpu", 90.0, "% of DB time",
+            "from here on sessions wait for hardly anything but CPU";
+        DEVICE_WRITES = "device_writes", 10.0, "% of requests",
+            "above it writes keep the device busy, which a probe of reads does not explain";
+        STEAL = "steal", 2.0, "% of CPU time",
+            "from here on what the hypervisor withholds is more than noise";
+        THROTTLED = "throttled", 10.0, "% of periods",
+            "from here on throttling by a quota is more than a burst now and then";
+    }
+    Steady {
+        LEAST_INTERVALS = "least_intervals", RobustTrend::MIN_POINTS_FOR_TEST as f64, "intervals",
+            "fewer do not suffice for the test of a trend";
+        LEAST_OPERATIONS = "least_operations", 20.0, "operations per interval",
+            "with fewer, whole operations alone make an interval vary by several percent";
+        TREND = "trend", slob_stats::TREND_PERCENT, "% over the window",
+            "a change from here on is a trend, if it is more than chance";
+        STEEP_TREND = "steep_trend", 20.0, "% over the window",
+            "from here on the mean describes neither the begin nor the end of the window";
+        HIDDEN_TREND = "hidden_trend", 15.0, "% over the window",
+            "noise must not hide a change of this size";
+        STALL = "stall", 100.0 * slob_stats::STALL_SHARE, "% of the median",
+            "an interval below it is a stall";
+        MANY_STALLS = "many_stalls", 5.0, "% of intervals",
+            "above it stalls are the rule and not an accident";
+        VARIATION = "variation", 100.0 * slob_stats::STEADY_VARIATION, "%",
+            "rates of a steady load vary by less from interval to interval";
+        WILD_VARIATION = "wild_variation", 100.0 * slob_stats::WILD_VARIATION, "%",
+            "from here on a mean says little";
+        STANDSTILL = "standstill", 0.5, "s",
+            "a session that stands still for less moves no figure";
+        STANDSTILL_OF_WINDOW = "standstill_of_window", 5.0, "% of the window",
+            "a session that stands still for less moves no figure";
+        STANDSTILL_OPERATIONS = "standstill_operations", 20.0, "mean operations",
+            "a shorter time may be one long operation";
+        BEHIND = "behind", 50.0, "% of the median session",
+            "a session that did less was held up";
+        COMPARABLE_OPERATIONS = "comparable_operations", 100.0, "operations of the median session",
+            "with fewer, sessions differ by chance";
+        FOREIGN_CPU = "foreign_cpu", 5.0, "% of the host's CPU time",
+            "from here on other programs can move a result";
+        FOREIGN_READS = "foreign_reads", 5.0, "% of the device's reads",
+            "from here on other programs' reads can move a result";
+        FOREIGN_READ_RATE = "foreign_read_rate", 1.0, "MB/s",
+            "below it other programs' reads do no harm, however little the run reads";
+        NEIGHBOUR = "neighbour", 20.0, "% of reads or CPU time of an interval",
+            "from here on other programs are noticed in an interval";
+        NEIGHBOUR_RATE = "neighbour_rate", 1.0, "MB/s",
+            "below it other programs' reads are not noticed";
+        NEIGHBOUR_INTERVALS = "neighbour_intervals", 2.0, "intervals",
+            "a shorter visit of other programs is not mentioned";
+        NEIGHBOUR_ALWAYS = "neighbour_always", 80.0, "% of intervals",
+            "above it other programs were there all the time";
+    }
+    Complete {
+        SHORT_WINDOW = "short_window", 1.0, "%",
+            "a window shorter than planned by more was cut";
+        LATE = "late", 5.0, "%",
+            "a window longer than planned by more ended late; the same share of intervals may lack a sample";
+        LATE_SECONDS = "late_seconds", 0.5, "s",
+            "a snapshot that takes this long in a short window is normal";
+        TOO_LATE = "too_late", 150.0, "%",
+            "a window of this share of the planned time is another test";
+        RATE_MET = "rate_met", 99.0, "%",
+            "a rate is met if this share of the operations that were due was done";
+        RATE_MISSED = "rate_missed", 95.0, "%",
+            "below it the rate was missed, and not just not quite met";
+        ROWS_PER_BLOCK = "rows_per_block", 1.0, "%",
+            "rows and the blocks that hold them differ by less with one row per block";
+    }
+}
+
+/// The table of all limits for the documentation.
+pub fn markdown() -> String {
+    let row = |Threshold { question, name, value, unit, reason }: &Threshold| {
+        let limit = format!("{} {unit}", plain_number(*value));
+        [question.title().to_owned(), format!("`{name}`"), limit, (*reason).to_owned()]
+    };
+    let columns = ["question", "name", "limit", "meaning"].map(Column::left);
+    Table::new(columns).with_rows(THRESHOLDS.iter().map(row)).markdown()
+}
