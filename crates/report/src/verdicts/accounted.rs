@@ -7,7 +7,7 @@ use serde::Serialize;
 use slob_measure::Counter;
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
-use super::thresholds::{COUNTERS_DIFFER, LONG_ROUND_TRIP, OTHERS_READS};
+use super::thresholds::{COUNTERS_DIFFER, INCIDENTAL_READS, LONG_ROUND_TRIP, OTHERS_READS};
 use super::{DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
@@ -46,6 +46,8 @@ pub struct Pair {
     tolerance: f64,
     /// Further allowed difference, in the counters' unit.
     slack: f64,
+    /// Further allowed excess of the left count, in its unit.
+    incidental: f64,
 }
 
 impl Pair {
@@ -55,7 +57,7 @@ impl Pair {
         right: (impl Into<Cow<'static, str>>, u64),
     ) -> Self {
         let (left, right) = ((left.0.into(), left.1), (right.0.into(), right.1));
-        Self { rule, left, right, tolerance: COUNTERS_DIFFER.share(), slack: 0.0 }
+        Self { rule, left, right, tolerance: COUNTERS_DIFFER.share(), slack: 0.0, incidental: 0.0 }
     }
 
     /// The same pair without any allowance.
@@ -71,8 +73,8 @@ impl Pair {
         let (left, right) = (self.left.1 as f64, self.right.1 as f64);
         let allowed = self.tolerance * left.max(right) + self.slack;
         match self.rule {
-            Rule::Equal if allowed == 0.0 => self.left.1 == self.right.1,
-            Rule::Equal => (left - right).abs() <= allowed,
+            Rule::Equal if allowed + self.incidental == 0.0 => self.left.1 == self.right.1,
+            Rule::Equal => right - left <= allowed && left - right <= allowed + self.incidental,
             Rule::AtLeast => left + allowed >= right,
             Rule::Shown => true,
         }
@@ -239,7 +241,8 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let direct = record.server.direct_io == Some(true);
     let pair = |rule, name, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };
-        Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(edge_bytes)
+        let pair = Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(edge_bytes);
+        Pair { incidental: incidental_bytes(), ..pair }
     };
     let process = own_read_bytes(record).map(|fetched| match record.server.embedded {
         true => pair(Rule::Equal, OWN_BYTES, fetched),
@@ -254,6 +257,11 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         pair(rule, DEVICE_BYTES, device.used.read_bytes)
     });
     process.into_iter().chain(groups).chain(device).collect()
+}
+
+/// Bytes that the kernel may fetch on top of physical reads.
+pub(super) fn incidental_bytes() -> f64 {
+    INCIDENTAL_READS.value * f64::from(1 << 20)
 }
 
 /// Bytes read by the control groups of all servers; `None` if one is unknown.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use slob_measure::{Counter, LatencyKind};
 use slob_record::Record;
 
+use super::accounted::incidental_bytes;
 use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME};
 use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
@@ -267,8 +268,12 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     if witnesses.is_empty() {
         return without_witness(figures);
     }
-    let share =
-        |(witness, read): &(Witness, u64)| Some((*witness, ratio(*read as f64, bytes as f64).map(Share)?));
+    // Incidental reads are no excess, but they do not make up for missing ones.
+    let share = |(witness, read): &(Witness, u64)| {
+        let (read, bytes) = (*read as f64, bytes as f64);
+        let read = if read > bytes { bytes.max(read - incidental_bytes()) } else { read };
+        Some((*witness, ratio(read, bytes).map(Share)?))
+    };
     let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();
     let Some(&first) = shares.first() else { return vec![PhysicalFinding::NoByteRequested] };
     if let Some(&(witness, delivered)) = shares.iter().find(|(_, share)| share.0 < DELIVERED.share()) {

@@ -446,6 +446,32 @@ mod accounted {
         assert_says(Question::Accounted, &record, answer, words);
     }
 
+    /// A run of 2,506 reads without operations under way at its edges, for which the kernel fetched `more` bytes.
+    fn small_run(more: i64) -> Record {
+        let mut record = direct_read_run();
+        let block_bytes = u64::from(record.server.block_bytes);
+        record.counters.set(Counter::PhysicalReads, 2506);
+        record.counters.set(Counter::PhysicalReadBytes, 2506 * block_bytes);
+        record.edges = Some(Edges::default());
+        uncounted(&mut record, Counter::LogicalReads);
+        let fetched = (2506 * block_bytes).checked_add_signed(more).unwrap();
+        record.client_io.as_mut().unwrap().read_bytes = fetched;
+        used(&mut record).read_bytes = fetched;
+        record
+    }
+
+    #[rstest]
+    #[case(208_896, Answer::Good)]
+    #[case(786_432, Answer::Good)]
+    #[case(3 << 20, Answer::Doubt)]
+    #[case(-524_288, Answer::Doubt)]
+    fn pages_of_the_program_accuse_no_small_run(#[case] more: i64, #[case] answer: Answer) {
+        let record = small_run(more);
+        assert_says(Question::Accounted, &record, answer, "");
+        // The database's counters lack no byte, but the reads may not have come from the device.
+        assert_says(Question::Physical, &record, if more < 0 { Answer::Good } else { answer }, "");
+    }
+
     fn scale_commits(record: &mut Record, times: u64, by: u64) {
         let commits = count_of(record, Counter::Commits);
         record.counters.set(Counter::Commits, commits * times / by);

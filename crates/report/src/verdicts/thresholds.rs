@@ -66,6 +66,9 @@ thresholds! {
             "above it the window of an observed host is noticeably longer or shorter";
         OTHERS_READS = "others_reads", 5.0, "%",
             "above it further reads of the device are mentioned";
+        INCIDENTAL_READS = "incidental_reads", 1.0, "MiB",
+            "the kernel may fetch this much more than the database asked for: pages of the program and of its libraries, \
+             directories, and blocks that the log fills only in part";
     }
     CpuBound {
         CPU_FULL = "cpu_full", 90.0, "%",
