@@ -205,7 +205,7 @@ fn about(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
 }
 
 /// The name and the factor of a figure in base units.
-fn in_base_units(figure: &str) -> (String, f64) {
+pub(crate) fn in_base_units(figure: &str) -> (String, f64) {
     const UNITS: [(&str, &str, f64); 6] = [
         ("_us_per_physical_read", "_seconds_per_physical_read", 1e-6),
         ("_mb_per_s", "_bytes_per_second", 1e6),

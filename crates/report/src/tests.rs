@@ -1,3 +1,44 @@
 //! Hand-made records, and tests of all views together.
 
 pub(crate) mod fixture;
+
+use serde_json::Value;
+
+use crate::analysis::Metric;
+use crate::export::{in_base_units, prometheus};
+use crate::field::field;
+use crate::figure::{self, Figures};
+use crate::html::run_page;
+use crate::info::{all_columns, cells, table};
+
+/// An entry in the table of figures suffices: no view has a list of its own.
+#[test]
+fn every_figure_is_in_every_view() {
+    for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
+        let figures = Figures::of(&record);
+        let columns: Vec<_> = all_columns().collect();
+        let runs = table(columns.iter().map(|column| column.name), &columns, [cells(&record, &columns)]);
+        let (csv, json) = (runs.csv(), serde_json::from_str::<Value>(&runs.json()).unwrap());
+        let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let (page, metrics) = (run_page(&record), prometheus(&record));
+        for figure in figure::all() {
+            let name = figure.name;
+            let value = figure.of(&figures);
+            let agrees = |found: &Value| match value {
+                None => found.is_null(),
+                Some(value) => (found.as_f64().unwrap() - value).abs() <= 1e-4 * value.abs().max(1.0),
+            };
+            assert!(heads.contains(&name), "CSV: {name}");
+            assert!(agrees(&json[0][name]), "JSON: {name}");
+            assert!(agrees(&field(&record, &format!("figures.{name}")).unwrap()), "field: {name}");
+            let metric = Metric::named(name);
+            assert!(matches!(metric, Ok(Metric::Figure(found)) if found.name == name), "analysis: {name}");
+            // What was set is among the facts of the run.
+            let in_page = page.contains(&format!("<code>{name}</code>"));
+            assert_eq!(in_page, figure.is_measured(), "HTML: {name}");
+            let sample = format!("\n{}{{", in_base_units(name).0);
+            let is_sampled = value.is_some() && name != figure::SEED.name;
+            assert_eq!(metrics.contains(&sample), is_sampled, "Prometheus: {name}");
+        }
+    }
+}
