@@ -1,6 +1,11 @@
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use slob_engine::Layout as Rows;
+use slob_method::SchemaNo;
+use slob_run::LoadEvent;
 
 use super::*;
 use crate::live::state::fixture;
@@ -71,4 +76,39 @@ fn no_size_is_too_small_or_too_large() {
         }
         screen(&state, PLAIN, 500, 200);
     }
+}
+
+/// A load of four schemas, one of them complete before.
+fn load_state() -> LoadState {
+    let mut state = LoadState { target: "sqlite:/data/slob".into(), schemas: 4, ..LoadState::default() };
+    let (rows, bytes) = (400_000, 400_000 * 8192);
+    state.hear(&LoadEvent::Began { rows, bytes, complete: 1, resumed: 0, streams: 2, slice_bytes: 64 << 20 });
+    for half in 1..60 {
+        let loaded = half * 4000 + half % 5 * 300;
+        let elapsed = Duration::from_millis(500 * half);
+        state.hear(&LoadEvent::Progress { rows: loaded, of: rows, bytes: loaded * 8192, elapsed });
+    }
+    let layout = Rows { rows: 100_000, row_blocks: 100_000, all_blocks: 100_900 };
+    state.hear(&LoadEvent::Finished(SchemaNo::FIRST, layout));
+    state
+}
+
+fn load_screen(width: u16, height: u16) -> TestBackend {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw_load(&load_state(), PLAIN, frame)).unwrap();
+    terminal.backend().clone()
+}
+
+#[test]
+fn a_load_in_three_sizes() {
+    assert_snapshot!(load_screen(80, 24));
+    assert_snapshot!(load_screen(200, 50));
+    assert_snapshot!(load_screen(40, 10));
+}
+
+#[test]
+fn a_load_fits_any_size() {
+    (0..60).flat_map(|width| (0..14).map(move |height| (width, height))).for_each(|(width, height)| {
+        load_screen(width, height);
+    });
 }
