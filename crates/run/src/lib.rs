@@ -1,10 +1,11 @@
 //! Loading and running: an engine carries the method out, and the run is measured.
 //!
-//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back. They use an engine only through its contract and
-//! report to observers. They do not print, do not exit, and know no database by name.
+//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back, [`Watch`] profiles it. They use an engine only through
+//! its contract and report to observers. They do not print, do not exit, and know no database by name.
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod cross_check;
 mod error;
 mod events;
 mod extras;
@@ -19,6 +20,7 @@ mod sampler;
 mod sessions;
 mod tally;
 mod verify;
+mod watch;
 mod workload;
 
 pub use error::{RunError, RunErrorKind};
@@ -33,3 +35,4 @@ pub use replay::{NoReplay, Replay, replay};
 pub use run::{Measured, RunContext, run};
 pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
 pub use verify::{VerifySummary, verify};
+pub use watch::{Watch, WatchError, WatchEvent};
