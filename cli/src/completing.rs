@@ -9,12 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Command;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use slob_campaign::{CAMPAIGN_FILE, read_campaign};
 use slob_record::{SeriesWanted, list_runs, read_record_with, runs_under_way};
 
-use crate::{args, settings};
+use crate::settings;
 
 /// The variable by which a shell asks; its value is the shell's name, and what was typed follows a `--`.
 const ASKED: &str = "COMPLETE";
@@ -26,12 +27,12 @@ const MORE_STEPS_BACK: usize = 10;
 const LATEST_RUNS: usize = 10;
 
 /// Answers a shell that asks; `None` where the program has its own work to do.
-pub(crate) fn answer() -> Option<ExitCode> {
+pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
     let asked = env::var_os(ASKED)?;
     // Of a variable with so usual a name, another value is meant for another program.
     Shells::builtins().completer(Path::new(&asked).file_stem()?.to_str()?)?;
     let here = env::current_dir().ok();
-    let answered = CompleteEnv::with_factory(args::command).try_complete(env::args_os(), here.as_deref());
+    let answered = CompleteEnv::with_factory(command).try_complete(env::args_os(), here.as_deref());
     answered.unwrap_or(true).then_some(ExitCode::SUCCESS)
 }
 
@@ -143,7 +144,7 @@ fn add(found: &mut Vec<CompletionCandidate>, candidate: CompletionCandidate) {
 fn results() -> PathBuf {
     // What is no file, a pipe for instance, is not this program's to read yet.
     let conf = typed_value("--conf").filter(|conf| Path::new(conf).is_file());
-    settings::results_dir_at_a_glance(conf.as_deref(), typed_value("--results-dir"))
+    settings::results_dir_or_default(conf.as_deref(), typed_value("--results-dir"))
 }
 
 /// What was typed so far, the program's name first.

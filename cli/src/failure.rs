@@ -11,7 +11,7 @@ use slob_campaign::CampaignError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
-use slob_run::{RunError, RunErrorKind};
+use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::SpecErrors;
 
 /// A verdict failed with `--strict`, or data are not what they must be.
@@ -104,6 +104,15 @@ impl From<EngineError> for Failure {
         match error.kind() {
             ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space => Self::usage(error),
             _ => Self::failed(error),
+        }
+    }
+}
+
+impl From<WatchError> for Failure {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Engine(error) => error.into(),
+            WatchError::NotCounted => Self::usage(error),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! AWR and Statspack reports as samples of a profile.
 
-use slob_awr::doubts::{Doubts, Weight};
+use slob_awr::checks::{Checks, Weight};
 use slob_awr::info::{Head, Named, Row};
 use slob_awr::{EventHistogram, Kind, Rates, Report};
 
@@ -45,7 +45,7 @@ impl Sample {
         let interval = &report.interval;
         let time = |snapshot: Option<&slob_awr::Snapshot>| snapshot.and_then(|snapshot| snapshot.time);
         let faults =
-            Doubts::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
+            Checks::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
         Self {
             subject: subject(report),
             source: named.label(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
+use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named, Value};
-use slob_awr::series::Point;
 use slob_awr::trend::{Subject, Trend, subject_words};
 
 use super::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
@@ -63,7 +63,7 @@ fn group(mut reports: Vec<AwrInterval>, events: &[&str]) -> SeriesGroup {
         intervals: intervals(&trends),
         lines: [time_lines(&trends), lines(&trends)].concat(),
         heat_maps,
-        heads: Head::ALL.map(|head| head.text().to_owned()).into(),
+        heads: Head::ALL.iter().map(|head| head.text().to_owned()).collect(),
         rows: trends.iter().map(|trend| trend.row.cells().map(cell).collect()).collect(),
     }
 }

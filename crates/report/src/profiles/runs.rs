@@ -1,13 +1,15 @@
-//! What a record says of its run, under the names of a profile.
+//! Runs as samples of a profile.
 
 use jiff::tz::TimeZone;
 use slob_measure::{LatencyKind, OpKind};
 use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 use slob_record::{Record, Status};
-use slob_report::{Figures as OfRecord, figure};
 
-/// A run as a sample of its target.
-pub(super) fn sample(record: &Record) -> Sample {
+use crate::{Figures as RecordFigures, figure};
+
+/// The sample of a run, of the database at its target.
+#[must_use]
+pub fn sample_of_run(record: &Record) -> Sample {
     let window = record.window;
     let started = record.started.to_zoned(TimeZone::system()).datetime();
     let after = |seconds: f64| {
@@ -38,9 +40,9 @@ pub(super) fn sample(record: &Record) -> Sample {
     }
 }
 
-/// What the database did in the window.
-pub(in crate::commands) fn figures(record: &Record) -> Figures {
-    let of = OfRecord::of(record);
+/// Figures of the measured window.
+pub(super) fn figures(record: &Record) -> Figures {
+    let of = RecordFigures::of(record);
     let known = [
         (Figure::LogicalReads, figure::LOGICAL_READS_PER_S, 1.0),
         (Figure::ReadRequests, figure::PHYSICAL_READ_REQUESTS_PER_S, 1.0),
@@ -48,7 +50,7 @@ pub(in crate::commands) fn figures(record: &Record) -> Figures {
         (Figure::ReadBytes, figure::PHYSICAL_READ_MB_PER_S, 1e6),
         (Figure::WriteBlocks, figure::PHYSICAL_WRITES_PER_S, 1.0),
         (Figure::RedoBytes, figure::REDO_MB_PER_S, 1e6),
-        // Some databases count the ends of transactions that wrote nothing too, which ask nothing of the log.
+        // Some databases also count commits of transactions without writes, which need no log.
         (Figure::Commits, figure::UPDATES_PER_S, 1.0),
         (Figure::Executions, figure::OPERATIONS_PER_S, 1.0),
         (Figure::DbTime, figure::AVERAGE_ACTIVE_SESSIONS, 1.0),
@@ -60,8 +62,9 @@ pub(in crate::commands) fn figures(record: &Record) -> Figures {
     known.into_iter().filter_map(value).collect()
 }
 
-/// The same with the operations that it came of.
-pub(in crate::commands) fn measured(record: &Record) -> Option<Measured> {
+/// The figures of a run with its rates of operations, to calibrate a plan; `None` without a window.
+#[must_use]
+pub fn measured_by_run(record: &Record) -> Option<Measured> {
     let seconds = record.window?.seconds;
     let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);
     Some(Measured {
@@ -73,8 +76,8 @@ pub(in crate::commands) fn measured(record: &Record) -> Option<Measured> {
     })
 }
 
-/// How long reads and syncs of the log took, in buckets that double.
-pub(in crate::commands) fn histograms(record: &Record) -> Histograms {
+/// Latencies of reads and of log syncs, in buckets that double.
+pub(super) fn histograms(record: &Record) -> Histograms {
     let named = [("read", LatencyKind::PhysicalRead), ("commit", LatencyKind::RedoSync)];
     let of = |(name, kind): (&str, LatencyKind)| {
         let histogram = &record.latencies.get(kind)?.histogram;
