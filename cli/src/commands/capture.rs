@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use serde_json::{Value as Json, json};
 use slob_engine::{Call, CapturedAnswer, Engine, EngineError, EngineKind, Figures, Recording};
 use slob_host::HostInfo;
 use slob_record::durable_write;
-use slob_spec::{Settings, Value};
+use slob_spec::{Redaction, Settings};
 
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::{output, registry, settings};
@@ -146,7 +145,7 @@ impl Capture {
         let (calls, others) = self.recording.calls();
         data["calls"] = calls.iter().map(call_to_json).collect();
         data["calls_not_listed"] = json!(others);
-        self.redaction.redact_all(&mut data);
+        redact_all(&self.redaction, &mut data);
         let data = serde_json::to_string_pretty(&data)?;
         let report = self.redaction.redact(report);
         durable_write(&self.file, 0o600, |file| {
@@ -304,106 +303,14 @@ fn answers_of(moment: &Json) -> Vec<CapturedAnswer> {
     moment["said"].as_array().into_iter().flatten().map(one).collect()
 }
 
-/// Shorter passwords are not replaced: they could be any word.
-const SHORTEST_SECRET: usize = 3;
-
-/// Hides passwords, and names of hosts unless they are asked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Redaction {
-    secrets: Vec<String>,
-    names: Vec<String>,
-}
-
-impl Redaction {
-    /// `hostname` is that of this machine.
-    fn new(settings: &Settings, hostname: &str, with_names: bool) -> Self {
-        let mut redaction = Self::default();
-        for value in settings.entries().filter_map(|entry| entry.value()) {
-            match value {
-                Value::Secret(secret) => redaction.hide(secret.expose()),
-                Value::Target(target) => {
-                    target.password().into_iter().for_each(|password| redaction.hide(password.expose()));
-                    target.endpoints().iter().for_each(|endpoint| redaction.name(&endpoint.host));
-                    redaction.names_in(target.path());
-                }
-                Value::Text(text) => redaction.names_in(text),
-                _ => {}
-            }
-        }
-        redaction.name(hostname);
-        if with_names {
-            redaction.names.clear();
-        }
-        redaction
+/// Redacts every text in a value.
+fn redact_all(redaction: &Redaction, value: &mut Json) {
+    match value {
+        Json::String(text) => *text = redaction.redact(text),
+        Json::Array(values) => values.iter_mut().for_each(|value| redact_all(redaction, value)),
+        Json::Object(fields) => fields.values_mut().for_each(|value| redact_all(redaction, value)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
-
-    fn hide(&mut self, secret: &str) {
-        if secret.len() >= SHORTEST_SECRET {
-            self.secrets.push(secret.to_owned());
-        }
-    }
-
-    /// Loopback addresses identify no host.
-    fn name(&mut self, host: &str) {
-        let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        if !host.is_empty()
-            && host != "localhost"
-            && !is_loopback
-            && !self.names.iter().any(|name| name == host)
-        {
-            self.names.push(host.to_owned());
-        }
-    }
-
-    /// Adds the hosts of addresses such as //host:port/service.
-    fn names_in(&mut self, text: &str) {
-        for rest in text.split("//").skip(1) {
-            let hosts = rest.split('/').next().unwrap_or_default();
-            for host in hosts.split(',') {
-                let host = host
-                    .strip_prefix('[')
-                    .and_then(|host| host.split(']').next())
-                    .unwrap_or_else(|| host.split(':').next().unwrap_or_default());
-                self.name(host);
-            }
-        }
-    }
-
-    fn redact(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.secrets {
-            text = text.replace(secret.as_str(), "********");
-        }
-        for (name, number) in self.names.iter().zip(1..) {
-            text = replace_word(&text, name, &format!("host-{number}"));
-        }
-        text
-    }
-
-    /// Redacts every text in a value.
-    fn redact_all(&self, value: &mut Json) {
-        match value {
-            Json::String(text) => *text = self.redact(text),
-            Json::Array(values) => values.iter_mut().for_each(|value| self.redact_all(value)),
-            Json::Object(fields) => fields.values_mut().for_each(|value| self.redact_all(value)),
-            Json::Null | Json::Bool(_) | Json::Number(_) => {}
-        }
-    }
-}
-
-/// Replaces whole words: the host `db` is not in `db_block_size`.
-fn replace_word(text: &str, word: &str, stand_in: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    let (mut result, mut rest) = (String::new(), text);
-    while let Some(place) = rest.find(word) {
-        let (before, after) = (&rest[..place], &rest[place + word.len()..]);
-        let alone = !before.ends_with(is_part) && !after.starts_with(is_part);
-        let joined = before.is_empty() && result.ends_with(is_part);
-        result.push_str(before);
-        result.push_str(if alone && !joined { stand_in } else { word });
-        rest = after;
-    }
-    result + rest
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ fn one_line(state: &RunState) -> String {
         "{} {} {}",
         state.stage.word(),
         duration(state.elapsed.as_secs_f64()),
-        or_absent(now, |now| match now.physical_reads_per_s() {
+        or_absent(now, |now| match now.physical_reads_per_s {
             Some(reads) => format!("{} reads/s", fixed(reads, 0)),
-            None => format!("{} op/s", fixed(now.operations_per_s(), 0)),
+            None => format!("{} op/s", fixed(now.operations_per_s, 0)),
         })
     )
 }
@@ -211,16 +211,21 @@ fn panels(state: &RunState) -> Vec<Panel> {
     let operations = panel(
         state,
         figure::OPERATIONS_PER_S.heading,
-        |second| Some(second.operations_per_s()),
+        |second| Some(second.operations_per_s),
         whole,
         Color::Green,
     );
-    let reads = panel(state, "Reads/s", Second::physical_reads_per_s, whole, Color::Green);
+    let reads = panel(state, "Reads/s", |second| second.physical_reads_per_s, whole, Color::Green);
     let latency = latency(state);
-    let redo =
-        panel(state, figure::REDO_MB_PER_S.heading, Second::redo_mb_per_s, |mb| fixed(mb, 1), Color::Magenta);
-    let device = panel(state, "Device r/s", Second::device_reads_per_s, whole, Color::Blue);
-    let counted = state.history.iter().any(|second| second.physical_reads.is_some());
+    let redo = panel(
+        state,
+        figure::REDO_MB_PER_S.heading,
+        |second| Some(second.redo_bytes_per_s? / 1e6),
+        |mb| fixed(mb, 1),
+        Color::Magenta,
+    );
+    let device = panel(state, "Device r/s", |second| second.device_reads_per_s, whole, Color::Blue);
+    let counted = state.history.iter().any(|second| second.physical_reads_per_s.is_some());
     match counted || state.history.is_empty() {
         true => vec![reads, latency, redo, cpu(state), operations, device_busy(state, device)],
         false => vec![operations, latency, redo, cpu(state), device_busy(state, device)],
@@ -269,10 +274,11 @@ fn latency(state: &RunState) -> Panel {
 fn cpu(state: &RunState) -> Panel {
     let shares = |figure: Figure| state.history.iter().map(figure).collect();
     let now = |figure: Figure| or_absent(state.now().and_then(figure), percent);
-    let (host, database): (Figure, Figure) = (Second::host_busy_percent, Second::db_percent_of_host);
+    let (host, database): (Figure, Figure) =
+        (|second| second.host_busy_percent, |second| second.db_percent_of_host);
     let curve =
         |name, colour, figure: Figure| Curve { name, colour, values: shares(figure), top: Some(100.0) };
-    let cpus = state.now().and_then(Second::db_cpus);
+    let cpus = state.now().and_then(|now| now.db_cpus);
     Panel {
         title: "CPU %".to_owned(),
         now: format!("{}, DB {}", now(host), now(database)),
@@ -285,7 +291,7 @@ fn cpu(state: &RunState) -> Panel {
 }
 
 fn device_busy(state: &RunState, mut panel: Panel) -> Panel {
-    if let Some(busy) = state.now().and_then(Second::device_busy_percent) {
+    if let Some(busy) = state.now().and_then(|now| now.device_busy_percent) {
         panel.now += &format!(", {} % busy", percent(busy));
     }
     panel

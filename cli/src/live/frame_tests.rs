@@ -36,9 +36,8 @@ fn a_small_terminal() {
 #[test]
 fn what_is_not_known_is_absent() {
     let unknown = |second: Second| Second {
-        seconds: second.seconds,
         measured: second.measured,
-        operations: second.operations,
+        operations_per_s: second.operations_per_s,
         ..Second::default()
     };
     assert_snapshot!(screen(&fixture::state(12, |_, second| unknown(second)), PLAIN, 80, 24));

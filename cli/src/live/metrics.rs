@@ -103,16 +103,16 @@ fn counters(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
 fn gauges(metrics: &mut Metrics, now: &Second, labels: Labels<'_>) {
     let mut gauge = |name, help, value: Option<f64>| metrics.one(name, Kind::Gauge, help, labels, value);
     let last = "Of the last second.";
-    gauge("slob_operations_per_second", last, Some(now.operations_per_s()));
+    gauge("slob_operations_per_second", last, Some(now.operations_per_s));
     gauge("slob_operation_p50_seconds", last, now.p50_us.map(|us| us / 1e6));
     gauge("slob_operation_p99_seconds", last, now.p99_us.map(|us| us / 1e6));
     gauge("slob_response_p99_seconds", last, now.response_p99_us.map(|us| us / 1e6));
-    gauge("slob_physical_reads_per_second", last, now.physical_reads_per_s());
-    gauge("slob_redo_bytes_per_second", last, now.redo_mb_per_s().map(|mb| mb * 1e6));
-    gauge("slob_host_busy_ratio", last, now.host_busy_percent().map(|percent| percent / 100.0));
-    gauge("slob_db_cpus", last, now.db_cpus());
-    gauge("slob_device_reads_per_second", last, now.device_reads_per_s());
-    gauge("slob_device_busy_ratio", last, now.device_busy_percent().map(|percent| percent / 100.0));
+    gauge("slob_physical_reads_per_second", last, now.physical_reads_per_s);
+    gauge("slob_redo_bytes_per_second", last, now.redo_bytes_per_s);
+    gauge("slob_host_busy_ratio", last, now.host_busy_percent.map(|percent| percent / 100.0));
+    gauge("slob_db_cpus", last, now.db_cpus);
+    gauge("slob_device_reads_per_second", last, now.device_reads_per_s);
+    gauge("slob_device_busy_ratio", last, now.device_busy_percent.map(|percent| percent / 100.0));
 }
 
 const MOST_BYTES: usize = 8192;
@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out() {
-        let text = exposition(&fixture::state(1, |_, second| Second { physical_reads: None, ..second }));
+        let text =
+            exposition(&fixture::state(1, |_, second| Second { physical_reads_per_s: None, ..second }));
         assert!(!text.contains("slob_physical_reads_per_second"), "{text}");
         assert_eq!(Figures::default().exposition(), "");
     }

@@ -223,22 +223,20 @@ pub(super) mod fixture {
         };
         for second in 0..5 + window_s {
             let wave = second % 7;
+            let reads = 29_000 + 100 * wave;
             let figures = Second {
-                seconds: 1.0,
-                host_seconds: 1.0,
                 measured: second >= 5,
-                operations: 460 + wave,
+                operations_per_s: 460.0 + wave as f64,
                 p50_us: Some(15_000.0),
                 p99_us: Some(60_000.0 + 1000.0 * wave as f64),
                 response_p99_us: None,
-                physical_reads: Some(29_000 + 100 * wave),
-                redo_bytes: Some(24_000_000 + 500_000 * wave),
-                device_reads: Some(29_100 + 100 * wave),
-                device_read_bytes: Some((29_000 + 100 * wave) * 8192),
-                device_busy_ms: Some(830),
-                host_busy_s: Some(1.1),
-                host_cpu_s: Some(4.0),
-                db_cpu_s: Some(0.32),
+                physical_reads_per_s: Some(reads as f64),
+                redo_bytes_per_s: Some(24e6 + 500e3 * wave as f64),
+                device_reads_per_s: Some((reads + 100) as f64),
+                device_busy_percent: Some(83.0),
+                host_busy_percent: Some(27.5),
+                db_cpus: Some(0.32),
+                db_percent_of_host: Some(8.0),
             };
             state.history.push_back(change(second, figures));
         }
@@ -268,94 +266,54 @@ pub(super) fn hints(state: &RunState) -> [Hint; 3] {
     })
 }
 
-/// One second of a run. A figure that was not counted is `None`.
+/// The figures of one second of a run; `None` if a figure was not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Second {
-    /// Time between two samples.
-    pub(super) seconds: f64,
-    /// The same by the clock of the database's host.
-    pub(super) host_seconds: f64,
     /// True within the measured window.
     pub(super) measured: bool,
-    pub(super) operations: u64,
+    pub(super) operations_per_s: f64,
     pub(super) p50_us: Option<f64>,
     pub(super) p99_us: Option<f64>,
     /// In an open loop: from the intended start to the end.
     pub(super) response_p99_us: Option<f64>,
-    pub(super) physical_reads: Option<u64>,
-    pub(super) redo_bytes: Option<u64>,
-    pub(super) device_reads: Option<u64>,
-    pub(super) device_read_bytes: Option<u64>,
-    pub(super) device_busy_ms: Option<u64>,
-    /// Used and total CPU time of the host, in seconds over all CPUs.
-    pub(super) host_busy_s: Option<f64>,
-    pub(super) host_cpu_s: Option<f64>,
-    pub(super) db_cpu_s: Option<f64>,
+    pub(super) physical_reads_per_s: Option<f64>,
+    pub(super) redo_bytes_per_s: Option<f64>,
+    pub(super) device_reads_per_s: Option<f64>,
+    pub(super) device_busy_percent: Option<f64>,
+    pub(super) host_busy_percent: Option<f64>,
+    pub(super) db_cpus: Option<f64>,
+    pub(super) db_percent_of_host: Option<f64>,
 }
 
 impl Second {
-    pub(super) fn of(interval: &Interval, measured: bool) -> Self {
+    fn of(interval: &Interval, measured: bool) -> Self {
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-        let host = interval.host_cpu;
+        let known = |seconds: Option<f64>| seconds.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);
+        let seconds = known(interval.sampled_s);
+        // The database's host has a clock of its own.
+        let host_seconds = known(interval.observed_s.or(interval.sampled_s));
+        let per_s = |count: Option<u64>| count.map(|count| count as f64 / seconds);
+        let host_cpu_s = interval.host_cpu.map(|cpu| cpu.total_s()).filter(|all| *all > 0.0);
+        let db_cpu_s = interval.db_cpu.map(|cpu| cpu.total_s());
         Self {
-            seconds: interval.sampled_s.filter(|seconds| *seconds > 0.0).unwrap_or(1.0),
-            host_seconds: interval
-                .observed_s
-                .or(interval.sampled_s)
-                .filter(|seconds| *seconds > 0.0)
-                .unwrap_or(1.0),
             measured,
-            operations: interval.ops.total(),
+            operations_per_s: interval.ops.total() as f64 / seconds,
             p50_us: us(interval.latency.percentile(50.0)),
             p99_us: us(interval.latency.percentile(99.0)),
             response_p99_us: us(interval.response.percentile(99.0)),
-            physical_reads: interval.physical_reads,
-            redo_bytes: interval.redo_bytes,
-            device_reads: interval.device.map(|device| device.reads),
-            device_read_bytes: interval.device.map(|device| device.read_bytes),
-            device_busy_ms: interval.device.map(|device| device.busy_ms),
-            host_busy_s: host.and_then(|cpu| Some(cpu.busy_percent()? / 100.0 * cpu.total_s())),
-            host_cpu_s: host.map(|cpu| cpu.total_s()),
-            db_cpu_s: interval.db_cpu.map(|cpu| cpu.total_s()),
+            physical_reads_per_s: per_s(interval.physical_reads),
+            redo_bytes_per_s: per_s(interval.redo_bytes),
+            device_reads_per_s: interval.device.map(|device| device.reads as f64 / host_seconds),
+            device_busy_percent: interval
+                .device
+                .map(|device| (device.busy_ms as f64 / host_seconds / 10.0).min(100.0)),
+            host_busy_percent: interval
+                .host_cpu
+                .filter(|_| host_cpu_s.is_some())
+                .and_then(|cpu| cpu.busy_percent()),
+            db_cpus: db_cpu_s.map(|used| used / host_seconds),
+            db_percent_of_host: db_cpu_s.zip(host_cpu_s).map(|(used, all)| 100.0 * used / all),
         }
-    }
-
-    fn per_s(&self, count: Option<u64>) -> Option<f64> {
-        count.map(|count| count as f64 / self.seconds)
-    }
-
-    pub(super) fn operations_per_s(&self) -> f64 {
-        self.operations as f64 / self.seconds
-    }
-
-    pub(super) fn physical_reads_per_s(&self) -> Option<f64> {
-        self.per_s(self.physical_reads)
-    }
-
-    pub(super) fn redo_mb_per_s(&self) -> Option<f64> {
-        Some(self.per_s(self.redo_bytes)? / 1e6)
-    }
-
-    pub(super) fn device_reads_per_s(&self) -> Option<f64> {
-        Some(self.device_reads? as f64 / self.host_seconds)
-    }
-
-    pub(super) fn device_busy_percent(&self) -> Option<f64> {
-        Some((self.device_busy_ms? as f64 / self.host_seconds / 10.0).min(100.0))
-    }
-
-    pub(super) fn host_busy_percent(&self) -> Option<f64> {
-        let all = self.host_cpu_s.filter(|all| *all > 0.0)?;
-        Some(100.0 * self.host_busy_s? / all)
-    }
-
-    pub(super) fn db_cpus(&self) -> Option<f64> {
-        Some(self.db_cpu_s? / self.host_seconds)
-    }
-
-    pub(super) fn db_percent_of_host(&self) -> Option<f64> {
-        let all = self.host_cpu_s.filter(|all| *all > 0.0)?;
-        Some(100.0 * self.db_cpu_s? / all)
     }
 }
 
