@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use serde_json::json;
 use slob_campaign::{
     Campaign, Conductor, Demand, End, Ended, Event, Kept, Order, Plan, Progress, RunFailure, Schedule, State,
-    Store, carry_out, read_campaign,
+    Store, carry_out,
 };
 use slob_record::Status;
 use slob_report::Confidence;
@@ -43,11 +43,7 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
         return output::done(&listing(&campaign, &directory));
     }
     settings::warn(&campaign.warnings);
-    let amend = matches.get_flag("amend");
-    if goal.is_some() && amend {
-        refuse_changed_searches(&directory, &campaign.schedule)?;
-    }
-    let mut store = Store::open(&directory, &campaign.schedule, amend)?;
+    let mut store = Store::open(&directory, &campaign.schedule, matches.get_flag("amend"))?;
     copy_probes(&settings::results_dir(&base), &directory);
     let stop = interrupt::flag()?;
     let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
@@ -229,25 +225,6 @@ fn search(settings: &Settings, goal: &Goal, demand: &Demand, stop: &AtomicBool) 
     output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))?;
     output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)?;
     Ok(Kept { id, status: Status::Completed })
-}
-
-/// Refuses changes of the conditions of searches that exist: they can be neither kept nor begun again in their folders.
-fn refuse_changed_searches(directory: &Path, schedule: &Schedule) -> Result<(), Failure> {
-    let Some((old, _)) = read_campaign(directory)? else { return Ok(()) };
-    let same_cells =
-        old.cells.iter().all(|(name, cell)| schedule.cells.get(name).is_none_or(|other| other == cell));
-    let same_variants = old.variants.iter().all(|variant| {
-        schedule.variants.iter().find(|other| other.name == variant.name).is_none_or(|other| other == variant)
-    });
-    if same_cells && same_variants && old.demand == schedule.demand {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "{} holds searches for headroom made in another way: {}; --amend can add or take out variants and repeats of such a \
-         campaign, and nothing else. Name another directory",
-        directory.display(),
-        old.differences(schedule).join("; ")
-    )))
 }
 
 /// Compares the variants of a campaign by the searches done so far.

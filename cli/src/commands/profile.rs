@@ -9,7 +9,9 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::Serialize;
 use slob_awr::Scope;
-use slob_profile::{LeftOut, Profile, Sample, Source, Subject, Summary, collect, merge};
+use slob_profile::{
+    LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, unique_names,
+};
 use slob_record::{RUN_FILE, SeriesWanted, find_run, list_runs, read_records};
 use slob_report::profiles::{profile_diff_text, profile_page, profile_text, sample_of_run};
 use slob_run::{Watch, WatchEvent};
@@ -139,46 +141,8 @@ fn read_inputs(matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
     Ok((known, partly || !empty.is_empty()))
 }
 
-/// The profiles of the database and the instance that were asked for.
 fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
-    let names: Vec<String> = profiles.iter().map(|profile| unique_name(profile, &profiles)).collect();
-    let wanted = matches.text("database");
-    let has_name = |subject: &Subject| {
-        wanted.is_none_or(|wanted| {
-            subject.name.eq_ignore_ascii_case(wanted) || subject.id.as_deref() == Some(wanted)
-        })
-    };
-    let mut profiles: Vec<Profile> =
-        profiles.into_iter().filter(|profile| has_name(&profile.subject)).collect();
-    if let Some(wanted) = wanted.filter(|_| profiles.is_empty()) {
-        let names = names.join(", ");
-        return Err(Failure::usage(format!("nothing is of the database {wanted}; there are {names}")));
-    }
-    if let Some(instance) = matches.text("instance") {
-        for profile in &mut profiles {
-            if !profile.instances().contains(&instance) {
-                let names = profile.instances().join(", ");
-                let known =
-                    if names.is_empty() { "it has none".into() } else { format!("there are {names}") };
-                let database = profile.subject.words();
-                return Err(Failure::usage(format!(
-                    "no interval of {database} is of instance {instance}; {known}"
-                )));
-            }
-            *profile = profile.of_instance(instance);
-        }
-    }
-    Ok(profiles)
-}
-
-/// The database's name, with its number if others have the same name.
-fn unique_name(profile: &Profile, all: &[Profile]) -> String {
-    let words = profile.subject.words();
-    let is_alone = all.iter().filter(|other| other.subject.words() == words).count() == 1;
-    match profile.subject.id.as_ref().filter(|_| !is_alone) {
-        Some(id) => format!("{words} {id}"),
-        None => words,
-    }
+    choose(profiles, matches.text("database"), matches.text("instance")).map_err(Failure::usage)
 }
 
 /// A profile with its summary, which readers of the file compute again.
@@ -216,11 +180,10 @@ fn save_all(profiles: &[Profile], path: &Path) -> Result<(), Failure> {
     if let [only] = profiles {
         return save_over(only, path);
     }
-    let names: Vec<String> = profiles.iter().map(|profile| unique_name(profile, profiles)).collect();
     output::say(&format!(
         "these are {} databases, each with its own profile: {}; --database NAME or NUMBER chooses one",
         profiles.len(),
-        names.join(", ")
+        unique_names(profiles).join(", ")
     ));
     let paths = file_names(profiles, path);
     profiles.iter().zip(paths).try_for_each(|(profile, path)| save_over(profile, &path))

@@ -15,6 +15,7 @@ mod figure;
 mod fit;
 mod plan;
 mod profile;
+mod several;
 mod summary;
 #[cfg(test)]
 #[path = "tests/untrusted.rs"]
@@ -27,6 +28,7 @@ pub use fit::{Aim, Fit, FitLine, TOLERANCE_PERCENT, compare};
 pub use plan::{Costs, Limits, Measured, Parameters, Planned, solve};
 pub use profile::{
     Bucket, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample, Source,
-    Subject, collect, merge,
+    Subject, collect,
 };
+pub use several::{Missing, choose, merge, unique_names};
 pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length};

@@ -361,22 +361,6 @@ impl Profile {
     }
 }
 
-/// Merges profiles of the same database.
-#[must_use]
-pub fn merge(profiles: Vec<Profile>) -> Vec<Profile> {
-    let mut merged: Vec<Profile> = Vec::new();
-    for profile in profiles {
-        match merged.iter().position(|own| own.subject.is_same(&profile.subject)) {
-            Some(at) => {
-                let own = merged.remove(at);
-                merged.insert(at, own.with(profile));
-            }
-            None => merged.push(profile),
-        }
-    }
-    merged
-}
-
 /// Why an interval conflicts with an earlier one of its instance.
 fn overlap(earlier: &Interval, interval: &Interval) -> Option<String> {
     if earlier.begin == interval.begin && (earlier.seconds - interval.seconds).abs() < 1.0 {
