@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -21,8 +20,7 @@ use slob_report::format::{fixed, limits, percent};
 use slob_report::probe_text;
 use slob_report::verdicts::thresholds::FOREIGN_CPU;
 use slob_run::{
-    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Topology, check_observers,
-    page_cache_advice, prepare,
+    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 
@@ -155,8 +153,8 @@ pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
     checks.extend(machine_checks());
     checks.push(results(&settings::results_dir(&settings)));
     let mut at_target = at_target(&settings);
-    let watched = Watched::watch(&mut at_target.site);
-    checks.extend(watched.this_machine.as_ref().map(cpu_use));
+    let activity = at_target.site.watch(WATCHED);
+    checks.extend(activity.cpu.as_ref().map(cpu_use));
     checks.extend(at_target.checks);
     let mut sections = vec![Section { heading: format!("Before a test of {target}"), checks }];
     if let Some(server) = &at_target.server {
@@ -164,10 +162,10 @@ pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
             Site::Nowhere => {}
             Site::Here(here) => {
                 sections[0].checks.extend(device_below(&settings, here, server));
-                sections[0].checks.extend(watched.device.as_ref().map(device_use));
+                sections[0].checks.extend(activity.device.as_ref().map(device_use));
             }
             Site::Servers(hosts) => {
-                sections.extend(server_sections(&settings, hosts, &watched.hosts, server));
+                sections.extend(server_sections(&settings, hosts, &activity.hosts, server));
             }
         }
     }
@@ -216,35 +214,6 @@ fn build() -> Check {
     Check::good("Build", "optimised")
 }
 
-/// Work of other programs while `doctor` watched.
-struct Watched {
-    this_machine: Option<CpuTimes>,
-    /// By host of the servers.
-    hosts: Vec<Option<HostInterval>>,
-    /// Of an embedded database.
-    device: Option<DeviceCounters>,
-}
-
-impl Watched {
-    fn watch(site: &mut Site) -> Self {
-        let io = |site: &Site| site.device().and_then(|device| device.counters().ok().flatten());
-        let (cpu, before) = (CpuTimes::read().ok(), io(site));
-        let hosts = match site {
-            Site::Servers(hosts) => hosts.watch(WATCHED),
-            Site::Here(_) | Site::Nowhere => {
-                sleep(WATCHED);
-                Vec::new()
-            }
-        };
-        let (after_cpu, after) = (CpuTimes::read().ok(), io(site));
-        Self {
-            this_machine: cpu.zip(after_cpu).map(|(before, after)| after.since(&before)),
-            hosts,
-            device: before.zip(after).and_then(|(before, after)| after.since(&before)),
-        }
-    }
-}
-
 fn cpu_use(used: &CpuTimes) -> Check {
     let subject = "Other programs";
     let stolen = 100.0 * used.steal_s / used.total_s().max(f64::MIN_POSITIVE);
@@ -273,49 +242,6 @@ fn device_use(used: &DeviceCounters) -> Check {
     Check::good(subject, said)
 }
 
-/// The place of the data.
-enum Site {
-    /// Not known, or there are no data.
-    Nowhere,
-    /// A folder of this machine, for an embedded database.
-    Here(Box<LocalData>),
-    /// The hosts of servers, found by way of OBSERVE.
-    Servers(Hosts),
-}
-
-impl Site {
-    fn of(engine: &dyn Engine, server: &Server, settings: &Settings) -> Result<Self, Failure> {
-        if !server.capabilities.stores_data {
-            return Ok(Self::Nowhere);
-        }
-        let observers = settings::observers(settings);
-        check_observers(engine, &observers)?;
-        if server.capabilities.embedded {
-            return Ok(LocalData::find(engine, true).map_or(Self::Nowhere, |here| Self::Here(Box::new(here))));
-        }
-        Ok(Self::Servers(Hosts::find(engine, &observers, settings::copies_observer(settings))))
-    }
-
-    fn device(&self) -> Option<&Device> {
-        match self {
-            Self::Here(here) => here.device.as_ref().ok(),
-            Self::Servers(_) | Self::Nowhere => None,
-        }
-    }
-
-    /// The place of the data and its free bytes, if they are known.
-    fn room(&self) -> Option<(String, u64)> {
-        match self {
-            Self::Nowhere => None,
-            Self::Here(here) => {
-                let folder = here.folder();
-                Some((folder.display().to_string(), free_space(folder).ok()?))
-            }
-            Self::Servers(hosts) => room_of_server(&hosts.topology),
-        }
-    }
-}
-
 struct AtTarget {
     checks: Vec<Check>,
     server: Option<Server>,
@@ -337,9 +263,10 @@ fn at_target(settings: &Settings) -> AtTarget {
         Ok(opened) => opened,
         Err(failure) => return refused(failure, None),
     };
-    let site = match Site::of(engine.as_ref(), &server, settings) {
+    let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
+    let site = match Site::find(engine.as_ref(), &server, &observers, copy) {
         Ok(site) => site,
-        Err(failure) => return refused(failure, Some(server)),
+        Err(error) => return refused(error.into(), Some(server)),
     };
     let place = if server.capabilities.embedded { "built in" } else { "reached" };
     let mut checks = vec![Check::good("Target", format!("{} {}, {place}", server.product, server.version))];
@@ -392,7 +319,7 @@ fn data(
 fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {
     let subject = "Data";
     let planned = LoadPlan::new(engine, load, server).and_then(|plan| {
-        let room = site.room();
+        let room = site.free_space();
         room.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
         Ok((plan.bytes() as f64 / 1e9, room.is_some()))
     });
@@ -608,15 +535,6 @@ fn space(free_bytes: u64) -> Check {
         );
     }
     Check::good(subject, format!("{:.1} GB free on the file system of the data", free_bytes as f64 / 1e9))
-}
-
-/// The place of the first server's data and its free bytes.
-fn room_of_server(topology: &Topology) -> Option<(String, u64)> {
-    let place = topology.servers.first()?;
-    let (host, found) = (topology.hosts.get(place.observed_at?.0)?, place.found.as_ref().ok()?);
-    let path = found.path.as_ref()?.display();
-    let on = host.ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
-    Some((format!("{path}{on}"), found.free_bytes?))
 }
 
 pub(super) fn probe(matches: &ArgMatches) -> Outcome {

@@ -18,6 +18,7 @@ mod replay;
 mod run;
 mod sampler;
 mod sessions;
+mod site;
 mod tally;
 mod verify;
 mod watch;
@@ -28,11 +29,10 @@ pub use events::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
 pub use extras::{ExternalScript, ScriptMoment};
 pub use journal::Acknowledged;
 pub use load::{LoadPlan, LoadSummary, Loaded, LocalData, load, plan_load};
-pub use prepare::{
-    Prepared, check_observers, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server,
-};
+pub use prepare::{Prepared, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server};
 pub use replay::{NoReplay, Replay, replay};
 pub use run::{Measured, RunContext, run};
 pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
+pub use site::{Activity, Site};
 pub use verify::{VerifySummary, verify};
 pub use watch::{Watch, WatchError, WatchEvent};
