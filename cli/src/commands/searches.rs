@@ -297,7 +297,7 @@ impl Target {
         &self,
         goal: &Goal,
         settings: &Settings,
-        measure: &dyn Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
+        measure: impl Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
     ) -> Result<Calibrated, Failure> {
         calibrate(&goal.demand, &self.limits, |nth, parameters| {
             let mut pairs = parameters.pairs();
@@ -341,7 +341,7 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
         let target = Target::of(&settings, &goal)?;
         let stop = interrupt::flag()?;
         let measure = |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, None);
-        let calibrated = target.calibrate(&goal, &settings, &measure)?;
+        let calibrated = target.calibrate(&goal, &settings, measure)?;
         plan_view(&goal, Some(&target), calibrated)
     } else {
         let costs = Costs::default();
@@ -450,7 +450,7 @@ pub(super) fn find_headroom(
         steps: Vec::new(),
         measured: BTreeSet::new(),
     };
-    let calibrated = target.calibrate(goal, &search.settings, &|name, pairs| search.measure(name, pairs))?;
+    let calibrated = target.calibrate(goal, &search.settings, |name, pairs| search.measure(name, pairs))?;
     let parameters = calibrated.planned.parameters;
     let found = search_headroom(asked.rules, |factor| search.step(&parameters, &target.limits, factor))?;
     let is_limited = |limit: &&LatencyLimit| search.measured.contains(limit.column);

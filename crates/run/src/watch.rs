@@ -119,7 +119,7 @@ impl<'a> Watch<'a> {
         if let Some(last) = self.last.take() {
             let sample = sample(&self.profile.subject, &last, &now);
             for left in self.profile.append(sample) {
-                on_event(WatchEvent::LeftOut(&left))?;
+                on_event(WatchEvent::LeftOut(left))?;
             }
             on_event(WatchEvent::Interval(&self.profile))?;
         }
