@@ -1,4 +1,4 @@
-//! What a run or a load shows while it goes on.
+//! The live display of runs and loads, and their live figures for Prometheus.
 
 mod display;
 mod frame;

@@ -11,6 +11,7 @@ use slob_spec::Observers;
 use crate::prepare::check_observers;
 use crate::{Hosts, LocalData, RunError};
 
+/// Place of a target's data.
 #[derive(Debug)]
 pub enum Site {
     /// Not known, or there are no data.
@@ -23,11 +24,11 @@ pub enum Site {
 /// Work of a machine in some time.
 #[derive(Debug)]
 pub struct Activity {
-    /// Of this machine.
+    /// CPU of this machine.
     pub cpu: Option<CpuTimes>,
-    /// Of the hosts of the servers.
+    /// Hosts of the servers.
     pub hosts: Vec<Option<HostInterval>>,
-    /// Of the device of an embedded database.
+    /// Device of an embedded database.
     pub device: Option<DeviceCounters>,
 }
 

@@ -76,7 +76,7 @@ fn cell(value: Option<Value>) -> String {
     }
 }
 
-/// What the reports are of, and when.
+/// Title of a group: its database or instance, and the time of its reports.
 fn titled(words: &str, trends: &[&Trend]) -> String {
     let begin = trends.first().and_then(|first| first.begin);
     let times = begin.zip(trends.iter().rev().find_map(|last| last.end));
@@ -112,7 +112,7 @@ fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
     )
 }
 
-/// When a report begins, or how its file's name ends, in two short lines.
+/// Begin of a report, or the end of its file's name, in two short lines.
 fn moment(trend: &Trend) -> String {
     const LETTERS: usize = 12;
     if let Some(begin) = trend.begin {
@@ -128,7 +128,7 @@ fn moment(trend: &Trend) -> String {
 /// The most lines of a chart: the largest over all reports.
 const MOST_LINES: usize = 8;
 
-/// Where sessions spent their time.
+/// Charts of the time of sessions.
 fn time_lines(trends: &[&Trend]) -> Vec<LineChart> {
     let largest = |of: fn(&Trend) -> &BTreeMap<String, f64>| -> Vec<(String, Vec<Option<f64>>)> {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
