@@ -10,8 +10,7 @@ use clap::ArgMatches;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_host::ProbePlan;
 use slob_record::{
-    Record, RecordError, Status, find_run, leave_mark, read_operations, read_record, run_folder,
-    save_probe,
+    Record, RecordError, Status, find_run, leave_mark, read_operations, read_record, run_folder, save_probe,
 };
 use slob_report::format::count;
 use slob_report::html::run_page;

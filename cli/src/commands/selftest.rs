@@ -266,7 +266,9 @@ fn judge(record: &Record) -> Result<String, String> {
     }
     let complete = verdicts(record).into_iter().find(|verdict| verdict.question == Question::Complete);
     let note = match complete.filter(|verdict| verdict.answer != Answer::Good) {
-        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => return Err(verdict.sentence()),
+        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => {
+            return Err(verdict.sentence());
+        }
         // A busy machine takes samples late; the target is not at fault.
         Some(verdict) => format!("; 'Complete?' is in doubt: {}", verdict.sentence().trim_end_matches('.')),
         None => String::new(),

@@ -410,7 +410,9 @@ mod tests {
         let named = |record: &Record| {
             let of_window =
                 verdicts(record).into_iter().filter(|verdict| QUESTIONS.contains(&verdict.question));
-            of_window.map(|verdict| (verdict.question, verdict.answer, verdict.sentence())).collect::<Vec<_>>()
+            of_window
+                .map(|verdict| (verdict.question, verdict.answer, verdict.sentence()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(named(&so_far), named(&whole));
     }
