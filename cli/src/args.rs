@@ -2,60 +2,82 @@
 
 mod awr;
 mod campaigns;
-mod groups;
 mod profiles;
 mod records;
-mod scripts;
 
+use std::env::consts::{ARCH, OS};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_engine::EngineKind;
+use slob_record::RECORD_VERSION;
 use slob_spec::{Group, Kind, Param};
 
-use crate::{completing, registry, version};
+use crate::registry::{self, ENGINES, is_of_run};
+use crate::{completing, settings};
 
 /// Parameters that decide what is loaded.
 const LOAD_GROUPS: &[Group] = &[Group::Target, Group::Data];
+/// The group of commands to which those of engines belong.
+const HOUSEKEEPING: &str = "Housekeeping";
+/// Commands by purpose, in the order of use.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Test",
+        &["demo", "setup", "run", "mark", "probe", "saturate", "campaign", "profile", "plan", "headroom"],
+    ),
+    ("Look", &["list", "report", "info", "show", "export"]),
+    ("Compare", &["diff", "analyze"]),
+    (awr::HEADING, &["awr"]),
+    (HOUSEKEEPING, &["doctor", "conf", "verify", "drop", "selftest", "observe", "completions", "man"]),
+];
 
-/// Parameters that a run has no use for: the data are as they were loaded.
-const LOAD_ONLY: &[&str] = &["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"];
-
-/// The flag by which a password is asked for.
-pub(crate) const ASK_PASSWORD: &str = "ask-password";
-
-/// The whole command line.
 pub(crate) fn command() -> Command {
     let command = Command::new("slob")
         .version(env!("CARGO_PKG_VERSION"))
-        .long_version(version::long())
+        .long_version(long_version())
         .about("OpenSLOB: what can this platform do for a database?")
         .long_about(
             "OpenSLOB measures what a platform can do for a database: real SQL, random single-block I/O through the \
              database's own buffer cache, for as little CPU as possible.",
         )
         .after_help(examples())
-        .subcommand(demo())
-        .subcommand(setup())
-        .subcommand(run())
-        .subcommand(mark())
-        .subcommand(report())
+        .subcommands([demo(), setup(), run(), mark(), report()])
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
         .subcommands(profiles::commands())
-        .subcommand(awr::command())
-        .subcommand(probe())
-        .subcommand(observe())
-        .subcommand(conf())
-        .subcommand(verify())
-        .subcommand(drop_command())
-        .subcommand(doctor())
+        .subcommands([awr::command(), probe(), observe(), conf(), verify(), drop_command(), doctor()])
         .subcommand(selftest())
-        .subcommands(scripts::commands())
-        .subcommand(completions())
-        .subcommand(man());
-    groups::grouped(command)
+        .subcommands(ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(prepare_server))
+        .subcommands([completions(), man()]);
+    grouped(command)
+}
+
+/// Replaces clap's flat list of commands by groups.
+fn grouped(command: Command) -> Command {
+    let width = command.get_subcommands().map(|sub| sub.get_name().len()).max().unwrap_or(0);
+    let mut groups = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(groups, "{group}:");
+        for sub in members(group, names).filter_map(|name| command.find_subcommand(name)) {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(groups, "  {:<width$}  {about}", sub.get_name());
+        }
+        groups.push('\n');
+    }
+    command.help_template(format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
+fn members<'a>(group: &str, names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let engines = ENGINES.iter().filter(|engine| group == HOUSEKEEPING && engine.scripts.is_some());
+    let engines: Vec<&str> = engines.map(|engine| engine.scheme).collect();
+    names.iter().copied().chain(engines)
 }
 
 fn examples() -> String {
@@ -77,91 +99,120 @@ Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or a rec
     )
 }
 
+/// `slob --version`: the engines and their libraries, the record's version, the platform and the kind of build.
+fn long_version() -> String {
+    let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
+    let profile = if cfg!(debug_assertions) { "debug: its figures are of no use" } else { "optimised" };
+    let mut text = format!("{}\nrecord    version {RECORD_VERSION}\n", env!("CARGO_PKG_VERSION"));
+    for engine in ENGINES {
+        text.push_str(&format!("engine    {}: {}\n", engine.scheme, (engine.library)()));
+    }
+    text.push_str(&format!("built     for {OS} {ARCH} ({libc}), {profile}"));
+    text
+}
+
 fn setup() -> Command {
-    with_params(
-        Command::new("setup")
-            .about("Load the schemas of a test; resumes an interrupted load")
-            .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas\nA schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")
-            .arg(Arg::new("tablespace-and-schemas").num_args(1..=2).value_names(["TABLESPACE", "SCHEMAS"]).conflicts_with("SCHEMAS").help("The number of schemas, preceded by a tablespace where the database has them"))
-            .arg(scripts::print_sql())
-            .arg(plain()),
-        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED",
-    )
+    let command = Command::new("setup")
+        .about("Load the schemas of a test; resumes an interrupted load")
+        .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas\nA schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")
+        .arg(
+            Arg::new("tablespace-and-schemas")
+                .num_args(1..=2)
+                .value_names(["TABLESPACE", "SCHEMAS"])
+                .conflicts_with("SCHEMAS")
+                .help("The number of schemas, preceded by a tablespace where the database has them"),
+        )
+        .args([print_sql(), plain()]);
+    with_params(command, |param| {
+        LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED"
+    })
 }
 
 fn run() -> Command {
-    with_params(
-        Command::new("run")
-            .about("Run a test and print its summary")
-            .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
-            .arg(Arg::new("schemas-in-place").value_name("SCHEMAS").conflicts_with("SCHEMAS").add(ArgValueCompleter::new(completing::schemas)).help("The number of schemas"))
-            .arg(switch("strict").help("Exit with code 1 unless every verdict is good"))
-            .arg(switch("full").help("Print the full report instead of its summary").conflicts_with("json"))
-            .arg(switch("json").help("Print the record as JSON instead of the summary"))
-            .arg(scripts::print_sql())
-            .arg(plain())
-            .arg(durability().help("Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash"))
-            .arg(Arg::new("metrics").long("metrics").value_name("ADDRESS:PORT").help("Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one")),
-        is_of_run,
-    )
+    let schemas = position("schemas-in-place", "SCHEMAS", "The number of schemas").conflicts_with("SCHEMAS");
+    let journal = "Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash";
+    let metrics = "Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one";
+    let command = Command::new("run")
+        .about("Run a test and print its summary")
+        .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
+        .args([
+            schemas.add(ArgValueCompleter::new(completing::schemas)),
+            switch("strict", "Exit with code 1 unless every verdict is good"),
+            switch("full", "Print the full report instead of its summary").conflicts_with("json"),
+            switch("json", "Print the record as JSON instead of the summary"),
+            print_sql(),
+            plain(),
+            file("durability", journal),
+            option("metrics", "ADDRESS:PORT", metrics),
+        ]);
+    with_params(command, is_of_run)
 }
 
 fn mark() -> Command {
-    with_params(
-        Command::new("mark")
-            .about("Note an event in a run that is under way")
-            .after_help("The mark appears in the record, the series and the reports, and as a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   if several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and anything it starts, can call `slob mark TEXT` without naming the run.")
-            .arg(Arg::new("text").required(true).num_args(1..).value_name("TEXT").help("What is happening, in one line"))
-            .arg(Arg::new("run").long("run").value_name("ID").add(ArgValueCompleter::new(completing::under_way)).help("The run, by its id or name [default: the only one under way]")),
-        is_results_dir,
-    )
+    let run = "The run, by its id or name [default: the only one under way]";
+    let command = Command::new("mark")
+        .about("Note an event in a run that is under way")
+        .after_help("The mark appears in the record, the series and the reports, and as a line in the charts.\nExamples:\n  slob mark rebalance begins\n  slob mark --run 20261120T231840Z-run fstrim done   if several runs are under way\n  slob mark --results-dir campaigns/fs backup begins\nEXTERNAL_SCRIPT, and anything it starts, can call `slob mark TEXT` without naming the run.")
+        .arg(position("text", "TEXT", "What is happening, in one line").required(true).num_args(1..))
+        .arg(option("run", "ID", run).add(ArgValueCompleter::new(completing::under_way)));
+    with_params(command, is_results_dir)
 }
 
 fn demo() -> Command {
-    with_params(
-        Command::new("demo")
-            .about("See the whole method here: probe the device, load, run for 20 s, report, clean up")
-            .after_help("The data go to ./slob-demo and are removed at the end; the report stays in ./runs.")
-            .arg(switch("keep").help("Keep the data"))
-            .arg(switch("full").help("Print the full report instead of its summary"))
-            .arg(plain()),
-        |param| {
-            ["RUN_TIME", "RESULTS_DIR"].contains(&param.key)
-                || param.group == Group::Engine(registry::DEMO_SCHEME)
-        },
-    )
+    let command = Command::new("demo")
+        .about("See the whole method here: probe the device, load, run for 20 s, report, clean up")
+        .after_help("The data go to ./slob-demo and are removed at the end; the report stays in ./runs.")
+        .args([
+            switch("keep", "Keep the data"),
+            switch("full", "Print the full report instead of its summary"),
+            plain(),
+        ]);
+    with_params(command, |param| {
+        ["RUN_TIME", "RESULTS_DIR"].contains(&param.key)
+            || param.group == Group::Engine(registry::DEMO_SCHEME)
+    })
     .mut_arg("RUN_TIME", |arg| arg.help("seconds to measure [RUN_TIME=20]"))
 }
 
 fn report() -> Command {
-    with_params(
-        Command::new("report")
-            .about("Print the report of a run, or write it as a page with charts")
-            .arg(records::run_arg().default_value("latest"))
-            .arg(switch("summary").help("Print only the verdicts and key figures").conflicts_with_all(["html", "compare-probe"]))
-            .arg(switch("html").help("Write the report with charts as one HTML file, next to the record").conflicts_with("compare-probe"))
-            .arg(Arg::new("output").short('o').long("output").value_name("FILE").requires("html").value_parser(value_parser!(std::path::PathBuf)).help("Where to write the HTML file; `-` means stdout"))
-            .arg(switch("compare-probe").help("Print only the comparison with the bare device: what the database costs"))
-            .arg(switch("limits").hide(true).help("Print the table of limits of docs/method.md"))
-            .after_help("Examples:\n  slob report                                the latest run, as text\n  slob report 20261120T231840Z-demo --html   rewrite its report.html\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page"),
-        is_results_dir,
-    )
+    let command = Command::new("report")
+        .about("Print the report of a run, or write it as a page with charts")
+        .args([
+            records::run_arg().default_value("latest"),
+            switch("summary", "Print only the verdicts and key figures")
+                .conflicts_with_all(["html", "compare-probe"]),
+            switch("html", "Write the report with charts as one HTML file, next to the record")
+                .conflicts_with("compare-probe"),
+            output("Where to write the HTML file; `-` means stdout").requires("html"),
+            switch("compare-probe", "Print only the comparison with the bare device: what the database costs"),
+            switch("limits", "Print the table of limits of docs/method.md").hide(true),
+        ])
+        .after_help("Examples:\n  slob report                                the latest run, as text\n  slob report 20261120T231840Z-demo --html   rewrite its report.html\n  slob report latest --html -o /tmp/r.html\n  slob report latest --compare-probe\n  slob report --html awr-reports/            AWR reports over time, as one page");
+    with_params(command, is_results_dir)
 }
 
 fn probe() -> Command {
+    let number = |name, default, help| Arg::new(name).long(name).default_value(default).help(help);
+    let list = |name, default, help| {
+        number(name, default, help).value_delimiter(',').value_parser(value_parser!(u32).range(1..=4096))
+    };
     let command = Command::new("probe")
         .about("Measure the device behind a folder, without a database")
         .after_help("Reads random blocks of a scratch file in that folder, then removes the file.\nThe result is kept in the results folder; later runs on the same device are compared with it.\nExamples:\n  slob probe /data                       the device behind a folder of this host\n  slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")
-        .arg(Arg::new("path").default_value(".").value_parser(value_parser!(std::path::PathBuf)).help("A folder on the device"))
-        .arg(switch("write").help("Measure random writes as well"))
-        .arg(switch("buffered").help("Read through the operating system's page cache"))
-        .arg(number("seconds", "2", "Seconds per step").value_parser(value_parser!(f64)))
-        .arg(number("size-mb", "1024", "Size of the scratch file in MiB").value_parser(value_parser!(u64).range(16..=1_048_576)))
-        .arg(number("block-bytes", "8192", "Block size in bytes").value_parser(value_parser!(u32).range(512..=1_048_576)))
-        .arg(list("sessions", "1,2,4,8,16", "Numbers of sessions reading synchronously"))
-        .arg(list("depths", "16,64", "Queue depths of asynchronous reads"))
-        .arg(switch("json").help("Print the result as JSON"))
-        .arg(switch("no-save").help("Do not save the result"));
+        .args([
+            path("path").default_value(".").help("A folder on the device"),
+            switch("write", "Measure random writes as well"),
+            switch("buffered", "Read through the operating system's page cache"),
+            number("seconds", "2", "Seconds per step").value_parser(value_parser!(f64)),
+            number("size-mb", "1024", "Size of the scratch file in MiB")
+                .value_parser(value_parser!(u64).range(16..=1_048_576)),
+            number("block-bytes", "8192", "Block size in bytes")
+                .value_parser(value_parser!(u32).range(512..=1_048_576)),
+            list("sessions", "1,2,4,8,16", "Numbers of sessions reading synchronously"),
+            list("depths", "16,64", "Queue depths of asynchronous reads"),
+            switch("json", "Print the result as JSON"),
+            switch("no-save", "Do not save the result"),
+        ]);
     with_params(command, |param| is_results_dir(param) || is_observer(param))
 }
 
@@ -172,72 +223,79 @@ fn observe() -> Command {
 }
 
 fn conf() -> Command {
-    with_params(
-        Command::new("conf")
-            .about("Show every parameter: its value, where it came from, what it means")
-            .arg(switch("init").help("Write a commented slob.conf to the current folder"))
-            .arg(switch("json").help("Print as JSON"))
-            .arg(switch("markdown").hide(true).help("Print docs/parameters.md")),
-        |_| true,
-    )
+    let command = Command::new("conf")
+        .about("Show every parameter: its value, where it came from, what it means")
+        .args([
+            switch("init", "Write a commented slob.conf to the current folder"),
+            switch("json", "Print as JSON"),
+            switch("markdown", "Print docs/parameters.md").hide(true),
+        ]);
+    with_params(command, |_| true)
 }
 
 fn verify() -> Command {
-    with_params(
-        Command::new("verify")
-            .about("Check every byte of the loaded data, or a run's record")
-            .arg(Arg::new("run").long("run").value_name("RUN").add(ArgValueCompleter::new(completing::runs)).conflicts_with("durability").help("Check a run's record instead of the data"))
-            .arg(durability().help("Check as well that no acknowledged update is missing, using the journal of `slob run --durability FILE`"))
-            .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and replays its plan; makes no connection\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted."),
-        |param| is_common(param) || is_results_dir(param) || ["LOAD_PARALLEL_DEGREE"].contains(&param.key),
-    )
-}
-
-/// The journal of the updates that a database acknowledged.
-fn durability() -> Arg {
-    Arg::new("durability")
-        .long("durability")
-        .value_name("FILE")
-        .value_parser(value_parser!(std::path::PathBuf))
+    let journal = "Check as well that no acknowledged update is missing, using the journal of `slob run --durability FILE`";
+    let command = Command::new("verify")
+        .about("Check every byte of the loaded data, or a run's record")
+        .args([
+            option("run", "RUN", "Check a run's record instead of the data")
+                .add(ArgValueCompleter::new(completing::runs))
+                .conflicts_with("durability"),
+            file("durability", journal),
+        ])
+        .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and replays its plan; makes no connection\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted.");
+    with_params(command, |param| {
+        is_common(param) || is_results_dir(param) || param.key == "LOAD_PARALLEL_DEGREE"
+    })
 }
 
 fn drop_command() -> Command {
-    with_params(
-        Command::new("drop")
-            .about("Remove the schemas that slob loaded, and nothing else")
-            .arg(switch("yes").short('y').help("Do not ask")),
-        is_common,
-    )
+    let command = Command::new("drop")
+        .about("Remove the schemas that slob loaded, and nothing else")
+        .arg(switch("yes", "Do not ask").short('y'));
+    with_params(command, is_common)
 }
 
 fn doctor() -> Command {
-    with_params(
-        Command::new("doctor")
-            .about("Check this machine and the target for anything that would spoil a test")
-            .after_help("Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.\nExamples:\n  slob doctor\n  slob doctor --target ... --scale 4G -s 8\n  slob doctor --target ... --observe ssh:db1\nExit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage."),
-        |param| LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param) || is_observer(param),
-    )
+    let command = Command::new("doctor")
+        .about("Check this machine and the target for anything that would spoil a test")
+        .after_help("Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.\nExamples:\n  slob doctor\n  slob doctor --target ... --scale 4G -s 8\n  slob doctor --target ... --observe ssh:db1\nExit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage.");
+    with_params(command, |param| {
+        LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param) || is_observer(param)
+    })
 }
 
 fn selftest() -> Command {
-    with_params(
-        Command::new("selftest")
-            .about("Check that an engine behaves on this target as the method requires")
-            .after_help("Loads two small schemas, works on them, reads every row back and removes them; then does the same for a small test from\nload to removal. The target must hold no schemas. The report is Markdown on stdout, meant to be attached to an issue: it\nnames hosts and accounts, but no passwords.\nExample: slob selftest --target ... --output selftest.md\nExit codes: 0 all checks passed; 1 a check failed; 2 nothing was changed; 130 interrupted.")
-            .arg(Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help("Write the report to this file as well"))
-            .arg(file("capture", "Save the server's answers to FILE.tar.gz: version, settings, counters and plans verbatim, the time of each call, and errors; no passwords, no rows"))
-            .arg(Arg::new("with-names").long("with-names").action(ArgAction::SetTrue).requires("capture").help("Keep host names in the capture instead of replacing them by host-1, host-2, ..."))
-            .arg(file("replay", "Recompute the figures from a capture, without a server, and compare them with the original ones").conflicts_with_all(["capture", "output"])),
-        |param| {
-            is_common(param)
-                || is_observer(param)
-                || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
-        },
-    )
+    let capture = "Save the server's answers to FILE.tar.gz: version, settings, counters and plans verbatim, the time of each call, and errors; no passwords, no rows";
+    let replay =
+        "Recompute the figures from a capture, without a server, and compare them with the original ones";
+    let command = Command::new("selftest")
+        .about("Check that an engine behaves on this target as the method requires")
+        .after_help("Loads two small schemas, works on them, reads every row back and removes them; then does the same for a small test from\nload to removal. The target must hold no schemas. The report is Markdown on stdout, meant to be attached to an issue: it\nnames hosts and accounts, but no passwords.\nExample: slob selftest --target ... --output selftest.md\nExit codes: 0 all checks passed; 1 a check failed; 2 nothing was changed; 130 interrupted.")
+        .args([
+            output("Write the report to this file as well"),
+            file("capture", capture),
+            switch("with-names", "Keep host names in the capture instead of replacing them by host-1, host-2, ...")
+                .requires("capture"),
+            file("replay", replay).conflicts_with_all(["capture", "output"]),
+        ]);
+    with_params(command, |param| {
+        is_common(param)
+            || is_observer(param)
+            || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
+    })
 }
 
-fn file(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(std::path::PathBuf)).help(help)
+/// `slob ENGINE init`, for an engine that can prepare a server.
+fn prepare_server(engine: &EngineKind) -> Command {
+    let init = Command::new("init")
+        .about("Print a parameter file, a tablespace for the planned load and an I/O calibration")
+        .after_help("Makes no connection. Read the output before you use it: it is meant for dedicated test databases only.");
+    let product = engine.summary.split(':').next().unwrap_or(engine.summary);
+    Command::new(engine.scheme)
+        .about(format!("Prepare a server: {product}"))
+        .subcommand_required(true)
+        .subcommand(with_params(init, |param| LOAD_GROUPS.contains(&param.group) || is_common(param)))
 }
 
 fn completions() -> Command {
@@ -251,65 +309,69 @@ fn man() -> Command {
     Command::new("man")
         .about("Print the manual page, or write all of them to a folder")
         .after_help("Examples:\n  slob man | man -l -\n  slob man /usr/local/share/man/man1")
-        .arg(
-            Arg::new("folder")
-                .value_parser(value_parser!(std::path::PathBuf))
-                .value_name("FOLDER")
-                .help("An existing folder for slob.1, slob-run.1 and so on"),
-        )
+        .arg(path("folder").value_name("FOLDER").help("An existing folder for slob.1, slob-run.1 and so on"))
 }
 
-/// What a run takes.
-pub(crate) fn is_of_run(param: &Param) -> bool {
-    !LOAD_ONLY.contains(&param.key)
-}
-
-/// The target and how to reach it.
+/// Parameters of the target and of the way to it.
 fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
 }
 
-fn switch(name: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue)
-}
-
-/// Of the commands that have a dashboard.
-fn plain() -> Arg {
-    switch("plain").help("Print lines instead of the dashboard, even on a terminal")
-}
-
-fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).default_value(default).help(help)
-}
-
-fn list(name: &'static str, default: &'static str, help: &'static str) -> Arg {
-    number(name, default, help).value_delimiter(',').value_parser(value_parser!(u32).range(1..=4096))
-}
-
-/// How the database's host is seen.
 fn is_observer(param: &Param) -> bool {
     param.key.starts_with("OBSERVE")
 }
 
-/// Commands that only need to know where records are kept.
 fn is_results_dir(param: &Param) -> bool {
     param.key == "RESULTS_DIR"
 }
 
-/// Adds `--conf` and the flags of those parameters that a command uses.
-fn with_params(command: Command, wanted: impl Fn(&Param) -> bool) -> Command {
-    let file = Arg::new("conf-file")
-        .long("conf")
-        .value_name("FILE")
-        .value_hint(ValueHint::FilePath)
-        .help("The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]");
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}
+
+/// `--NAME VALUE`.
+fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+fn file(name: &'static str, help: &'static str) -> Arg {
+    option(name, "FILE", help).value_parser(value_parser!(PathBuf))
+}
+
+fn output(help: &'static str) -> Arg {
+    file("output", help).short('o')
+}
+
+/// An argument without a flag.
+fn position(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(value).help(help)
+}
+
+fn path(name: &'static str) -> Arg {
+    Arg::new(name).value_parser(value_parser!(PathBuf))
+}
+
+fn plain() -> Arg {
+    switch("plain", "Print lines instead of the dashboard, even on a terminal")
+}
+
+fn print_sql() -> Arg {
+    let help = "Print the statements that would be executed, if the engine supports it; makes no connection";
+    switch("print-sql", help)
+}
+
+/// Adds `--conf` and the flags of the parameters that a command uses.
+fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
+    let help = "The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]";
+    let file = Arg::new(settings::CONF_FILE).long("conf").value_name("FILE").help(help);
     let table = registry::table();
-    let params: Vec<&Param> = table.params().iter().filter(|param| wanted(param)).collect();
+    let params: Vec<&Param> = table.params().iter().filter(|param| is_used(param)).collect();
     let connects = params.iter().any(|param| param.key == "TARGET");
-    let ask = switch(ASK_PASSWORD)
-        .help_heading(Group::Target.to_string())
-        .help("Prompt for the password of TARGET's user");
-    command.arg(file).args(params.into_iter().filter_map(param_arg)).args(connects.then_some(ask))
+    let ask = switch(settings::ASK_PASSWORD, "Prompt for the password of TARGET's user");
+    command
+        .arg(file.value_hint(ValueHint::FilePath))
+        .args(params.into_iter().filter_map(param_arg))
+        .args(connects.then(|| ask.help_heading(Group::Target.to_string())))
 }
 
 fn param_arg(param: &Param) -> Option<Arg> {
@@ -334,20 +396,41 @@ fn param_arg(param: &Param) -> Option<Arg> {
     })
 }
 
-/// The parameters that were given as flags, as pairs of key and value.
-pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
-    let table = registry::table();
-    let given = |param: &Param| {
-        param.flag()?;
-        let value = matches.try_get_one::<String>(param.key).ok().flatten()?;
-        Some((param.key.to_owned(), value.clone()))
-    };
-    table.params().iter().filter_map(given).collect()
+/// Values of arguments by name. Like clap's own functions, these panic for a name that the command does not have.
+pub(crate) trait Given {
+    fn text(&self, name: &str) -> Option<&str>;
+    fn texts(&self, name: &str) -> Vec<&str>;
+    fn path(&self, name: &str) -> Option<&Path>;
+    fn paths(&self, name: &str) -> Vec<&PathBuf>;
+    /// The value of an argument that has a default.
+    fn value<T: Copy + Default + Send + Sync + 'static>(&self, name: &str) -> T;
 }
 
-/// Prints what clap has to say: help and versions to stdout, mistakes to stderr with exit code 2.
+impl Given for ArgMatches {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.get_one::<String>(name).map(String::as_str)
+    }
+
+    fn texts(&self, name: &str) -> Vec<&str> {
+        self.get_many::<String>(name).unwrap_or_default().map(String::as_str).collect()
+    }
+
+    fn path(&self, name: &str) -> Option<&Path> {
+        self.get_one::<PathBuf>(name).map(PathBuf::as_path)
+    }
+
+    fn paths(&self, name: &str) -> Vec<&PathBuf> {
+        self.get_many(name).unwrap_or_default().collect()
+    }
+
+    fn value<T: Copy + Default + Send + Sync + 'static>(&self, name: &str) -> T {
+        self.get_one(name).copied().unwrap_or_default()
+    }
+}
+
+/// Prints clap's message: help and versions to stdout, mistakes to stderr with exit code 2.
 pub(crate) fn exit_with(error: &clap::Error) -> ExitCode {
-    // A closed pipe behind --help is not worth a word.
+    // A closed pipe behind --help is no error.
     let _ = error.print();
     ExitCode::from(u8::from(error.use_stderr()) * 2)
 }
@@ -362,14 +445,14 @@ mod tests {
     }
 
     #[test]
-    fn flags_become_parameters() {
-        let matches = command()
-            .try_get_matches_from(["slob", "run", "-s", "4", "-t", "2", "--run-time", "20"])
-            .unwrap();
-        let (_, run) = matches.subcommand().unwrap();
-        let mut given = flags(run);
-        given.sort();
-        let expected = [("RUN_TIME", "20"), ("SCHEMAS", "4"), ("THREADS_PER_SCHEMA", "2")];
-        assert_eq!(given, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    fn every_command_is_in_one_group_and_on_one_line() {
+        let command = command();
+        for sub in command.get_subcommands() {
+            let named = GROUPS.iter().flat_map(|(group, names)| members(group, names));
+            let count = named.filter(|name| *name == sub.get_name()).count();
+            assert_eq!(count, 1, "`slob {}` is in {count} groups", sub.get_name());
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!((1..=84).contains(&about.len()), "{about}");
+        }
     }
 }

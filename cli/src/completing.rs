@@ -1,7 +1,6 @@
-//! What a shell completes: the words of the command line, and what there is here: runs, their numbers of schemas, profiles, campaigns and
-//! their variants.
+//! Shell completion of the command line, and of runs, numbers of schemas, profiles, campaigns and their variants.
 //!
-//! Folders and files are looked at, never a server. What can't be read is left out: who presses a key asks for no error.
+//! Completion reads folders and files and never connects. Unreadable files are left out: a key press must not print errors.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,46 +8,47 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Command;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use slob_campaign::{CAMPAIGN_FILE, read_campaign};
 use slob_record::{SeriesWanted, list_runs, read_record_with, runs_under_way};
 
-use crate::{args, settings};
+use crate::settings;
 
-/// The variable by which a shell asks; its value is the shell's name, and what was typed follows a `--`.
-const ASKED: &str = "COMPLETE";
+/// The shell sets this variable to its name; the typed words follow `--`.
+const VARIABLE: &str = "COMPLETE";
 
-/// Runs that are offered as `latest~N`: more of them once the `~` is typed.
+/// Runs offered as `latest~N`; more once the `~` is typed.
 const STEPS_BACK: usize = 2;
 const MORE_STEPS_BACK: usize = 10;
-/// Runs that are looked into.
+/// Runs whose records are read.
 const LATEST_RUNS: usize = 10;
 
-/// Answers a shell that asks; `None` where the program has its own work to do.
-pub(crate) fn answer() -> Option<ExitCode> {
-    let asked = env::var_os(ASKED)?;
-    // Of a variable with so usual a name, another value is meant for another program.
+/// Answers a shell; `None` if no shell asks.
+pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
+    let asked = env::var_os(VARIABLE)?;
+    // The name is common: another value is meant for another program.
     Shells::builtins().completer(Path::new(&asked).file_stem()?.to_str()?)?;
     let here = env::current_dir().ok();
-    let answered = CompleteEnv::with_factory(args::command).try_complete(env::args_os(), here.as_deref());
+    let answered = CompleteEnv::with_factory(command).try_complete(env::args_os(), here.as_deref());
     answered.unwrap_or(true).then_some(ExitCode::SUCCESS)
 }
 
-/// What makes a shell ask this program; `None` for a shell that can't.
+/// The script that makes a shell ask this program; `None` if the shell can't.
 pub(crate) fn registration(shell: &str) -> Option<String> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
-    shells.completer(shell)?.write_registration(ASKED, "slob", "slob", &own_name(), &mut script).ok()?;
+    shells.completer(shell)?.write_registration(VARIABLE, "slob", "slob", &own_name(), &mut script).ok()?;
     let mut script = String::from_utf8(script).ok()?;
     if shell == "zsh" {
-        // zsh may run the file itself as the function, at the first key.
+        // At the first key, zsh may run the file itself as the function.
         script.push_str("[[ ${funcstack[1]} != _slob ]] || _clap_dynamic_completer_slob\n");
     }
     Some(script)
 }
 
-/// This program as it was called; one that was not found by its name alone is found from every folder.
+/// This program as it was called; a relative path becomes absolute.
 fn own_name() -> String {
     let called = env::args_os().next().map_or_else(|| "slob".into(), PathBuf::from);
     let is_a_path = called.components().count() > 1;
@@ -56,7 +56,7 @@ fn own_name() -> String {
     found.unwrap_or(called).to_string_lossy().into_owned()
 }
 
-/// Runs: `latest` and those before it, then ids, the newest first; once something is typed, names of runs and paths too.
+/// `latest` and its predecessors, then ids, the newest first; once something is typed, also names of runs and paths.
 pub(crate) fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let runs = list_runs(&results()).unwrap_or_default();
@@ -74,13 +74,13 @@ pub(crate) fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found, current)
 }
 
-/// Runs that are under way, by their ids.
+/// Ids of runs under way.
 pub(crate) fn under_way(current: &OsStr) -> Vec<CompletionCandidate> {
     let ids = runs_under_way(&results()).into_iter();
     fitting(ids.rev().filter_map(|id| one_word(OsStr::new(&id))).map(CompletionCandidate::new), current)
 }
 
-/// Numbers of schemas that the last runs worked on, the newest first: a database is not asked how many it holds.
+/// Numbers of schemas of the last runs, the newest first.
 pub(crate) fn schemas(current: &OsStr) -> Vec<CompletionCandidate> {
     let runs = list_runs(&results()).unwrap_or_default();
     let mut found: Vec<CompletionCandidate> = Vec::new();
@@ -99,7 +99,7 @@ pub(crate) fn profiles(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(names.filter(is_profile).map(CompletionCandidate::new).collect(), current)
 }
 
-/// Campaigns beside the results folder's default place, and the results folder; then any path.
+/// Folders of campaigns, and the results folder; then any path.
 pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = entries(Path::new("campaigns"));
     found.retain(|path| path.join(CAMPAIGN_FILE).is_file());
@@ -108,14 +108,14 @@ pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found.map(CompletionCandidate::new).collect(), current)
 }
 
-/// The variants of the campaigns that are typed.
+/// Variants of the campaigns on the command line.
 pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
     let schedules = typed_words().into_iter().filter_map(|word| read_campaign(Path::new(&word)).ok()?);
     let names = schedules.flat_map(|(schedule, _)| schedule.variants).map(|variant| variant.name);
     fitting(names.filter_map(|name| one_word(OsStr::new(&name))).map(CompletionCandidate::new), current)
 }
 
-/// Those that begin as typed.
+/// Candidates that begin as typed.
 fn fitting(
     candidates: impl Iterator<Item = CompletionCandidate>,
     current: &OsStr,
@@ -124,7 +124,7 @@ fn fitting(
     candidates.filter(|candidate| candidate.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// Those that begin as typed. Any path will do as well, but where nothing is typed yet, what is meant is shown alone.
+/// Candidates that begin as typed, and paths if something is typed or no candidate fits.
 fn with_paths(found: Vec<CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = fitting(found.into_iter(), current);
     if found.is_empty() || !current.is_empty() {
@@ -141,18 +141,18 @@ fn add(found: &mut Vec<CompletionCandidate>, candidate: CompletionCandidate) {
 
 /// The results folder of the command that is typed.
 fn results() -> PathBuf {
-    // What is no file, a pipe for instance, is not this program's to read yet.
+    // Completion must not read from a pipe.
     let conf = typed_value("--conf").filter(|conf| Path::new(conf).is_file());
-    settings::results_dir_at_a_glance(conf.as_deref(), typed_value("--results-dir"))
+    settings::results_dir_or_default(conf.as_deref(), typed_value("--results-dir"))
 }
 
-/// What was typed so far, the program's name first.
+/// The typed words, the program's name first.
 fn typed_words() -> Vec<String> {
     let words = env::args_os().skip_while(|word| word != "--").skip(1);
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The value of a flag; bash makes words of their own of `=` and what is behind it.
+/// The value of a flag; bash splits words at `=`.
 fn typed_value(flag: &str) -> Option<String> {
     let words = typed_words();
     let behind = |word: &String| Some(word.strip_prefix(flag)?.strip_prefix('=')?.to_owned());
@@ -160,7 +160,7 @@ fn typed_value(flag: &str) -> Option<String> {
     behind(&words[at]).or_else(|| words[at + 1..].iter().find(|word| *word != "=").cloned())
 }
 
-/// What a folder holds, by name; nothing if it can't be read.
+/// The sorted contents of a folder; empty if it can't be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -168,7 +168,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A name that a shell takes as it is: bash puts it into the line without quotes.
+/// A name that needs no quotes: bash inserts it as it is.
 fn one_word(name: &OsStr) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./~+,@".contains(c);
     name.to_str().filter(|name| name.chars().all(is_plain)).map(str::to_owned)

@@ -1,7 +1,7 @@
-//! How the program ends when something is wrong.
+//! Failures and their exit codes.
 //!
-//! 0 good; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read;
-//! 2 bad usage or configuration, nothing was touched; 3 the load or run failed, what was done is kept; 130 interrupted.
+//! 0 success; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read;
+//! 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 130 interrupted.
 
 use std::fmt::Display;
 use std::io;
@@ -11,10 +11,10 @@ use slob_campaign::CampaignError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
-use slob_run::{RunError, RunErrorKind};
+use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::SpecErrors;
 
-/// A verdict failed with `--strict`, or data are not what they must be.
+/// A verdict failed with `--strict`, or data are damaged.
 pub(crate) const JUDGED: u8 = 1;
 /// Some of several records could not be read.
 pub(crate) const PARTLY: u8 = 1;
@@ -22,7 +22,7 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Why the program ends, and with which exit code.
+/// Messages and an exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
@@ -32,22 +32,22 @@ pub(crate) struct Failure {
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
 impl Failure {
-    /// The request can't be carried out: nothing was touched.
+    /// The request can't be carried out; nothing was changed.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self { code: USAGE, messages: vec![message.to_string()] }
     }
 
-    /// Something failed on the way.
+    /// The work failed after its start.
     pub(crate) fn failed(message: impl Display) -> Self {
         Self { code: FAILED, messages: vec![message.to_string()] }
     }
 
-    /// The user stopped it; the message says what, and how to go on.
+    /// The user stopped the work; the message says how to go on.
     pub(crate) fn interrupted(message: impl Display) -> Self {
         Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
-    /// What is wrong, one thing each.
+    /// One message for each fault.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().map(String::as_str)
     }
@@ -57,8 +57,7 @@ impl Failure {
         self.messages.join("; ")
     }
 
-    /// What the system refused because of what it was asked for is bad usage; that it had no room left, or that a device
-    /// failed, is not.
+    /// Wrong paths and missing permissions are bad usage; full disks and failed devices are failures.
     fn of_system(source: &io::Error, error: &dyn Display) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
@@ -71,7 +70,6 @@ impl Failure {
         }
     }
 
-    /// Whether the user stopped it.
     pub(crate) fn is_interruption(&self) -> bool {
         self.code == INTERRUPTED
     }
@@ -98,12 +96,21 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Opening a target changes nothing: what is wrong with it is wrong with the request.
+/// Opening a target changes nothing, so its errors of privilege and space are bad usage.
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error.kind() {
             ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space => Self::usage(error),
             _ => Self::failed(error),
+        }
+    }
+}
+
+impl From<WatchError> for Failure {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Engine(error) => error.into(),
+            WatchError::NotCounted => Self::usage(error),
         }
     }
 }
@@ -142,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_is_full_is_a_failure_and_a_wrong_path_bad_usage() {
+    fn a_full_disk_is_a_failure_and_a_wrong_path_is_bad_usage() {
         let code = |kind: io::ErrorKind| {
             let path = std::path::PathBuf::from("state.json");
             Failure::from(CampaignError::Io { step: "writing", path, source: kind.into() }).code

@@ -8,7 +8,7 @@ use slob_record::{RUN_FILE, RecordError, SeriesWanted, list_runs, read_records};
 use slob_report::html::{IndexRow, OtherPage, index_page, rows_of_page};
 
 use crate::failure::Failure;
-use crate::{next_step, output};
+use crate::output;
 
 /// The page's name in a results folder.
 pub(crate) const INDEX: &str = "index.html";
@@ -67,7 +67,7 @@ fn where_else(results: &Path) -> String {
     if results == Path::new(USUAL_FOLDER) {
         return String::new();
     }
-    format!(" --results-dir {}", next_step::quoted(&results.display().to_string()))
+    format!(" --results-dir {}", output::quoted(&results.display().to_string()))
 }
 
 /// The pages beside the runs, then the campaigns beside the results.

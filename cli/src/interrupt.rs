@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one ends the work in an orderly way, another one after a second ends the program. Where there is no work
-//! yet, the first one does.
+//! Ctrl-C: the first one ends the work in order, another one after a second ends the program. Before the work, the first one
+//! ends the program.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,17 +17,17 @@ use slob_engine::wait_for_unfinished;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::{live, output};
 
-/// A signal to a process and to its group comes twice, milliseconds apart; a person who means it waits longer.
+/// A signal to a process and to its group arrives twice within milliseconds; a second wish comes later.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
-/// What putting back may take that somebody waits for who wants the program to end.
+/// Most time for restoring the server when the user ends the program.
 const LAST_CHANCE: Duration = Duration::from_secs(15);
 
-/// Whether signals are [`flag`]'s.
+/// True once [`flag`] handles signals.
 static FLAGGED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that SIGINT, SIGTERM, SIGQUIT and SIGHUP set; SIGHUP not if the program was started to ignore it (`nohup`). Shells
-/// start background jobs with SIGINT ignored, but who sends it to such a job means it.
+/// A flag that SIGINT, SIGTERM, SIGQUIT and SIGHUP set. SIGHUP stays ignored under `nohup`; SIGINT does not, although shells
+/// start background jobs with it ignored.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let mut signals = listen()?;
     FLAGGED.store(true, Ordering::Relaxed);
@@ -48,7 +48,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Gives the end in order, which is under way, a moment to put back what was changed on a server; a third signal does not.
+/// Waits until the settings of a server are restored, or for a third signal.
 fn finish(signals: &mut Signals) {
     if wait_for_unfinished(Duration::ZERO) {
         return;
@@ -68,12 +68,12 @@ fn listen() -> Result<Signals, Failure> {
     Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))
 }
 
-/// A question on the terminal whose answer is not shown: a signal gives the terminal back as it was before it ends the program.
-/// When the question is over, a signal ends the program until [`flag`] has it.
+/// A question on the terminal without echo: a signal restores the terminal before it ends the program. After the question, a
+/// signal ends the program until [`flag`] handles it.
 pub(crate) struct HiddenAnswer(Arc<AtomicBool>);
 
 impl HiddenAnswer {
-    /// Remembers the terminal, if there is one, and listens.
+    /// Saves the state of the terminal, if there is one, and listens for signals.
     pub(crate) fn begin() -> Result<Self, Failure> {
         let terminal = File::open("/dev/tty").ok();
         let as_it_was = terminal.and_then(|terminal| Some((tcgetattr(&terminal).ok()?, terminal)));
@@ -104,12 +104,12 @@ impl Drop for HiddenAnswer {
 }
 
 fn give_back(terminal: &File, as_it_was: &Termios) {
-    // A terminal that is gone needs nothing back.
+    // A closed terminal needs no restoring.
     let _ = tcsetattr(terminal, OptionalActions::Now, as_it_was);
     let _ = writeln!(io::stderr());
 }
 
-/// Whether the program was started with a signal ignored; no, where that can't be read.
+/// True if the program was started with the signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -2,31 +2,24 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod as_loaded;
-mod checks;
 mod commands;
 mod completing;
-mod conf_file;
 mod failure;
 mod index;
 mod interrupt;
 mod live;
-mod next_step;
 mod output;
 mod progress;
 mod registry;
-mod selftest;
-mod server_report;
 mod settings;
 mod tables;
-mod version;
 
 use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
-    if let Some(code) = completing::answer() {
+    if let Some(code) = completing::answer(args::command) {
         return code;
     }
     raise_file_limit();
@@ -44,15 +37,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Each session needs a few descriptors, and the usual soft limit of 1,024 is there for programs of another time.
-/// What can't be raised is refused later, by name.
+/// Each session needs some descriptors; the usual soft limit of 1,024 is too low. Errors appear later, with their names.
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// The memory of this program holds passwords, and a core dump would be a file that does. Only the soft limit goes: who
-/// wants a dump of what a hook starts says `ulimit -c` there.
+/// A core dump would hold passwords. Only the soft limit is lowered, so that hooks can raise it with `ulimit -c`.
 fn leave_no_core() {
     let limit = getrlimit(Resource::Core);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });

@@ -1,8 +1,9 @@
-//! Data on stdout, talk on stderr.
+//! Data go to stdout, messages to stderr.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FileType, Stat, fstat};
@@ -10,15 +11,15 @@ use rustix::io::Errno;
 use serde::Serialize;
 use slob_record::durable_write;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 
-/// A value as indented JSON, ending its line; `what` names it should that fail.
+/// A value as indented JSON with a final line feed; errors name `what`.
 pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string_pretty(value);
     Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
 }
 
-/// Prints data. A reader that has seen enough (`| head`), or a terminal that was closed, is not an error.
+/// Prints data. A reader that has gone (`| head`) and a closed terminal are no errors.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let text = if stdout.is_terminal() { for_terminal(text) } else { Cow::Borrowed(text) };
@@ -30,13 +31,19 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Terminals are character devices, and after they were closed no terminals to `isatty`.
+/// A closed terminal is still a character device, but no terminal to `isatty`.
 fn is_closed_terminal(stdout: &io::StdoutLock<'_>, error: &io::Error) -> bool {
     let is_device = |about: Stat| FileType::from_raw_mode(about.st_mode) == FileType::CharacterDevice;
     error.raw_os_error() == Some(Errno::IO.raw_os_error()) && fstat(stdout).is_ok_and(is_device)
 }
 
-/// Writes a page to a file, which is said, or to stdout for `-`.
+/// Prints the result of a command.
+pub(crate) fn done(text: &str) -> Outcome {
+    print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a page to a file and names it on stderr, or to stdout for `-`.
 pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return print(page);
@@ -48,9 +55,20 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes the result of a command to a file.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    write_whole(path, text).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))
+}
+
 /// Writes a text file whole or not at all.
 pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     durable_write(path, 0o666, |file| file.write_all(text.as_bytes()))
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    // Only a word with a NUL byte can't be quoted, and no argument has one.
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }
 
 /// `1 schema`, `2 schemas`, `2 searches`.
@@ -59,31 +77,30 @@ pub(crate) fn plural(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
 }
 
-/// While a dashboard has the screen: lines that have to wait until it is gone.
+/// Lines that wait until a dashboard leaves the screen.
 static HELD_BACK: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 fn held_back() -> MutexGuard<'static, Option<Vec<String>>> {
     HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on lines are kept, until [`release`].
+/// Holds lines back until [`release`].
 pub(crate) fn hold_back() {
     held_back().get_or_insert_default();
 }
 
-/// Whether lines are kept.
 pub(crate) fn is_held_back() -> bool {
     held_back().is_some()
 }
 
-/// Ends the keeping once `ready` is done, and says what was kept; nothing happens where nothing is kept.
+/// Calls `ready`, then prints the lines that were held back; does nothing if none are held back.
 pub(crate) fn release(ready: impl FnOnce()) {
     let Some(lines) = held_back().take() else { return };
     ready();
     lines.iter().for_each(|line| say(line));
 }
 
-/// Says a line to the user, when the dashboard is gone if there is one. If nobody listens, there is nobody to tell.
+/// Prints a line to stderr, after the dashboard if there is one. Errors are ignored.
 pub(crate) fn say(line: &str) {
     if let Some(lines) = held_back().as_mut() {
         return lines.push(line.to_owned());
@@ -93,8 +110,7 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(stderr, "{line}");
 }
 
-/// A text without control codes, which a terminal would carry out: names in it may come from a report, a record or a server of
-/// somebody else.
+/// A text without control codes: names from foreign reports, records and servers must not control the terminal.
 fn for_terminal(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(harmless) {
@@ -103,18 +119,18 @@ fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
 }
 
-/// The width of the terminal, if data go to one.
+/// Width of the terminal, if data go to one.
 pub(crate) fn width() -> Option<usize> {
     let size = || crossterm::terminal::size().ok();
     io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))
 }
 
-/// Whether talk goes to a terminal that can rewrite its lines.
+/// True if messages go to a terminal that can rewrite its lines.
 pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Asks a question that only `y` or `yes` answers with yes.
+/// Asks a question; only `y` and `yes` mean yes.
 pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(format!("{question} There is no terminal to ask on: use --yes")));
@@ -132,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_speaks_to_the_terminal() {
+    fn control_codes_do_not_reach_a_terminal() {
         assert_eq!(for_terminal("db file\tsequential read\n"), "db file\tsequential read\n");
         let title = for_terminal("\u{1b}]52;c;cm0gLXJm\u{7}read \u{9b}8m\r");
         assert!(!title.chars().any(char::is_control), "{title:?}");

@@ -1,4 +1,4 @@
-//! What a load, a probe or a verification shows while it works.
+//! Progress of loads, probes and verifications.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use slob_run::{LoadEvent, LoadObserver};
 
 use crate::{live, output};
 
-/// Between two lines where there is no terminal.
+/// Time between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Progress towards a known end: a bar on a terminal, a line now and then elsewhere.
+/// Progress towards a known end: a bar on a terminal, else lines.
 pub(crate) struct Progress {
     what: &'static str,
     begun: Instant,
@@ -37,7 +37,7 @@ impl Progress {
         Self { what, begun: now, bar, last_line: Mutex::new(now) }
     }
 
-    /// Shows how far it is; `detail` is a figure such as a rate.
+    /// `detail` is a figure such as a rate.
     pub(crate) fn at(&self, done: u64, of: u64, detail: &str) {
         let text = format!("{detail}{}", self.eta(done, of));
         if let Some(bar) = &self.bar {
@@ -61,7 +61,7 @@ impl Progress {
         format!(", {} left", duration(elapsed / done as f64 * (of - done) as f64))
     }
 
-    /// Says a line above the bar.
+    /// Prints a line above the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::say(line)),
@@ -76,7 +76,7 @@ impl Progress {
     }
 }
 
-/// Seconds for people: `45 s`, `3 min 20 s`, `2 h 05 min`.
+/// Seconds as `45 s`, `3 min 20 s`, `2 h 05 min`.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -86,13 +86,12 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Tells of a load.
 pub(crate) struct LoadTalk {
     progress: Progress,
 }
 
 impl LoadTalk {
-    /// `plain` asks for lines without control codes wherever they go.
+    /// `plain` forbids control codes.
     pub(crate) fn new(plain: bool) -> Self {
         Self { progress: Progress::with_bar("loading", !plain && output::is_interactive()) }
     }
@@ -114,7 +113,7 @@ impl LoadObserver for LoadTalk {
     }
 }
 
-/// What happened in a load in words, if it is worth a line.
+/// The line of an event that is worth one.
 pub(crate) fn load_sentence(event: &LoadEvent) -> Option<String> {
     match event {
         LoadEvent::Began { rows: 0, resumed: 0, .. }
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_well() {
+    fn durations_have_one_or_two_units() {
         let texts = [0.4, 59.6, 200.0, 7500.0].map(duration);
         assert_eq!(texts, ["0 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]);
     }

@@ -1,7 +1,9 @@
 //! The engines: one line each.
 
 use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose, null};
-use slob_spec::{EngineOptions, Param, Table, Target};
+use slob_spec::{EngineOptions, LoadSpec, Param, Settings, Table, Target};
+
+use crate::failure::Failure;
 
 /// Every engine of this build.
 pub(crate) const ENGINES: &[EngineKind] = &[
@@ -13,11 +15,11 @@ pub(crate) const ENGINES: &[EngineKind] = &[
     null::KIND,
 ];
 
-/// Where tests go that were not told where to go.
+/// TARGET without a configuration.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
 /// A target for examples in help texts.
 pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
-/// The engine of the demo: the one that needs nothing to be installed.
+/// The engine of the demo needs no server.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 
 /// The table of all parameters: those of every test and those of each engine.
@@ -26,17 +28,20 @@ pub(crate) fn table() -> Table {
     Table::new(DEFAULT_TARGET, &options)
 }
 
-/// Opens a target with the engine that its scheme names.
-pub(crate) fn open(
-    target: &Target,
-    options: &EngineOptions,
-    purpose: Purpose,
-) -> Result<Box<dyn Engine>, EngineError> {
-    open_for_load(target, options, purpose, None)
+/// True for parameters of a run. The others decide how data are loaded.
+pub(crate) fn is_of_run(param: &Param) -> bool {
+    !["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"].contains(&param.key)
 }
 
-/// The same, with the tablespace that a load goes into.
-pub(crate) fn open_for_load(
+/// Opens the target of some settings.
+pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), Failure> {
+    let spec = LoadSpec::from_settings(settings)?.spec;
+    let engine = open_target(&spec.target, &spec.options, Purpose::Use, None)?;
+    Ok((spec, engine))
+}
+
+/// Opens a target with the engine that its scheme names. A load has the tablespace for its data.
+pub(crate) fn open_target(
     target: &Target,
     options: &EngineOptions,
     purpose: Purpose,
@@ -46,7 +51,7 @@ pub(crate) fn open_for_load(
     (engine.open)(&open_spec(engine, target, options, purpose, tablespace))
 }
 
-/// What an engine is opened with, or writes its statements down for.
+/// The request to open an engine, or to print its statements.
 pub(crate) fn open_spec(
     engine: &EngineKind,
     target: &Target,
@@ -91,7 +96,7 @@ mod tests {
         for engine in ENGINES {
             let folder = tempfile::tempdir().unwrap();
             let Some(target) = contract_target(engine.scheme, folder.path()) else {
-                // It needs a server: its own tests start one. There is no engine without a contract run.
+                // The tests of an engine with a server start that server.
                 let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../engines");
                 let test = std::fs::read_to_string(format!("{tests}/{}/tests/it/contract.rs", engine.scheme));
                 let test = test.unwrap();
@@ -101,7 +106,7 @@ mod tests {
                 continue;
             };
             let options = EngineOptions::default();
-            let open = || super::open(&target, &options, Purpose::Load);
+            let open = || open_target(&target, &options, Purpose::Load, None);
             let verdicts = slob_engine::suite::run(&open, &mut |_, _| true).unwrap();
             let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
             assert!(failed.is_empty(), "{}: {failed:#?}", engine.scheme);

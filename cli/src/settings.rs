@@ -1,32 +1,44 @@
-//! From files, environment and flags to settings.
+//! From slob.conf, environment, flags and what is loaded to the settings of a command.
 
 use std::env;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
+use slob_engine::Engine;
 use slob_record::ConfigEntry;
-use slob_spec::{ConfFile, Entry, Observers, Origin, Secret, Settings, Value};
+use slob_run::Loaded;
+use slob_spec::{ConfFile, Entry, Observers, Origin, Param, RunSpec, Secret, Settings, Value};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
-use crate::{args, conf_file, output, registry};
+use crate::{output, registry};
 
-/// The variable by which EXTERNAL_SCRIPT, and what it starts, knows its run. It is no parameter.
+/// The variable that names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
+/// Arguments that are no parameters, as clap names them.
+pub(crate) const CONF_FILE: &str = "conf-file";
+pub(crate) const ASK_PASSWORD: &str = "ask-password";
 
-/// Resolves the settings of a command and says what is odd about them.
-///
-/// `extra` are parameters that were given in another form than their flags; the flags go before them.
+/// The configuration of a folder.
+pub(crate) const DEFAULT_CONF: &str = "slob.conf";
+/// A configuration is at most this large.
+const MOST_BYTES: u64 = 1 << 20;
+/// Ways of a shell to pass a file: something writes there, and ends.
+const PASSED_BY_SHELL: &[&str] = &["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
+/// Parameters that a run takes from what is loaded.
+const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
+
+/// Resolves the settings of a command and prints their warnings. `extra` parameters precede the flags.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
-    let asked = matches.try_get_one::<String>("conf-file").ok().flatten();
-    let file = conf_file::read(asked.map(String::as_str))?;
+    let asked = matches.try_get_one::<String>(CONF_FILE).ok().flatten();
+    let file = read_conf(asked.map(String::as_str))?;
     resolve_with(file.as_ref(), matches, extra)
 }
 
-/// The same for commands that must work whatever `slob.conf` says.
+/// Resolves settings without slob.conf.
 pub(crate) fn resolve_without_file(
     matches: &ArgMatches,
     extra: &[(String, String)],
@@ -43,19 +55,74 @@ fn resolve_with(
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(key, _)| key != RUN_ID)
         .collect();
-    let mut flags = extra.to_vec();
-    flags.extend(args::flags(matches));
-    let resolved = Settings::resolve(&registry::table(), file, &environment, &flags)?;
+    let mut pairs = extra.to_vec();
+    pairs.extend(flags(matches));
+    let resolved = Settings::resolve(&registry::table(), file, &environment, &pairs)?;
     refuse_visible_password(&resolved.settings)?;
     warn(&resolved.warnings);
     warn_of_readable_password(&resolved.settings);
-    let asked = matches.try_get_one::<bool>(args::ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
+    let asked = matches.try_get_one::<bool>(ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
     if asked { ask_password(resolved.settings) } else { Ok(resolved.settings) }
 }
 
-/// Asks for the password of the target's user. It is read from the terminal, which does not show it, and never from stdin.
+/// Parameters given as flags, as pairs of key and value.
+pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
+    let table = registry::table();
+    let given = |param: &Param| {
+        param.flag()?;
+        let value = matches.try_get_one::<String>(param.key).ok().flatten()?;
+        Some((param.key.to_owned(), value.clone()))
+    };
+    table.params().iter().filter_map(given).collect()
+}
+
+/// A file that was named must exist; `slob.conf` need not.
+fn read_conf(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
+    let name = asked.unwrap_or(DEFAULT_CONF);
+    match conf_text(name) {
+        Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
+        Err(error) => {
+            let advice = conf_advice(name, &error);
+            Err(Failure::usage(format!("reading the configuration file {name}: {error}; {advice}")))
+        }
+    }
+}
+
+fn conf_text(name: &str) -> io::Result<String> {
+    let about = fs::metadata(name)?;
+    if about.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // Reading a named pipe would block, and some devices have no end.
+    if !about.is_file() && !PASSED_BY_SHELL.iter().any(|passed| name.starts_with(passed)) {
+        return Err(io::Error::other("not a file, but a device or a pipe"));
+    }
+    let mut text = String::new();
+    let read = File::open(Path::new(name))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MOST_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+}
+
+fn conf_advice(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let name = output::quoted(name);
+            format!("check its name, or write a new one with `slob conf --init --conf {name}`")
+        }
+        io::ErrorKind::PermissionDenied => {
+            "make it readable to your account, or name another with --conf".into()
+        }
+        io::ErrorKind::InvalidData => "save it as UTF-8, or name another with --conf".into(),
+        io::ErrorKind::FileTooLarge => {
+            format!("a configuration has {} KiB at most: name one with --conf", MOST_BYTES >> 10)
+        }
+        _ => "name an ordinary file with --conf, or /dev/stdin".into(),
+    }
+}
+
+/// Reads the password of the target's user from the terminal, without echo, and never from stdin.
 fn ask_password(settings: Settings) -> Result<Settings, Failure> {
-    let target = settings.entry("TARGET").and_then(Entry::displayed).unwrap_or_default();
+    let target = shown(&settings, "TARGET").unwrap_or_default();
     let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
         if error.kind() == io::ErrorKind::Interrupted {
@@ -70,7 +137,6 @@ fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     Ok(settings.with_password(Secret::new(password)))
 }
 
-/// A password in a file that others can read is theirs too.
 fn warn_of_readable_password(settings: &Settings) {
     let holds = |entry: &&Entry| match entry.value() {
         Some(Value::Target(target)) => target.password().is_some(),
@@ -88,7 +154,7 @@ fn warn_of_readable_password(settings: &Settings) {
     }
 }
 
-/// A password on the command line is read by everybody who lists processes.
+/// Everybody who lists processes reads a password on the command line.
 fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
     let target = settings.entry("TARGET").filter(|entry| *entry.origin() == Origin::Flag);
     match target.and_then(Entry::value) {
@@ -101,7 +167,6 @@ fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Says warnings.
 pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
         output::say(&format!("warning: {warning}"));
@@ -110,7 +175,7 @@ pub(crate) fn warn(warnings: &[String]) {
 
 /// The effective configuration, for a record.
 pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
-    let entry = |entry: &slob_spec::Entry| {
+    let entry = |entry: &Entry| {
         Some(ConfigEntry {
             key: entry.param().key.to_owned(),
             value: entry.displayed()?,
@@ -120,21 +185,16 @@ pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     settings.entries().filter_map(entry).collect()
 }
 
-/// Where records are kept, for what must be neither heard nor stopped: a configuration that is wrong counts for nothing.
-pub(crate) fn results_dir_at_a_glance(conf: Option<&str>, flag: Option<String>) -> PathBuf {
-    let file = conf_file::read(conf).ok().flatten();
-    let environment: Vec<(String, String)> = env::var("SLOB_RESULTS_DIR")
-        .ok()
-        .map(|value| ("SLOB_RESULTS_DIR".into(), value))
-        .into_iter()
-        .collect();
-    let flags: Vec<(String, String)> = flag.map(|value| ("RESULTS_DIR".into(), value)).into_iter().collect();
-    let resolved = Settings::resolve(&registry::table(), file.as_ref(), &environment, &flags)
-        .or_else(|_| Settings::resolve(&registry::table(), None, &environment, &flags));
-    resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
+/// The value of a parameter as text, without secrets.
+pub(crate) fn shown(settings: &Settings, key: &str) -> Option<String> {
+    settings.entry(key).and_then(Entry::displayed)
 }
 
-/// How the hosts of the database are seen.
+/// True for a parameter that the user set.
+pub(crate) fn is_set(settings: &Settings, key: &str) -> bool {
+    settings.entry(key).is_some_and(|entry| entry.origin().is_set())
+}
+
 pub(crate) fn observers(settings: &Settings) -> Observers {
     match settings.entry("OBSERVE").and_then(Entry::value) {
         Some(Value::Observe(observers)) => observers.clone(),
@@ -142,15 +202,91 @@ pub(crate) fn observers(settings: &Settings) -> Observers {
     }
 }
 
-/// Whether who looks from afar is a copy of this program.
+/// True where a remote observer is a copy of this program.
 pub(crate) fn copies_observer(settings: &Settings) -> bool {
     matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
 }
 
-/// Where records are kept.
 pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
-    settings
-        .entry("RESULTS_DIR")
-        .and_then(slob_spec::Entry::displayed)
-        .map_or_else(|| "runs".into(), PathBuf::from)
+    shown(settings, "RESULTS_DIR").map_or_else(|| "runs".into(), PathBuf::from)
+}
+
+/// RESULTS_DIR of a command that needs no other parameter.
+pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<PathBuf, Failure> {
+    Ok(results_dir(&resolve(matches, &[])?))
+}
+
+/// RESULTS_DIR for completions, which must not fail: an invalid configuration is ignored.
+pub(crate) fn results_dir_or_default(conf: Option<&str>, flag: Option<String>) -> PathBuf {
+    let file = read_conf(conf).ok().flatten();
+    let variable = env::var("SLOB_RESULTS_DIR").ok().map(|value| ("SLOB_RESULTS_DIR".to_owned(), value));
+    let environment: Vec<(String, String)> = variable.into_iter().collect();
+    let flags: Vec<(String, String)> = flag.map(|value| ("RESULTS_DIR".into(), value)).into_iter().collect();
+    let resolved = Settings::resolve(&registry::table(), file.as_ref(), &environment, &flags)
+        .or_else(|_| Settings::resolve(&registry::table(), None, &environment, &flags));
+    resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
+}
+
+/// Settings with some parameters replaced by those of a run of a plan or a search, which `place` names.
+pub(crate) fn overridden(
+    settings: &Settings,
+    pairs: &[(&str, String)],
+    place: &str,
+) -> Result<Settings, Failure> {
+    let pairs: Vec<(String, String)> =
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Ok(settings.overridden(&registry::table(), &pairs, place)?.settings)
+}
+
+/// The settings of a run, completed by what is loaded at its target. Bad input is refused without a connection.
+pub(crate) fn of_run_as_loaded(settings: &Settings) -> Result<Settings, Failure> {
+    if LOADED.iter().all(|key| is_set(settings, key)) {
+        return Ok(settings.clone());
+    }
+    // Any load allows less than this one.
+    let largest = [("SCALE", "1T"), ("SCAN_TABLE_SZ", "1M")].map(|(key, value)| (key, value.to_owned()));
+    RunSpec::from_settings(&settings.as_loaded(&registry::table(), &largest)?)?;
+    let (_, engine) = registry::open(settings)?;
+    match Loaded::at(engine.as_ref())? {
+        Some(loaded) => Ok(settings.as_loaded(&registry::table(), &loaded.of_run())?),
+        None => Ok(settings.clone()),
+    }
+}
+
+/// The settings of a load, completed by what is loaded at its target already.
+pub(crate) fn of_load_as_loaded(settings: &Settings, engine: &dyn Engine) -> Result<Settings, Failure> {
+    match Loaded::at(engine)? {
+        Some(loaded) => Ok(settings.as_loaded(&registry::table(), &loaded.of_load())?),
+        None => Ok(settings.clone()),
+    }
+}
+
+/// Prints the values taken from the load where they differ from the defaults.
+pub(crate) fn say_as_loaded(asked: &Settings, taken: &Settings) {
+    let differs =
+        |entry: &&Entry| !entry.origin().is_set() && entry.displayed() != shown(asked, entry.param().key);
+    let differing = taken.entries().filter(differs);
+    let said: Vec<String> =
+        differing.filter_map(|entry| Some(format!("{}={}", entry.param().key, entry.displayed()?))).collect();
+    if !said.is_empty() {
+        output::say(&format!("as loaded: {}", said.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+
+    #[test]
+    fn flags_become_parameters() {
+        let matches = args::command()
+            .try_get_matches_from(["slob", "run", "-s", "4", "-t", "2", "--run-time", "20"])
+            .unwrap();
+        let (_, run) = matches.subcommand().unwrap();
+        let mut given = flags(run);
+        given.sort();
+        let expected = [("RUN_TIME", "20"), ("SCHEMAS", "4"), ("THREADS_PER_SCHEMA", "2")];
+        assert_eq!(given, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
 }

@@ -1,12 +1,10 @@
 //! `slob awr`: the database vendor's own reports.
 
-use std::path::PathBuf;
+use clap::{Arg, ArgAction, ArgGroup, Command};
 
-use clap::{Arg, ArgGroup, Command, value_parser};
+use super::{file, option, output, path, switch};
 
-use super::switch;
-
-/// What these commands are listed under.
+/// The group of these commands in `slob --help`.
 pub(super) const HEADING: &str = "Oracle's reports";
 
 const EXIT_CODES: &str =
@@ -21,23 +19,22 @@ pub(super) fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(info())
-        .subcommand(histogram())
-        .subcommand(check())
-        .subcommand(diff())
-        .subcommand(page())
+        .subcommands([info(), histogram(), check(), diff(), page()])
 }
 
 fn files() -> Arg {
-    Arg::new("files")
+    path("files")
         .required(true)
         .num_args(1..)
         .value_name("FILE|FOLDER")
-        .value_parser(value_parser!(PathBuf))
         .help("Reports, also packed with gzip or bzip2, folders of nothing but reports, or - for stdin")
 }
 
 fn info() -> Command {
+    let of = option("of", "WHAT", "With --csv: a row for each report, SQL statement or segment")
+        .value_parser(["reports", "sql", "segments"])
+        .default_value("reports")
+        .requires_ifs([("sql", "csv"), ("segments", "csv")]);
     Command::new("info")
         .about("Print one line per report, in the columns of awr_info or awr-parser")
         .after_help(format!(
@@ -46,23 +43,19 @@ fn info() -> Command {
              slob awr info --csv --of sql reports/   a row for each SQL statement, or for each segment\n  \
              slob awr info --json awrrpt_1_2_3.html  everything that was read\n{EXIT_CODES}"
         ))
-        .arg(files())
-        .arg(switch("awr-info").help("Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"))
-        .arg(switch("csv").help("Comma-separated, with the columns of awr-parser and those it lacks"))
-        .arg(switch("json").help("Everything read from each report, as a JSON array"))
-        .arg(
-            Arg::new("of")
-                .long("of")
-                .value_name("WHAT")
-                .value_parser(["reports", "sql", "segments"])
-                .default_value("reports")
-                .requires_ifs([("sql", "csv"), ("segments", "csv")])
-                .help("With --csv: a row for each report, SQL statement or segment"),
-        )
+        .args([
+            files(),
+            switch("awr-info", "Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"),
+            switch("csv", "Comma-separated, with the columns of awr-parser and those it lacks"),
+            switch("json", "Everything read from each report, as a JSON array"),
+            of,
+        ])
         .group(ArgGroup::new("form").args(["awr-info", "csv", "json"]))
 }
 
 fn histogram() -> Command {
+    let event = "A wait event; may be repeated [default: single-block reads and log writes]";
+    let over = "Show the share of waits that took longer, such as 500us, 8ms, 1s";
     Command::new("histogram")
         .about("Show how long waits took, report by report: averages hide what a histogram shows")
         .after_help(format!(
@@ -70,29 +63,13 @@ fn histogram() -> Command {
              slob awr histogram --event 'log file sync' --over 10ms awr_*.txt\n  \
              slob awr histogram --html waits.html awr_*.html\n{EXIT_CODES}"
         ))
-        .arg(files())
-        .arg(
-            Arg::new("event")
-                .long("event")
-                .value_name("NAME")
-                .action(clap::ArgAction::Append)
-                .help("A wait event; may be repeated [default: single-block reads and log writes]"),
-        )
-        .arg(
-            Arg::new("over")
-                .long("over")
-                .value_name("TIME")
-                .default_value("8ms")
-                .help("Show the share of waits that took longer, such as 500us, 8ms, 1s"),
-        )
-        .arg(
-            Arg::new("html")
-                .long("html")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write heat maps over time to this file"),
-        )
-        .arg(switch("json").help("Print the histograms as JSON"))
+        .args([
+            files(),
+            option("event", "NAME", event).action(ArgAction::Append),
+            option("over", "TIME", over).default_value("8ms"),
+            file("html", "Write heat maps over time to this file"),
+            switch("json", "Print the histograms as JSON"),
+        ])
 }
 
 fn check() -> Command {
@@ -102,10 +79,12 @@ fn check() -> Command {
             "Examples:\n  slob awr check awrrpt_1_2_3.txt\n  slob awr check --json reports/\n{EXIT_CODES}\n\
              With --strict, also 1 if figures that should agree do not."
         ))
-        .arg(files())
-        .arg(switch("json").help("Print as JSON"))
-        .arg(switch("verbose").short('v').help("Show the pairs that agree, as well"))
-        .arg(switch("strict").help("Exit with code 1 if two figures of a report contradict each other"))
+        .args([
+            files(),
+            switch("json", "Print as JSON"),
+            switch("verbose", "Show the pairs that agree, as well").short('v'),
+            switch("strict", "Exit with code 1 if two figures of a report contradict each other"),
+        ])
 }
 
 fn page() -> Command {
@@ -114,26 +93,20 @@ fn page() -> Command {
         .after_help(format!(
             "Examples:\n  slob awr page reports/ -o week.html\n  slob awr page -o - awr_*.html > week.html\n{EXIT_CODES}"
         ))
-        .arg(files())
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("The file to write; `-` means stdout [default: awr.html]"),
-        )
+        .args([files(), output("The file to write; `-` means stdout [default: awr.html]")])
 }
 
 fn diff() -> Command {
-    let file = |name: &'static str, help: &'static str| {
-        Arg::new(name).value_name(name.to_ascii_uppercase()).value_parser(value_parser!(PathBuf)).help(help)
-    };
     Command::new("diff")
         .about("Compare two reports, or the two periods of a compare-period report")
         .after_help("Examples:\n  slob awr diff before.txt after.html\n  slob awr diff awrdiff_1_2.txt")
-        .arg(file("first", "The first report, or a compare-period report alone").required(true))
-        .arg(file("second", "The second report"))
-        .arg(switch("all").help("Every statistic and event, not only the largest"))
-        .arg(switch("json").help("Print as JSON"))
+        .args([
+            path("first")
+                .value_name("FIRST")
+                .required(true)
+                .help("The first report, or a compare-period report alone"),
+            path("second").value_name("SECOND").help("The second report"),
+            switch("all", "Every statistic and event, not only the largest"),
+            switch("json", "Print as JSON"),
+        ])
 }

@@ -1,16 +1,13 @@
 //! The commands that make many runs, and the one that analyses them.
 
-use std::path::PathBuf;
-
 use clap::{Arg, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
-use slob_report::Confidence;
 use slob_spec::MAX_SESSIONS;
 
-use super::{LOAD_ONLY, is_results_dir, switch, with_params};
+use super::records::confidence;
+use super::{is_of_run, is_results_dir, option, output, path, switch, with_params};
 use crate::completing;
 
-/// All of them.
 pub(super) fn commands() -> [Command; 3] {
     [campaign(), saturate(), analyze()]
 }
@@ -39,33 +36,20 @@ A plan:
   name = \"ext4\"
   target = \"...\"
 docs/campaigns.md describes everything a plan can hold.";
+    let directory = "The campaign's folder [default: as the plan says, or campaigns/NAME]";
+    let order =
+        "interleaved: in rounds, so that drift affects all variants alike; blocked: variant by variant";
     let command = Command::new("campaign")
         .about("Run a plan of variants, models, session counts and repeats; resumes if interrupted")
         .after_help(examples)
-        .arg(
-            Arg::new("plan")
-                .required(true)
-                .value_name("PLAN.toml")
-                .value_parser(value_parser!(PathBuf))
-                .help("The plan file"),
-        )
-        .arg(
-            Arg::new("directory")
-                .long("directory")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("The campaign's folder [default: as the plan says, or campaigns/NAME]"),
-        )
-        .arg(
-            Arg::new("order")
-                .long("order")
-                .value_name("ORDER")
-                .value_parser(["interleaved", "blocked"])
-                .help("interleaved: in rounds, so that drift affects all variants alike; blocked: variant by variant"),
-        )
-        .arg(switch("dry-run").help("Print every run in order and the time they will take; run nothing"))
-        .arg(switch("amend").help("Accept a changed plan; finished runs that are still part of it are kept"))
-        .arg(switch("retry-failed").help("Retry runs that have used up the attempts the plan allows"));
+        .args([
+            path("plan").required(true).value_name("PLAN.toml").help("The plan file"),
+            path("directory").long("directory").value_name("DIR").help(directory),
+            option("order", "ORDER", order).value_parser(["interleaved", "blocked"]),
+            switch("dry-run", "Print every run in order and the time they will take; run nothing"),
+            switch("amend", "Accept a changed plan; finished runs that are still part of it are kept"),
+            switch("retry-failed", "Retry runs that have used up the attempts the plan allows"),
+        ]);
     with_params(command, is_results_dir)
 }
 
@@ -78,49 +62,30 @@ Examples:
   slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
 schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.";
+    let limit = "A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms";
+    let by = "What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions";
+    let tolerance = "The gain in throughput, in percent, that is not worth more sessions";
     let command = Command::new("saturate")
         .about("Find the number of sessions beyond which throughput stops growing")
         .after_help(examples)
-        .arg(
-            Arg::new("limit")
-                .long("limit")
-                .value_name("WHAT=TIME")
-                .help("A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms"),
-        )
-        .arg(
-            Arg::new("by")
-                .long("by")
-                .value_name("WHAT")
-                .value_parser(["sessions", "rate"])
-                .default_value("sessions")
-                .help("What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions"),
-        )
-        .arg(
-            Arg::new("max-sessions")
-                .long("max-sessions")
-                .value_name("N")
-                .default_value("256")
-                .value_parser(value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))
-                .help("The most sessions to try"),
-        )
-        .arg(
-            Arg::new("tolerance")
-                .long("tolerance")
-                .value_name("PERCENT")
-                .default_value("5")
-                .value_parser(value_parser!(f64))
-                .help("The gain in throughput, in percent, that is not worth more sessions"),
-        )
-        .arg(
-            Arg::new("repeats")
-                .long("repeats")
-                .value_name("N")
-                .default_value("3")
-                .value_parser(value_parser!(u32).range(1..=20))
-                .help("How often to measure the point found, in total"),
-        )
-        .arg(switch("json").help("Print the curve as JSON"));
-    with_params(command, |param| !LOAD_ONLY.contains(&param.key))
+        .args([
+            option("limit", "WHAT=TIME", limit),
+            option("by", "WHAT", by).value_parser(["sessions", "rate"]).default_value("sessions"),
+            most_sessions("The most sessions to try"),
+            option("tolerance", "PERCENT", tolerance).default_value("5").value_parser(value_parser!(f64)),
+            repeats("How often to measure the point found, in total"),
+            switch("json", "Print the curve as JSON"),
+        ]);
+    with_params(command, is_of_run)
+}
+
+pub(super) fn most_sessions(help: &'static str) -> Arg {
+    let range = 1..=MAX_SESSIONS.cast_signed();
+    option("max-sessions", "N", help).default_value("256").value_parser(value_parser!(u32).range(range))
+}
+
+pub(super) fn repeats(help: &'static str) -> Arg {
+    option("repeats", "N", help).default_value("3").value_parser(value_parser!(u32).range(1..=20))
 }
 
 fn analyze() -> Command {
@@ -133,64 +98,38 @@ Examples:
   slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
 Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
+    let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
+    let variants = "Variants, each part of a run's name [default: the campaign's, or found from the names]";
+    let csv = "Comma-separated: one line per variant and number of sessions, or per search for headroom";
     let command = Command::new("analyze")
         .about("Compare variants over repeated runs: which is better, by how much, is it noise?")
         .after_help(examples)
-        .arg(
+        .args([
             Arg::new("inputs")
                 .required(true)
                 .num_args(1..)
                 .value_name("DIR|FILE")
                 .add(ArgValueCompleter::new(completing::campaigns))
-                .help("A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports"),
-        )
-        .arg(
-            Arg::new("variants")
-                .long("variants")
-                .value_name("LIST")
+                .help(inputs),
+            option("variants", "LIST", variants)
                 .add(ArgValueCompleter::new(completing::variants))
-                .value_delimiter(',')
-                .help("Variants, each part of a run's name [default: the campaign's, or found from the names]"),
-        )
-        .arg(
-            Arg::new("by")
-                .long("by")
-                .value_name("COLUMN")
-                .conflicts_with("variants")
-                .help("A column of `slob info` whose values are the variants, such as target"),
-        )
-        .arg(
-            Arg::new("relative-to")
-                .long("relative-to")
-                .value_name("VARIANT")
-                .add(ArgValueCompleter::new(completing::variants))
-                .help("Show figures relative to this variant's"),
-        )
-        .arg(Arg::new("scale").long("scale").hide(true).value_parser(no_scale))
-        .arg(
-            Arg::new("confidence")
-                .long("confidence")
-                .value_name("PERCENT")
-                .default_value("95")
-                .value_parser(value_parser!(Confidence))
-                .help("The confidence level in percent"),
-        )
-        .arg(switch("csv").help("Comma-separated: one line per variant and number of sessions, or per search for headroom"))
-        .arg(switch("json").help("Everything as JSON"))
-        .arg(switch("html").help("Write a page with charts, to -o or analysis.html"))
-        .group(ArgGroup::new("form").args(["csv", "json", "html"]))
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
-        );
+                .value_delimiter(','),
+            option("by", "COLUMN", "A column of `slob info` whose values are the variants, such as target")
+                .conflicts_with("variants"),
+            option("relative-to", "VARIANT", "Show figures relative to this variant's")
+                .add(ArgValueCompleter::new(completing::variants)),
+            Arg::new("scale").long("scale").hide(true).value_parser(no_scale),
+            confidence("The confidence level in percent"),
+            switch("csv", csv),
+            switch("json", "Everything as JSON"),
+            switch("html", "Write a page with charts, to -o or analysis.html"),
+            output("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
+        ])
+        .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)
 }
 
-/// What `--relative-to` was called once; everywhere else this is the size of the data.
+/// `--relative-to` had this name once; everywhere else it is the size of the data.
 fn no_scale(variant: &str) -> Result<String, String> {
     Err(format!(
         "--scale is the size of the data, here as everywhere; for figures relative to a variant, use --relative-to {variant}"

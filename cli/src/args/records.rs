@@ -1,34 +1,27 @@
 //! The commands that work on saved records.
 
-use std::path::PathBuf;
-
 use clap::{Arg, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
 
-use super::{is_results_dir, switch, with_params};
+use super::{is_results_dir, option, output, position, switch, with_params};
 use crate::completing;
 
-/// How runs are named, for the end of help texts.
+/// The end of help texts: names of runs.
 const NAMING: &str = "\
 A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
-/// All of them.
 pub(super) fn commands() -> [Command; 5] {
     [info(), list(), diff(), show(), export()]
 }
 
-/// One run.
 pub(super) fn run_arg() -> Arg {
-    Arg::new("run")
-        .value_name("RUN")
+    position("run", "RUN", "The run: a folder, an id or name or part of it, `latest` or `latest~1`")
         .add(ArgValueCompleter::new(completing::runs))
-        .help("The run: a folder, an id or name or part of it, `latest` or `latest~1`")
 }
 
-/// The file that is written.
-fn output_arg() -> Arg {
-    Arg::new("output").short('o').long("output").value_name("FILE").value_parser(value_parser!(PathBuf))
+pub(super) fn confidence(help: &'static str) -> Arg {
+    option("confidence", "PERCENT", help).default_value("95").value_parser(value_parser!(Confidence))
 }
 
 fn info() -> Command {
@@ -40,29 +33,19 @@ Examples:
   slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
   slob info --columns help                      all columns, with unit and source
 Exit codes: 0 all records were read; 1 only some were; 2 none was.";
+    let columns = "Columns to print instead of those of awr_info; `help` lists them all";
     let command = Command::new("info")
         .about("Print one line per run, in the columns of awr_info or your own choice")
         .after_help(format!("{examples}\n{NAMING}"))
-        .arg(
-            Arg::new("runs")
+        .args([
+            position("runs", "RUN|FOLDER", "Runs, or folders of runs [default: RESULTS_DIR]")
                 .num_args(0..)
-                .value_name("RUN|FOLDER")
-                .add(ArgValueCompleter::new(completing::runs))
-                .help("Runs, or folders of runs [default: RESULTS_DIR]"),
-        )
-        .arg(
-            Arg::new("columns")
-                .long("columns")
-                .value_name("LIST")
-                .value_delimiter(',')
-                .help("Columns to print instead of those of awr_info; `help` lists them all"),
-        )
-        .arg(
-            switch("awr-info")
-                .help("Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"),
-        )
-        .arg(switch("csv").help("Comma-separated"))
-        .arg(switch("json").help("A JSON array with an object for each run"))
+                .add(ArgValueCompleter::new(completing::runs)),
+            option("columns", "LIST", columns).value_delimiter(','),
+            switch("awr-info", "Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"),
+            switch("csv", "Comma-separated"),
+            switch("json", "A JSON array with an object for each run"),
+        ])
         .group(ArgGroup::new("form").args(["awr-info", "csv", "json"]));
     with_params(command, is_results_dir)
 }
@@ -74,28 +57,24 @@ Examples:
   slob list --name raw --status completed --since 2026-11-01
   slob list --target db1 --json
   slob list --html                    all runs on one page, index.html in the results folder; each run renews it";
+    let since = "Only runs started at or after this date or time (UTC unless it has an offset)";
     let command = Command::new("list")
         .about("List the runs in the results folder, newest last")
         .after_help(examples)
-        .arg(text("name", "TEXT", "Only runs whose name contains TEXT"))
-        .arg(text("target", "TEXT", "Only runs whose target contains TEXT"))
-        .arg(text("status", "STATUS", "Only runs that ended this way").value_parser([
-            "completed",
-            "interrupted",
-            "failed",
-        ]))
-        .arg(text(
-            "since",
-            "WHEN",
-            "Only runs started at or after this date or time (UTC unless it has an offset)",
-        ))
-        .arg(switch("csv").help("Comma-separated"))
-        .arg(switch("json").help("A JSON array with an object for each run"))
-        .arg(
-            switch("html")
-                .help("Write index.html: every run on one page, sortable and filterable")
+        .args([
+            option("name", "TEXT", "Only runs whose name contains TEXT"),
+            option("target", "TEXT", "Only runs whose target contains TEXT"),
+            option("status", "STATUS", "Only runs that ended this way").value_parser([
+                "completed",
+                "interrupted",
+                "failed",
+            ]),
+            option("since", "WHEN", since),
+            switch("csv", "Comma-separated"),
+            switch("json", "A JSON array with an object for each run"),
+            switch("html", "Write index.html: every run on one page, sortable and filterable")
                 .conflicts_with_all(["name", "target", "status", "since"]),
-        )
+        ])
         .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)
 }
@@ -107,37 +86,25 @@ Examples:
   slob diff runs-ext4 runs-xfs                  two folders of repeated runs
   slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
   slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html";
+    let runs = || ArgValueCompleter::new(completing::runs);
+    let side = |name, help| option(name, "RUN|FOLDER", help).num_args(1..).add(runs());
     let command = Command::new("diff")
         .about("Compare two runs, or two groups of repeated runs, side by side")
         .after_help(format!("{examples}\n{NAMING}"))
-        .arg(
+        .args([
             Arg::new("pair")
                 .num_args(2)
                 .value_names(["FIRST", "SECOND"])
-                .add(ArgValueCompleter::new(completing::runs))
+                .add(runs())
                 .help("A run or a folder of runs for each side"),
-        )
-        .arg(many("first").help("The runs of the first group").requires("second"))
-        .arg(many("second").help("The runs of the second group").requires("first"))
-        .arg(
-            Arg::new("confidence")
-                .long("confidence")
-                .value_name("PERCENT")
-                .default_value("95")
-                .value_parser(value_parser!(Confidence))
-                .help("The confidence level for groups, in percent"),
-        )
-        .arg(switch("json").help("Print as JSON"))
-        .arg(
-            switch("html")
-                .help("Write a page with the charts of both on top of each other, to -o or diff.html"),
-        )
+            side("first", "The runs of the first group").requires("second"),
+            side("second", "The runs of the second group").requires("first"),
+            confidence("The confidence level for groups, in percent"),
+            switch("json", "Print as JSON"),
+            switch("html", "Write a page with the charts of both on top of each other, to -o or diff.html"),
+            output("Write the page to this file; `-` means stdout [default: diff.html]").requires("html"),
+        ])
         .group(ArgGroup::new("form").args(["json", "html"]))
-        .arg(
-            output_arg()
-                .requires("html")
-                .help("Write the page to this file; `-` means stdout [default: diff.html]"),
-        )
         .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
     with_params(command, is_results_dir)
 }
@@ -156,7 +123,7 @@ column of `slob info --columns help`.";
         .about("Print a run's record as JSON, or one field of it")
         .after_help(format!("{examples}\n{NAMING}"))
         .arg(run_arg().default_value("latest"))
-        .arg(text("field", "PATH", "Only this field: names joined by dots"));
+        .arg(option("field", "PATH", "Only this field: names joined by dots"));
     with_params(command, is_results_dir)
 }
 
@@ -169,20 +136,13 @@ Examples:
     let command = Command::new("export")
         .about("Export a run for other tools: CSV series, HdrHistogram log, Prometheus")
         .after_help(format!("{examples}\n{NAMING}"))
-        .arg(run_arg().default_value("latest"))
-        .arg(switch("series").help("The run second by second, as CSV"))
-        .arg(switch("hlog").help("A histogram of operation latency per interval, as HdrHistogram log 1.3"))
-        .arg(switch("prometheus").help("The run's figures in Prometheus' text format"))
-        .arg(output_arg().help("Write to this file instead of stdout"))
+        .args([
+            run_arg().default_value("latest"),
+            switch("series", "The run second by second, as CSV"),
+            switch("hlog", "A histogram of operation latency per interval, as HdrHistogram log 1.3"),
+            switch("prometheus", "The run's figures in Prometheus' text format"),
+            output("Write to this file instead of stdout"),
+        ])
         .group(ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true));
     with_params(command, is_results_dir)
-}
-
-fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value_name).help(help)
-}
-
-fn many(name: &'static str) -> Arg {
-    let runs = ArgValueCompleter::new(completing::runs);
-    Arg::new(name).long(name).num_args(1..).value_name("RUN|FOLDER").add(runs)
 }

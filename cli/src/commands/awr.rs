@@ -1,17 +1,542 @@
 //! `slob awr`: reading the reports that a database vendor's tools wrote.
 
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use clap::ArgMatches;
+use jiff::civil::DateTime;
+use serde_json::{Value as Json, json};
+use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Verdict};
+use slob_awr::histogram::{EVENTS, Point, sort};
+use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
+use slob_awr::trend::log_file_sync_us;
+use slob_awr::{
+    DiffRow, DiffTable, Figure, Reports, Scope, Side, diff as tables, duration, duration_us, is_report,
+};
+use slob_record::{RUN_FILE, on_all_cpus};
+use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
+use slob_report::html::{AwrInterval, awr_page};
+use slob_report::table::{Cell, Column, Table};
 
-use super::{awr_check, awr_diff, awr_histogram, awr_info, awr_page};
-use crate::failure::{Failure, Outcome};
+use crate::args::Given;
+use crate::failure::{Failure, JUDGED, Outcome, PARTLY};
+use crate::output;
+use crate::tables::Form;
 
-pub(crate) fn awr(matches: &ArgMatches) -> Outcome {
+pub(super) fn awr(matches: &ArgMatches) -> Outcome {
     match matches.subcommand() {
-        Some(("info", matches)) => awr_info::info(matches),
-        Some(("histogram", matches)) => awr_histogram::histogram(matches),
-        Some(("check", matches)) => awr_check::check(matches),
-        Some(("diff", matches)) => awr_diff::diff(matches),
-        Some(("page", matches)) => awr_page::awr_page(matches),
+        Some(("info", matches)) => info(matches),
+        Some(("histogram", matches)) => histogram(matches),
+        Some(("check", matches)) => check(matches),
+        Some(("diff", matches)) => diff(matches),
+        Some(("page", matches)) => page(matches),
         _ => Err(Failure::usage("no such command")),
+    }
+}
+
+/// Stands for stdin.
+const STDIN: &str = "-";
+/// Files of a folder that are opened to see whether it holds reports.
+const FILES_TRIED: usize = 5;
+/// A report has its title within this many bytes.
+const HEAD_BYTES: u64 = 128 * 1024;
+
+/// Reports of files and folders, reduced to what a command needs, in the order of the files.
+pub(super) struct ReadReports<T> {
+    pub(super) kept: Vec<T>,
+    asked: usize,
+    /// Reports that were read to their end.
+    whole: usize,
+}
+
+struct ReadFile<T> {
+    kept: Vec<T>,
+    errors: Vec<String>,
+    reports: usize,
+}
+
+impl<T: Send> ReadReports<T> {
+    /// Reads files, and those in folders, on all CPUs. Memory holds only what `keep` returns. Errors go to stderr and do not
+    /// stop the others; the readable part of a truncated report is kept.
+    pub(super) fn read<'a>(
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+        scope: Scope,
+        keep: impl Fn(Named) -> T + Sync,
+    ) -> Result<Self, Failure> {
+        let mut all = Self { kept: Vec::new(), asked: 0, whole: 0 };
+        for file in on_all_cpus(&files_of(paths)?, |path| read_file(path, scope, &keep)) {
+            file.errors.iter().for_each(|error| output::say(&format!("slob: {error}")));
+            all.asked += file.reports;
+            all.whole += file.reports - file.errors.len();
+            all.kept.extend(file.kept);
+        }
+        Ok(all)
+    }
+
+    /// 0 if all were read, 1 if some were, 2 if none was.
+    pub(super) fn exit_code(&self) -> Result<ExitCode, Failure> {
+        match (self.whole, self.asked) {
+            (whole, asked) if whole == asked => Ok(ExitCode::SUCCESS),
+            (0, _) if self.kept.is_empty() => Err(Failure::usage("no report could be read")),
+            (whole, asked) => {
+                output::say(&format!(
+                    "slob: {whole} of {} read to the end",
+                    output::plural(asked as u64, "report")
+                ));
+                Ok(ExitCode::from(PARTLY))
+            }
+        }
+    }
+}
+
+fn read_file<T>(path: &Path, scope: Scope, keep: &impl Fn(Named) -> T) -> ReadFile<T> {
+    let name = if path.as_os_str() == STDIN { "stdin".to_owned() } else { path.display().to_string() };
+    let reports = open(path).map_err(|error| error.to_string());
+    let reports = reports.and_then(|file| Reports::of(file).map_err(|error| error.to_string()));
+    let reports = match reports {
+        Ok(reports) => reports.within(scope),
+        Err(error) => {
+            return ReadFile { kept: Vec::new(), errors: vec![format!("{name}: {error}")], reports: 1 };
+        }
+    };
+    let mut file = ReadFile { kept: Vec::new(), errors: Vec::new(), reports: 0 };
+    for (nth, report) in (1..).zip(reports) {
+        file.reports = nth;
+        let read = report.unwrap_or_else(|error| {
+            file.errors.push(format!("{}: {error}", part_of_file(&name, nth)));
+            error.read()
+        });
+        file.kept.extend(read.into_iter().map(|report| keep(Named::new(name.clone(), report).nth(nth))));
+    }
+    file
+}
+
+fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    if path.as_os_str() == STDIN {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    Ok(Box::new(fs::File::open(path)?))
+}
+
+/// True for a report, and for a folder of reports. A run's folder, which may hold the server's own report, is a run.
+pub(super) fn are_reports(path: &Path) -> bool {
+    let head = |path: &PathBuf| {
+        let mut bytes = Vec::new();
+        fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    let is_one = |path: &PathBuf| head(path).is_some_and(|bytes| is_report(&bytes));
+    !path.join(RUN_FILE).exists()
+        && files_of([&path.to_owned()]).is_ok_and(|files| files.iter().take(FILES_TRIED).any(is_one))
+}
+
+/// A folder stands for its files, by name, without hidden ones.
+fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries =
+            fs::read_dir(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let is_hidden =
+            |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let mut inside: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.is_file() && !is_hidden(path))
+            .collect();
+        if inside.is_empty() {
+            return Err(Failure::usage(format!("{}: there are no files in this folder", path.display())));
+        }
+        inside.sort();
+        files.extend(inside);
+    }
+    Ok(files)
+}
+
+fn info(matches: &ArgMatches) -> Outcome {
+    let paths = matches.paths("files");
+    let (text, code) = match Form::of(matches, Form::Pipes) {
+        Form::Json => {
+            let read = ReadReports::read(paths, Scope::All, |named| json_of(&named))?;
+            let all =
+                read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
+            (format!("{:#}\n", Json::Array(all)), read.exit_code())
+        }
+        Form::Csv => match work(matches) {
+            Some(work) => {
+                let read = ReadReports::read(paths, Scope::All, |named| work.rows(&named))?;
+                let columns = work.heads().into_iter().map(Column::left);
+                (Table::new(columns).with_rows(read.kept.concat()).csv(), read.exit_code())
+            }
+            None => {
+                let columns = columns();
+                let read = ReadReports::read(paths, Scope::All, |named| {
+                    columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
+                })?;
+                let code = read.exit_code();
+                let heads = columns.iter().map(|column| Column::left(&column.name));
+                (Table::new(heads).with_rows(read.kept).csv(), code)
+            }
+        },
+        Form::Table => {
+            let read = ReadReports::read(paths, Scope::Row, |named| info_cells(&named))?;
+            let code = read.exit_code();
+            (Table::new(info_columns()).with_rows(read.kept).terminal(None), code)
+        }
+        Form::Pipes => {
+            let read = ReadReports::read(paths, Scope::Row, |named| Row::of(&named))?;
+            (pipes(&read.kept), read.exit_code())
+        }
+    };
+    // Print what was read before failing because of the rest.
+    output::print(&text)?;
+    code
+}
+
+/// The rows that `--of` names instead of reports.
+fn work(matches: &ArgMatches) -> Option<Work> {
+    match matches.text("of") {
+        Some("sql") => Some(Work::Statements),
+        Some("segments") => Some(Work::Segments),
+        _ => None,
+    }
+}
+
+fn json_of(named: &Named) -> Result<Json, String> {
+    let report = serde_json::to_value(&named.report)
+        .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
+    Ok(
+        json!({ "file": part_of_file(&named.file, named.nth), "sessions": named.sessions(), "report": report }),
+    )
+}
+
+/// The form of `awr_info`: a pipe ends each cell.
+fn pipes(rows: &[Row]) -> String {
+    let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
+    Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
+}
+
+/// The columns of `awr_info` between DATABASE, BEGIN and the wait for the log. DB time per second is known as AAS.
+fn info_columns() -> Vec<Column> {
+    let column = |head: &Head| match head {
+        Head::DbTime => Column::right("AAS"),
+        head if head.is_text() => Column::left(head.text()),
+        head => Column::right(head.text()),
+    };
+    let mut columns: Vec<Column> = Head::ALL.iter().map(column).collect();
+    columns.insert(columns.len() - 1, Column::right("LFS_LAT"));
+    columns.splice(1..1, [Column::left("DATABASE"), Column::left("BEGIN")]);
+    columns
+}
+
+fn info_cells(named: &Named) -> Vec<Cell> {
+    let report = &named.report;
+    let row = Row::of(named);
+    let mut cells: Vec<Cell> = Head::ALL.iter().map(|head| row.cell(*head).into()).collect();
+    cells.insert(cells.len() - 1, Format::Significant.cell(log_file_sync_us(report)));
+    let begin = report.interval.begin.as_ref().and_then(|snapshot| snapshot.time);
+    cells.splice(1..1, [report.database.name.clone().into(), begin.map(minute).into()]);
+    cells
+}
+
+fn minute(moment: DateTime) -> String {
+    moment.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// The longest time that --over takes: a day.
+const LONGEST_US: f64 = 86_400e6;
+/// Names of known events in an error.
+const EVENTS_NAMED: usize = 12;
+
+/// The histograms of a report, with the names of its events where none of those asked for is among them.
+struct Histograms {
+    interval: AwrInterval,
+    points: Vec<Option<Point>>,
+    other_events: Vec<String>,
+}
+
+fn histogram(matches: &ArgMatches) -> Outcome {
+    let asked = matches.texts("event");
+    let events = if asked.is_empty() { EVENTS.to_vec() } else { asked.clone() };
+    let limit = matches.text("over").unwrap_or("8ms");
+    let limit_us = duration_us(limit, None).map(|figure| figure.value);
+    let limit_us = limit_us.filter(|us| *us > 0.0 && *us <= LONGEST_US).ok_or_else(|| {
+        Failure::usage(format!(
+            "--over {limit}: not a duration of up to a day; use a number with us, ms or s, such as 8ms"
+        ))
+    })?;
+    let of_report = |named: Named| {
+        let points: Vec<_> = events.iter().map(|event| Point::of(&named, event, limit_us)).collect();
+        let has_none = asked.iter().all(|event| Point::of(&named, event, 1.0).is_none());
+        let known = named.report.histograms.iter().filter(|_| has_none).map(|own| own.event.clone());
+        Histograms {
+            interval: AwrInterval::of(&named, points.clone()),
+            points,
+            other_events: known.collect(),
+        }
+    };
+    let read = ReadReports::read(matches.paths("files"), Scope::All, of_report)?;
+    let code = read.exit_code()?;
+    let points_of = |at: usize| {
+        let mut points: Vec<Point> =
+            read.kept.iter().filter_map(|report| report.points[at].clone()).collect();
+        sort(&mut points);
+        points
+    };
+    let series = events.iter().enumerate().map(|(at, event)| (*event, points_of(at)));
+    let series: Vec<(&str, Vec<Point>)> = series.filter(|(_, points)| !points.is_empty()).collect();
+    if series.is_empty() {
+        let known = read.kept.iter().flat_map(|report| report.other_events.iter().map(String::as_str));
+        let known: Vec<&str> = known.take(EVENTS_NAMED).collect();
+        let hint = match known.is_empty() {
+            true => "the reports have no wait-event histograms".to_owned(),
+            false => format!("there are {} ...", known.join(", ")),
+        };
+        return Err(Failure::usage(format!("no histogram of {}: {hint}", events.join(", "))));
+    }
+    if matches.get_flag("json") {
+        let points: Vec<&Vec<Point>> = series.iter().map(|(_, points)| points).collect();
+        output::print(&output::json("the histograms", &points)?)?;
+    } else {
+        let texts = series.iter().map(|(event, points)| histogram_text(event, points, limit_us));
+        output::print(&texts.collect::<Vec<_>>().join("\n"))?;
+    }
+    if let Some(path) = matches.path("html") {
+        let intervals = read.kept.into_iter().map(|report| report.interval).collect();
+        output::write_whole(path, &awr_page(intervals, &events)).map_err(|error| {
+            Failure::usage(format!("writing {}: {error}; name another file", path.display()))
+        })?;
+        output::say(&format!("wrote {}", path.display()));
+    }
+    Ok(code)
+}
+
+fn histogram_text(event: &str, points: &[Point], limit_us: f64) -> String {
+    let buckets = points.iter().flat_map(|point| &point.histogram.buckets);
+    let mut edges: Vec<f64> = buckets.map(|bucket| bucket.from_us).collect();
+    edges.sort_by(f64::total_cmp);
+    edges.dedup();
+    let share = |point: &Point, edge: f64| {
+        let bucket = point.histogram.buckets.iter().find(|bucket| bucket.from_us == edge)?;
+        Some(bucket.percent)
+    };
+    // Columns without a wait in any report are left out.
+    edges.retain(|edge| points.iter().filter_map(|point| share(point, *edge)).any(|share| share.value > 0.0));
+    let heads = [
+        Column::left("Report"),
+        Column::left("Begin"),
+        Column::right("Waits"),
+        Column::right("Mean"),
+        Column::right(format!("over {}", duration(limit_us))),
+    ];
+    let start = |edge: &f64| if *edge == 0.0 { "from 0".to_owned() } else { duration(*edge) };
+    let starts = edges.iter().map(|edge| Column::right(start(edge)));
+    let row = |point: &Point| {
+        let over = match point.over.most_percent - point.over.least_percent {
+            gap if gap.abs() < 0.05 => format!("{:.1} %", point.over.least_percent),
+            _ => format!("{:.1} to {:.1} %", point.over.least_percent, point.over.most_percent),
+        };
+        let cells = [
+            point.file.clone(),
+            or_absent(point.begin, minute),
+            or_absent(point.histogram.waits, |waits| significant(waits.value)),
+            or_absent(point.mean_us.and_then(Figure::known), duration),
+            over,
+        ];
+        let shares = edges.iter().map(|edge| match share(point, *edge) {
+            None => ABSENT.to_owned(),
+            Some(share) if share.value == 0.0 && share.resolution == 0.0 => String::new(),
+            Some(share) => format!("{:.1}", share.value),
+        });
+        cells.into_iter().chain(shares).collect::<Vec<String>>()
+    };
+    let columns = heads.into_iter().chain(starts);
+    let rows = Table::new(columns).with_rows(points.iter().map(row)).terminal(None);
+    let words: String =
+        points.iter().filter_map(|point| Some(format!("  {}: {}.\n", point.file, point.words()?))).collect();
+    format!("{event}: percent of waits by duration, each column from its head up to the next\n{rows}{words}")
+}
+
+fn page(matches: &ArgMatches) -> Outcome {
+    let (page, code) = page_of(matches.paths("files"))?;
+    output::write_page(&page, matches.path("output").unwrap_or(Path::new("awr.html")))?;
+    Ok(code)
+}
+
+/// The page of reports, and their exit code.
+pub(super) fn page_of<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(String, ExitCode), Failure> {
+    const LIMIT_US: f64 = 8.0 * 1024.0;
+    let read = ReadReports::read(paths, Scope::All, |named| {
+        let points = EVENTS.iter().map(|event| Point::of(&named, event, LIMIT_US)).collect();
+        AwrInterval::of(&named, points)
+    })?;
+    let code = read.exit_code()?;
+    Ok((awr_page(read.kept, &EVENTS), code))
+}
+
+fn check(matches: &ArgMatches) -> Outcome {
+    let read = ReadReports::read(matches.paths("files"), Scope::All, |named| Checks::of(&named))?;
+    if matches.get_flag("json") {
+        output::print(&output::json("the pairs", &read.kept)?)?;
+    } else {
+        let all = matches.get_flag("verbose");
+        output::print(&read.kept.iter().map(|checks| check_text(checks, all)).collect::<String>())?;
+        // The meaning of a word is the same in all reports.
+        if let Some(general) = read.kept.iter().flat_map(|checks| &checks.warnings).find(|one| one.is_general)
+        {
+            output::print(&format!("{}: {}.\n", general.weight.word(), general.text))?;
+        }
+    }
+    let code = read.exit_code()?;
+    if matches.get_flag("strict") && read.kept.iter().any(Checks::is_contradictory) {
+        return Ok(ExitCode::from(JUDGED));
+    }
+    Ok(code)
+}
+
+/// One line for a report without doubts; else the pairs that differ, or `all` of them.
+fn check_text(check: &Checks, all: bool) -> String {
+    let mut text = format!("{}: {}\n", check.file, check_summary(check));
+    let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
+    let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
+    if !shown.is_empty() {
+        text.extend(pairs_table(&shown).lines().map(|line| format!("  {line}\n")));
+    }
+    for pair in &shown {
+        if let Some(note) = pair.note {
+            text.push_str(&format!(
+                "  {}, {} and {}: {note}.\n",
+                pair.what, pair.first_source, pair.second_source
+            ));
+        }
+    }
+    for warning in &warnings {
+        text.push_str(&format!("  {}: {}.\n", warning.weight.word(), warning.text));
+    }
+    if !shown.is_empty() || !warnings.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn check_summary(check: &Checks) -> String {
+    let all = check.pairs.len();
+    let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
+    match (check.verdict(), check.is_contradictory()) {
+        (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),
+        (_, true) => format!(
+            "doubtful: {} of {all} pairs contradict each other by more than {CONTRADICT_PERCENT:.0} %, or something can't be true",
+            count(Verdict::Contradict)
+        ),
+        (Some(Verdict::Differ), _) => format!(
+            "{} of {all} pairs differ by {AGREE_PERCENT:.0} to {CONTRADICT_PERCENT:.0} %, the others agree",
+            count(Verdict::Differ)
+        ),
+        (Some(Verdict::Explained), _) => {
+            format!("sound: {} of {all} pairs agree; why the others do not is known", count(Verdict::Agree))
+        }
+        _ => {
+            format!("sound: all {all} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed")
+        }
+    }
+}
+
+fn pairs_table(pairs: &[&Pair]) -> String {
+    let columns = [
+        Column::left("What"),
+        Column::left("First"),
+        Column::right(""),
+        Column::left("Second"),
+        Column::right(""),
+        Column::right("Difference"),
+        Column::left("Verdict"),
+    ];
+    let row = |pair: &&Pair| {
+        [
+            pair.what.into(),
+            pair.first_source.into(),
+            Format::Significant.cell(pair.first),
+            pair.second_source.into(),
+            Format::Significant.cell(pair.second),
+            Format::SignedPercent.cell(pair.difference_percent),
+            pair.verdict.word().into(),
+        ]
+    };
+    Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
+}
+
+/// Rows of a table without --all.
+const MOST_ROWS: usize = 30;
+
+fn diff(matches: &ArgMatches) -> Outcome {
+    let paths: Vec<&PathBuf> = ["first", "second"].iter().flat_map(|name| matches.paths(name)).collect();
+    let asked = paths.len();
+    let read = ReadReports::read(paths, Scope::All, |named| named)?;
+    let [first, second] = &read.kept[..] else {
+        let error = match (asked, read.kept.len()) {
+            (_, 0) => "no report could be read".to_owned(),
+            (1, _) => "there is only one report: name a second one, or a compare-period report".to_owned(),
+            (_, found) => format!(
+                "{found} periods were read, but only two can be compared: name two reports, or one compare-period report"
+            ),
+        };
+        return Err(Failure::usage(error));
+    };
+    let tables = tables(&first.report, &second.report);
+    if matches.get_flag("json") {
+        let json = json!({ "first": first.label(), "second": second.label(), "tables": tables });
+        output::print(&format!("{json:#}\n"))?;
+    } else {
+        let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
+        let all = matches.get_flag("all");
+        output::print(&tables.iter().fold(head, |text, table| text + &diff_table(table, all)))?;
+    }
+    read.exit_code().or(Ok(ExitCode::from(PARTLY)))
+}
+
+fn diff_table(table: &DiffTable, all: bool) -> String {
+    let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
+    let mut shown: Vec<&DiffRow> = table.rows.iter().collect();
+    // A long table shows the largest figures of either report first.
+    if !all && shown.len() > MOST_ROWS {
+        if !table.is_by_change {
+            shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        }
+        shown.truncate(MOST_ROWS);
+    }
+    let columns =
+        [Column::left(""), Column::right("First"), Column::right("Second"), Column::right("Change %")];
+    let row = |row: &&DiffRow| {
+        let change = row.change_percent.map_or_else(String::new, signed_percent);
+        [row.name.clone(), side(&row.first), side(&row.second), change]
+    };
+    let rows = Table::new(columns).with_rows(shown.iter().map(row)).terminal(None);
+    let more = match table.rows.len() - shown.len() {
+        0 => String::new(),
+        left => format!("  {left} smaller ones are left out: --all shows them\n"),
+    };
+    format!("\n{}{unit}\n{rows}{more}", table.title)
+}
+
+fn size(row: &DiffRow) -> f64 {
+    let number = |side: &Side| match side {
+        Side::Number(number) => number.abs(),
+        _ => 0.0,
+    };
+    number(&row.first).max(number(&row.second))
+}
+
+fn side(side: &Side) -> String {
+    match side {
+        Side::Absent => ABSENT.to_owned(),
+        Side::Number(count) if count.fract() == 0.0 && count.abs() < 1e15 => fixed(*count, 0),
+        Side::Number(number) => significant(*number),
+        Side::Text(text) => text.clone(),
     }
 }

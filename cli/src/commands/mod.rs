@@ -1,76 +1,50 @@
-//! One file per command.
+//! The commands, in chapters by subject.
 
-mod analyze;
+mod about;
 mod awr;
-mod awr_check;
-mod awr_diff;
-mod awr_files;
-mod awr_histogram;
-mod awr_info;
-mod awr_page;
-mod campaign;
-mod completions;
-mod conf;
-mod demo;
-mod diff;
-mod doctor;
-mod drop;
-mod export;
-mod headroom;
-mod headrooms;
-mod info;
-mod list;
-mod man;
-mod mark;
-mod observe;
-mod plan;
-mod print_sql;
-mod probe;
+mod campaigns;
+mod capture;
+mod machine;
 mod profile;
-mod report;
-mod run;
-mod saturate;
+mod reports;
+mod runs;
+mod searches;
 mod selftest;
-mod setup;
-mod show;
-mod start;
-mod verify;
-mod verify_run;
 
 use clap::ArgMatches;
 
 use crate::failure::Outcome;
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     match matches.subcommand() {
-        Some(("demo", matches)) => demo::demo(matches),
-        Some(("setup", matches)) => setup::setup(matches),
-        Some(("run", matches)) => run::run(matches),
-        Some(("report", matches)) => report::report(matches),
-        Some(("info", matches)) => info::info(matches),
-        Some(("list", matches)) => list::list(matches),
-        Some(("diff", matches)) => diff::diff(matches),
-        Some(("mark", matches)) => mark::mark(matches),
-        Some(("show", matches)) => show::show(matches),
-        Some(("export", matches)) => export::export(matches),
-        Some(("campaign", matches)) => campaign::campaign(matches),
-        Some(("saturate", matches)) => saturate::saturate(matches),
-        Some(("analyze", matches)) => analyze::analyze(matches),
-        Some(("awr", matches)) => awr::awr(matches),
+        Some(("demo", matches)) => runs::demo(matches),
+        Some(("setup", matches)) => runs::setup(matches),
+        Some(("run", matches)) => runs::run(matches),
+        Some(("mark", matches)) => runs::mark(matches),
+        Some(("verify", matches)) => runs::verify(matches),
+        Some(("drop", matches)) => runs::remove(matches),
+        Some(("report", matches)) => reports::report(matches),
+        Some(("info", matches)) => reports::info(matches),
+        Some(("list", matches)) => reports::list(matches),
+        Some(("diff", matches)) => reports::diff(matches),
+        Some(("show", matches)) => reports::show(matches),
+        Some(("export", matches)) => reports::export(matches),
+        Some(("analyze", matches)) => reports::analyze(matches),
+        Some(("campaign", matches)) => campaigns::campaign(matches),
+        Some(("saturate", matches)) => searches::saturate(matches),
+        Some(("plan", matches)) => searches::plan(matches),
+        Some(("headroom", matches)) => searches::headroom(matches),
         Some(("profile", matches)) => profile::profile(matches),
-        Some(("plan", matches)) => plan::plan(matches),
-        Some(("headroom", matches)) => headroom::headroom(matches),
-        Some(("probe", matches)) => probe::probe(matches),
-        Some(("observe", _)) => observe::observe(),
-        Some(("conf", matches)) => conf::conf(matches),
-        Some(("verify", matches)) => verify::verify(matches),
+        Some(("awr", matches)) => awr::awr(matches),
+        Some(("doctor", matches)) => machine::doctor(matches),
+        Some(("probe", matches)) => machine::probe(matches),
+        Some(("observe", _)) => machine::observe(),
         Some(("selftest", matches)) => selftest::selftest(matches),
-        Some(("doctor", matches)) => doctor::doctor(matches),
-        Some(("drop", matches)) => drop::drop(matches),
-        Some(("completions", matches)) => completions::completions(matches),
-        Some(("man", matches)) => man::man(matches),
-        Some((engine, matches)) => print_sql::init(engine, matches),
-        None => start::start(matches),
+        Some(("conf", matches)) => about::conf(matches),
+        Some(("man", matches)) => about::man(matches),
+        Some(("completions", matches)) => about::completions(matches),
+        Some((engine, matches)) => runs::init(engine, matches),
+        None => about::start(matches),
     }
 }

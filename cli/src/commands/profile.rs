@@ -1,155 +1,405 @@
-//! `slob profile`: what a database does, from whatever tells it.
+//! `slob profile`: what a database does per second, from reports, runs, other profiles or a live server.
 
-mod inputs;
-pub(super) mod live;
-pub(super) mod records;
-mod reports;
-pub(super) mod saved;
-
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use slob_profile::{Profile, Source};
-use slob_report::profiles::{profile_diff_text, profile_page, profile_text};
+use serde::Serialize;
+use slob_awr::Scope;
+use slob_profile::{
+    LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, unique_names,
+};
+use slob_record::{RUN_FILE, SeriesWanted, find_run, list_runs, read_records};
+use slob_report::profiles::{profile_diff_text, profile_page, profile_text, sample_of_run};
+use slob_run::{Watch, WatchEvent};
+use slob_spec::{Kind, Value};
 
-use crate::failure::{Failure, Outcome, PARTLY};
-use crate::output;
+use super::awr::ReadReports;
+use crate::args::Given;
+use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
+use crate::progress::duration;
+use crate::{interrupt, output, registry, settings};
 
-/// Where a profile goes if nothing else is said.
+/// The file of a profile unless another is named.
 pub(super) const FILE: &str = "profile.json";
+/// More intervals than this are saved in groups.
+const SAVED_SINGLY: usize = 1000;
 
-pub(crate) fn profile(matches: &ArgMatches) -> Outcome {
+pub(super) fn profile(matches: &ArgMatches) -> Outcome {
     match matches.subcommand() {
         Some(("show", matches)) => show(matches),
-        Some(("diff", matches)) => compare(matches),
+        Some(("diff", matches)) => diff(matches),
         _ if matches.get_many::<PathBuf>("inputs").is_some() => from_files(matches),
-        _ => live::profile(matches),
-    }
-}
-
-/// From reports, runs and other profiles.
-fn from_files(matches: &ArgMatches) -> Outcome {
-    let is_said = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
-    if is_said("every") || is_said("for") {
-        return Err(Failure::usage("--every and --for are of a live server: leave the files out, or these"));
-    }
-    let paths = matches.get_many::<PathBuf>("inputs").unwrap_or_default();
-    let (profiles, partly) = inputs::read(matches, paths)?;
-    let profiles = chosen(matches, profiles)?;
-    show_and_save(matches, &profiles, true)?;
-    Ok(ExitCode::from(if partly { PARTLY } else { 0 }))
-}
-
-/// Of the databases and instances that were asked for.
-fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
-    let names: Vec<String> = profiles.iter().map(|profile| told_apart(profile, &profiles)).collect();
-    let wanted = matches.get_one::<String>("database");
-    let mut profiles: Vec<Profile> = profiles
-        .into_iter()
-        .filter(|profile| wanted.is_none_or(|wanted| is_called(profile, wanted)))
-        .collect();
-    if let Some(wanted) = wanted.filter(|_| profiles.is_empty()) {
-        let names = names.join(", ");
-        return Err(Failure::usage(format!("nothing is of the database {wanted}; there are {names}")));
-    }
-    if let Some(instance) = matches.get_one::<String>("instance") {
-        for profile in &mut profiles {
-            if !profile.instances().contains(&instance.as_str()) {
-                let names = profile.instances().join(", ");
-                let known =
-                    if names.is_empty() { "it has none".into() } else { format!("there are {names}") };
-                let database = profile.subject.words();
-                return Err(Failure::usage(format!(
-                    "no interval of {database} is of instance {instance}; {known}"
-                )));
-            }
-            *profile = profile.of_instance(instance);
-        }
-    }
-    Ok(profiles)
-}
-
-/// By its name, or by its number, since names come again.
-fn is_called(profile: &Profile, wanted: &str) -> bool {
-    let subject = &profile.subject;
-    subject.name.eq_ignore_ascii_case(wanted) || subject.id.as_deref() == Some(wanted)
-}
-
-/// Its name, with its number if others have the same one.
-fn told_apart(profile: &Profile, all: &[Profile]) -> String {
-    let words = profile.subject.words();
-    let is_alone = all.iter().filter(|other| other.subject.words() == words).count() == 1;
-    match profile.subject.id.as_ref().filter(|_| !is_alone) {
-        Some(id) => format!("{words} {id}"),
-        None => words,
-    }
-}
-
-/// Prints profiles and writes them, each of several to a file of its own.
-fn show_and_save(matches: &ArgMatches, profiles: &[Profile], save: bool) -> Result<(), Failure> {
-    if let Some(path) = matches.get_one::<PathBuf>("html") {
-        output::write_page(&profile_page(profiles), path)?;
-    }
-    if matches.get_flag("json") {
-        let each: Vec<_> = profiles.iter().map(saved::Whole::of).collect();
-        let text = match &each[..] {
-            [only] => output::json("the profile", only),
-            several => output::json("the profiles", &several),
-        };
-        output::print(&text?)?;
-    } else {
-        let texts: Vec<String> = profiles.iter().map(profile_text).collect();
-        output::print(&texts.join("\n\n"))?;
-    }
-    let asked = matches.try_get_one::<PathBuf>("output").ok().flatten();
-    if !save || (matches.get_flag("json") && asked.is_none()) {
-        return Ok(());
-    }
-    let path = asked.cloned().unwrap_or_else(|| FILE.into());
-    match profiles {
-        [only] => saved::save_over(only, &path),
-        several => {
-            let names: Vec<String> = several.iter().map(|profile| told_apart(profile, several)).collect();
-            output::say(&format!(
-                "these are {} databases, each with its own profile: {}; --database NAME or NUMBER chooses one",
-                several.len(),
-                names.join(", ")
-            ));
-            let paths = saved::paths(several, &path);
-            several.iter().zip(paths).try_for_each(|(profile, path)| saved::save_over(profile, &path))
-        }
+        _ => from_server(matches),
     }
 }
 
 fn show(matches: &ArgMatches) -> Outcome {
-    let profile = saved::read_named(matches, "profile")?;
-    let profiles = chosen(matches, vec![profile])?;
-    show_and_save(matches, &profiles, false)?;
+    let profiles = chosen(matches, vec![read_named(matches, "profile")?])?;
+    print(matches, &profiles)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn compare(matches: &ArgMatches) -> Outcome {
-    let (first, second) = (saved::read_named(matches, "first")?, saved::read_named(matches, "second")?);
-    output::print(&profile_diff_text(&first, &second))?;
-    Ok(ExitCode::SUCCESS)
+fn diff(matches: &ArgMatches) -> Outcome {
+    output::done(&profile_diff_text(&read_named(matches, "first")?, &read_named(matches, "second")?))
 }
 
-/// Profiles of the same database become one.
-fn merged(profiles: Vec<Profile>) -> Vec<Profile> {
-    let mut merged: Vec<Profile> = Vec::new();
-    for profile in profiles {
-        match merged.iter().position(|own| own.subject.is_same(&profile.subject)) {
-            Some(at) => {
-                let own = merged.remove(at);
-                merged.insert(at, own.with(profile));
+/// From reports, runs and other profiles.
+fn from_files(matches: &ArgMatches) -> Outcome {
+    let is_given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+    if is_given("every") || is_given("for") {
+        return Err(Failure::usage("--every and --for are of a live server: leave the files out, or these"));
+    }
+    let (profiles, partly) = read_inputs(matches)?;
+    let profiles = chosen(matches, profiles)?;
+    print(matches, &profiles)?;
+    let output = matches.path("output");
+    if !matches.get_flag("json") || output.is_some() {
+        save_all(&profiles, output.unwrap_or(Path::new(FILE)))?;
+    }
+    Ok(ExitCode::from(if partly { PARTLY } else { 0 }))
+}
+
+/// Samples and profiles of the inputs, and whether any could not be read.
+#[derive(Default)]
+struct Inputs {
+    reports: Vec<PathBuf>,
+    runs: Vec<PathBuf>,
+    profiles: Vec<Profile>,
+}
+
+impl Inputs {
+    fn add(&mut self, matches: &ArgMatches, path: &Path) -> Result<(), Failure> {
+        let is_run = if path.is_dir() {
+            path.join(RUN_FILE).is_file()
+        } else {
+            path.file_name().is_some_and(|name| name == RUN_FILE) && path.exists()
+        };
+        if is_run {
+            self.runs.push(path.to_owned());
+        } else if path.is_dir() {
+            let runs = list_runs(path).unwrap_or_default();
+            if runs.is_empty() {
+                self.reports.push(path.to_owned());
             }
-            None => merged.push(profile),
+            self.runs.extend(runs);
+        } else if !path.exists() && path.as_os_str() != "-" {
+            let name = path.to_string_lossy();
+            let run = find_run(&settings::results_dir_of(matches)?, &name);
+            self.runs.push(
+                run.map_err(|_| Failure::usage(format!("{name}: there is no such file, folder or run")))?,
+            );
+        } else if is_json(path) {
+            self.profiles.push(read(path)?);
+        } else {
+            self.reports.push(path.to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "json")
+        && fs::read(path).is_ok_and(|text| text.trim_ascii_start().starts_with(b"{"))
+}
+
+/// A profile of each database in the inputs, and true if some input could not be read.
+fn read_inputs(matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
+    let mut inputs = Inputs::default();
+    for path in matches.paths("inputs") {
+        inputs.add(matches, path)?;
+    }
+    let Inputs { reports, runs, mut profiles } = inputs;
+    let mut partly = false;
+    if !reports.is_empty() {
+        let read = ReadReports::read(&reports, Scope::All, |named| Sample::of_report(&named))?;
+        partly |= read.exit_code()? != ExitCode::SUCCESS;
+        profiles.extend(collect(read.kept, Source::Reports));
+    }
+    let mut samples = Vec::new();
+    for (path, sample) in read_records(&runs, SeriesWanted::Empty, |record| sample_of_run(&record)) {
+        match sample {
+            Ok(sample) => samples.push(sample),
+            Err(error) => {
+                output::say(&format!("slob: {}: {error}", path.display()));
+                partly = true;
+            }
         }
     }
-    merged
+    profiles.extend(collect(samples, Source::Runs));
+    let (known, empty): (Vec<_>, Vec<_>) =
+        merge(profiles).into_iter().partition(|profile| !profile.intervals.is_empty());
+    for LeftOut { source, why, .. } in empty.iter().flat_map(|profile| &profile.left_out) {
+        output::say(&format!("slob: left out: {source}: {why}"));
+    }
+    if known.is_empty() {
+        return Err(Failure::usage("there is no interval to make a profile of"));
+    }
+    Ok((known, partly || !empty.is_empty()))
 }
 
-/// What samples of nothing but reports are.
-const REPORTS: Source = Source::Reports;
+fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
+    choose(profiles, matches.text("database"), matches.text("instance")).map_err(Failure::usage)
+}
+
+/// A profile with its summary, which readers of the file compute again.
+#[derive(Serialize)]
+struct WithSummary<'a> {
+    slob_version: &'static str,
+    #[serde(flatten)]
+    profile: &'a Profile,
+    summary: Option<Summary>,
+}
+
+impl<'a> WithSummary<'a> {
+    fn of(profile: &'a Profile) -> Self {
+        Self { slob_version: env!("CARGO_PKG_VERSION"), profile, summary: Summary::of(profile) }
+    }
+}
+
+fn print(matches: &ArgMatches, profiles: &[Profile]) -> Result<(), Failure> {
+    if let Some(path) = matches.path("html") {
+        output::write_page(&profile_page(profiles), path)?;
+    }
+    if !matches.get_flag("json") {
+        let texts: Vec<String> = profiles.iter().map(profile_text).collect();
+        return output::print(&texts.join("\n\n"));
+    }
+    let each: Vec<_> = profiles.iter().map(WithSummary::of).collect();
+    output::print(&match &each[..] {
+        [only] => output::json("the profile", only),
+        several => output::json("the profiles", &several),
+    }?)
+}
+
+/// Saves a profile, or several to files of their own.
+fn save_all(profiles: &[Profile], path: &Path) -> Result<(), Failure> {
+    if let [only] = profiles {
+        return save_over(only, path);
+    }
+    output::say(&format!(
+        "these are {} databases, each with its own profile: {}; --database NAME or NUMBER chooses one",
+        profiles.len(),
+        unique_names(profiles).join(", ")
+    ));
+    let paths = file_names(profiles, path);
+    profiles.iter().zip(paths).try_for_each(|(profile, path)| save_over(profile, &path))
+}
+
+/// `profile-NAME.json` beside `profile.json`, for each of several profiles.
+fn file_names(profiles: &[Profile], path: &Path) -> Vec<PathBuf> {
+    let stem = path.file_stem().map_or_else(|| "profile".into(), |stem| stem.to_string_lossy().into_owned());
+    let mut names: Vec<String> = Vec::new();
+    for profile in profiles {
+        let safe = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        let name: String = profile.subject.words().chars().map(safe).collect();
+        let name = format!("{stem}-{}", name.trim_matches('-'));
+        let numbered = (2..).map(|nth| format!("{name}-{nth}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names.into_iter().map(|name| path.with_file_name(format!("{name}.json"))).collect()
+}
+
+/// Saves a profile, but not over that of a live server, which can't be measured again, and not over other files.
+fn save_over(profile: &Profile, path: &Path) -> Result<(), Failure> {
+    let refuse = |why: &str| Failure::usage(format!("{} {why}: name another file with -o", path.display()));
+    match fs::read(path).ok().map(|text| Profile::read(&text).map(|there| there.source)) {
+        Some(Ok(Source::Live | Source::Mixed))
+            if [Source::Reports, Source::Runs].contains(&profile.source) =>
+        {
+            return Err(refuse("holds the profile of a live server, which is not overwritten"));
+        }
+        Some(Err(_)) => return Err(refuse("is there and is no profile")),
+        _ => {}
+    }
+    save(profile, path)?;
+    output::say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+fn save(profile: &Profile, path: &Path) -> Result<(), Failure> {
+    let text = output::json("the profile", &WithSummary::of(profile))?;
+    output::write_whole(path, &text).map_err(|error| {
+        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
+    })
+}
+
+pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
+    let text =
+        fs::read(path).map_err(|error| Failure::usage(format!("reading {}: {error}", path.display())))?;
+    Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn read_named(matches: &ArgMatches, name: &str) -> Result<Profile, Failure> {
+    read(matches.path(name).unwrap_or(Path::new(FILE)))
+}
+
+/// A time as parameters take it.
+pub(super) fn parse_time(kind: Kind, text: &str) -> Option<Duration> {
+    // The block size does not matter to a time.
+    match kind.parse(text, 8192) {
+        Ok(Value::Duration(time)) => Some(time),
+        _ => None,
+    }
+}
+
+/// Watches a live server and saves its profile as it grows.
+fn from_server(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &[])?;
+    let (every, length) = (time_given(matches, "every")?, time_given(matches, "for")?);
+    if !settings::is_set(&settings, "TARGET") {
+        return Err(Failure::usage(
+            "say what to profile: files or folders of reports, runs or profiles, or --target with a live server",
+        ));
+    }
+    if length < every {
+        return Err(Failure::usage("--for must not be less than --every"));
+    }
+    let path = matches.path("output").unwrap_or(Path::new(FILE));
+    let stop = interrupt::flag()?;
+    let (spec, engine) = registry::open(&settings)?;
+    let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
+    if let Ok(text) = fs::read(path) {
+        watch.profile = earlier(&text, &watch.profile.subject, path)?;
+    }
+    let pause = duration(every.as_secs_f64());
+    output::say(&format!(
+        "asking {} every {pause} for {}; Ctrl-C ends it and keeps what there is; the same command resumes",
+        watch.profile.subject.name,
+        duration(length.as_secs_f64())
+    ));
+    let mut unsaved = 0;
+    let ended = watch.watch(every, length, &stop, &mut |event| {
+        match event {
+            WatchEvent::LeftOut(left) => output::say(&format!("slob: left out: {}", left.why)),
+            WatchEvent::NoAnswer(error) => {
+                output::say(&format!("slob: {error}; asking again in {pause}"));
+            }
+            WatchEvent::Interval(profile) => {
+                unsaved += 1;
+                if is_save_due(unsaved, profile.intervals.len()) && !profile.intervals.is_empty() {
+                    save(profile, path)?;
+                    unsaved = 0;
+                }
+            }
+        }
+        Ok::<(), Failure>(())
+    });
+    let profile = watch.profile;
+    let saved = if unsaved > 0 && !profile.intervals.is_empty() { save(&profile, path) } else { Ok(()) };
+    let ended = ended?;
+    saved?;
+    if profile.intervals.is_empty() {
+        let why = "no interval was seen to its end: nothing is saved";
+        return Err(if ended { Failure::failed(why) } else { Failure::interrupted(why) });
+    }
+    print(matches, std::slice::from_ref(&profile))?;
+    output::say(&format!("the profile is in {}", path.display()));
+    Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+}
+
+fn time_given(matches: &ArgMatches, name: &str) -> Result<Duration, Failure> {
+    const TIME: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
+    let text = matches.text(name).unwrap_or_default();
+    parse_time(TIME, text)
+        .ok_or_else(|| Failure::usage(format!("--{name} is {text}; it must be {}, or 1d", TIME.permitted())))
+}
+
+/// The file is written whole, so a long profile is saved less often: the cost of an interval stays constant.
+fn is_save_due(unsaved: usize, intervals: usize) -> bool {
+    unsaved * SAVED_SINGLY >= intervals
+}
+
+/// The profile in the file, if it is of the same server.
+fn earlier(text: &[u8], subject: &Subject, path: &Path) -> Result<Profile, Failure> {
+    let place = path.display();
+    let profile = Profile::read(text)
+        .map_err(|error| Failure::usage(format!("{place}: {error}; name another file with -o")))?;
+    if profile.source != Source::Live || !profile.subject.is_same(subject) {
+        return Err(Failure::usage(format!(
+            "{place} is a profile of {}, and not of {}: name another file with -o",
+            profile.subject.words(),
+            subject.words()
+        )));
+    }
+    if let Some(last) = profile.intervals.last() {
+        let end = last.end().strftime("%Y-%m-%d %H:%M:%S");
+        output::say(&format!(
+            "going on with {place}, whose last interval ended at {end}; the time since is a gap"
+        ));
+    }
+    Ok(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_profile::Figure;
+
+    use super::*;
+
+    fn profile(name: &str) -> Profile {
+        let sample = Sample {
+            subject: Subject { name: name.into(), ..Subject::default() },
+            begin: Some("2026-11-20T10:00".parse().unwrap()),
+            seconds: Some(60.0),
+            figures: [(Figure::Commits, 5.0)].into(),
+            ..Sample::default()
+        };
+        collect(vec![sample], Source::Live).remove(0)
+    }
+
+    #[test]
+    fn a_saved_profile_reads_back_and_several_have_names_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.json");
+        save(&profile("PROD"), &path).unwrap();
+        assert_eq!(read(&path).unwrap(), profile("PROD"));
+        let several = [profile("A/B-2"), profile("A/B"), profile("a"), profile("A/B")];
+        let names = file_names(&several, &path);
+        let names: Vec<_> = names.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["profile-A-B-2.json", "profile-A-B.json", "profile-a.json", "profile-A-B-3.json"]);
+    }
+
+    #[test]
+    fn the_profile_of_a_live_server_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.json");
+        save(&profile("PROD"), &path).unwrap();
+        let reports = Profile { source: Source::Reports, ..profile("PROD") };
+        let error = save_over(&reports, &path).unwrap_err().text();
+        assert!(error.contains("live server"), "{error}");
+        fs::write(&path, "[package]").unwrap();
+        assert!(save_over(&reports, &path).unwrap_err().text().contains("is no profile"));
+    }
+
+    #[test]
+    fn a_long_watch_writes_no_more_for_an_interval_than_a_short_one() {
+        let (mut unsaved, mut written) = (0, 0);
+        for intervals in 1..=100_000 {
+            unsaved += 1;
+            assert!(intervals > SAVED_SINGLY || is_save_due(unsaved, intervals));
+            if is_save_due(unsaved, intervals) {
+                (unsaved, written) = (0, written + intervals);
+            }
+            assert!(
+                unsaved <= intervals / SAVED_SINGLY && written <= intervals * SAVED_SINGLY,
+                "{intervals}: {written}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        let command = clap::Command::new("x").arg(clap::Arg::new("every").long("every"));
+        let of = |text: &str| {
+            let matches = command.clone().try_get_matches_from(["x", "--every", text]).unwrap();
+            time_given(&matches, "every").ok().map(|time| time.as_secs())
+        };
+        assert_eq!([of("60s"), of("15m"), of("1d"), of("90")], [Some(60), Some(900), Some(86_400), Some(90)]);
+        assert_eq!([of("x"), of("1w"), of("5 parsecs")], [None, None, None]);
+    }
+}

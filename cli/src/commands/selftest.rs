@@ -1,21 +1,30 @@
-//! `slob selftest`: the contract suite and a small test from end to end, on the user's own server, with a report.
+//! `slob selftest`: the contract suite and a small test from load to removal on the user's own server, with a report.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
-use slob_engine::{Engine, EngineError, Purpose, suite};
-use slob_spec::LoadSpec;
+use slob_engine::{Engine, EngineError, Purpose, Server, suite};
+use slob_host::HostInfo;
+use slob_record::{ObservedRecord, Record, Status};
+use slob_report::{Answer, Question, text_report, verdicts};
+use slob_run::{
+    Acknowledged, LoadEvent, LoadObserver, RunContext, RunEvent, RunObserver, load, plan_load, prepare,
+    verify,
+};
+use slob_spec::{Group, LoadSpec, RunSpec, Settings, Target};
 
+use super::capture::{Capture, replay};
+use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
-use crate::selftest::{Capture, EndToEnd, Report, remove_all, replay};
 use crate::{interrupt, output, registry, settings};
 
-pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
-    let file = |name| matches.get_one::<PathBuf>(name).map(PathBuf::as_path);
-    if let Some(capture) = file("replay") {
+pub(super) fn selftest(matches: &ArgMatches) -> Outcome {
+    if let Some(capture) = matches.path("replay") {
         return replay(capture);
     }
     let settings = settings::resolve(matches, &[])?;
@@ -23,10 +32,11 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let kind = registry::engine_of(&spec.target)?;
     let with_names = matches.get_flag("with-names");
-    let capture = file("capture").map(|file| Capture::new(file, kind, &settings, with_names)).transpose()?;
+    let capture = matches.path("capture").map(|file| Capture::new(file, kind, &settings, with_names));
+    let capture = capture.transpose()?;
     let open = || {
         let open =
-            || registry::open_for_load(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
+            || registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
         match &capture {
             Some(capture) => capture.open(open),
             None => open(),
@@ -44,12 +54,12 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     }
     let server = engine.server()?;
     drop(engine);
-    let mut report = Report::new(file("output"))?;
+    let mut report = Report::new(matches.path("output"))?;
     let end_to_end = EndToEnd::new(&settings, &stop, capture.as_ref())?;
     report.begin(&spec.target, &server);
     if let Some(capture) = &capture {
         capture.moment("before all", open()?.as_ref());
-        capture.keep(report.text());
+        capture.keep(&report.text);
     }
     contract(&mut report, &open, &stop)?;
     if !stop.load(Ordering::Relaxed) {
@@ -59,7 +69,7 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     let interrupted = stop.load(Ordering::Relaxed);
     let failed = report.end(interrupted);
     if let Some(capture) = &capture {
-        capture.keep(report.text());
+        capture.keep(&report.text);
     }
     Ok(ExitCode::from(match (interrupted, failed) {
         (true, _) => INTERRUPTED,
@@ -68,7 +78,7 @@ pub(crate) fn selftest(matches: &ArgMatches) -> Outcome {
     }))
 }
 
-/// The contract suite. What a check that failed left behind is removed: the target held nothing of ours.
+/// Runs the contract suite, and removes what failed checks left: the target held no schemas before.
 fn contract(
     report: &mut Report,
     open: &dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
@@ -88,4 +98,403 @@ fn contract(
         report.step("removing what the checks left", begun.elapsed(), &cleaned);
     }
     Ok(())
+}
+
+/// Parameters of the test. Others that affect data and work have their defaults.
+const PARAMETERS: &[(&str, &str)] = &[
+    ("SCHEMAS", "2"),
+    ("THREADS_PER_SCHEMA", "2"),
+    ("SCALE", "1024"),
+    ("SCAN_TABLE_SZ", "64"),
+    ("UPDATE_PCT", "20"),
+    ("SCAN_PCT", "10"),
+    ("WORK_UNIT", "16"),
+    ("HOT_SCHEMA_FREQUENCY", "5"),
+    ("WARMUP", "1"),
+    ("RUN_TIME", "5"),
+    ("RUN_NAME", "selftest"),
+];
+/// Parameters that keep the user's values, which the server needs.
+const KEPT: &[&str] =
+    &["TARGET", "ENDPOINTS", "BLOCK_SZ", "TABLESPACE", "DATABASE_STATISTICS_TYPE", "OBSERVE", "OBSERVE_COPY"];
+
+/// A small test from load to removal.
+struct EndToEnd<'a> {
+    load: LoadSpec,
+    run: RunSpec,
+    settings: Settings,
+    stop: &'a AtomicBool,
+    capture: Option<&'a Capture>,
+    /// A folder for the record and the journal of updates.
+    results: tempfile::TempDir,
+}
+
+impl<'a> EndToEnd<'a> {
+    fn new(settings: &Settings, stop: &'a AtomicBool, capture: Option<&'a Capture>) -> Result<Self, Failure> {
+        let results = tempfile::tempdir()
+            .map_err(|error| Failure::usage(format!("making a temporary folder: {error}; set TMPDIR")))?;
+        let folder = results.path().display().to_string();
+        let settings = settings::overridden(settings, &parameters(folder), "slob selftest")?;
+        let load = LoadSpec::from_settings(&settings)?.spec;
+        let run = RunSpec::from_settings(&settings)?.spec;
+        Ok(Self { load, run, settings, stop, capture, results })
+    }
+
+    /// Makes the test, and always removes what it loaded.
+    fn report(&self, report: &mut Report, stores_data: bool) {
+        let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
+        self.moment("before the run");
+        let record = setup.and_then(|()| Self::step(report, "run", || self.measure(stores_data)));
+        self.moment("after the run");
+        if stores_data {
+            if record.is_some() {
+                Self::step(report, "verify", || self.verify());
+            }
+            Self::step(report, "drop", || self.remove());
+        }
+        if let Some(record) = record {
+            report.section("The database's host");
+            record.observed.iter().for_each(|server| report.add(&seen(server)));
+            report.section("Report of the run");
+            report.add(&format!("```text\n{}\n```\n", text_report(&record).trim_end()));
+        }
+    }
+
+    fn step<T>(
+        report: &mut Report,
+        name: &str,
+        work: impl FnOnce() -> Result<(T, String), String>,
+    ) -> Option<T> {
+        let begun = Instant::now();
+        let (made, words) = match work() {
+            Ok((made, words)) => (Some(made), Ok(words)),
+            Err(complaint) => (None, Err(complaint)),
+        };
+        report.step(name, begun.elapsed(), &words);
+        made
+    }
+
+    fn open(&self, purpose: Purpose) -> Result<Box<dyn Engine>, String> {
+        let LoadSpec { target, options, tablespace, .. } = &self.load;
+        let open = || registry::open_target(target, options, purpose, tablespace.clone());
+        match self.capture {
+            Some(capture) => capture.open(open),
+            None => open(),
+        }
+        .map_err(text)
+    }
+
+    fn moment(&self, name: &str) {
+        if let Some(capture) = self.capture
+            && let Ok(engine) = self.open(Purpose::Use)
+        {
+            capture.moment(name, engine.as_ref());
+        }
+    }
+
+    fn setup(&self) -> Result<((), String), String> {
+        let engine = self.open(Purpose::Load)?;
+        let plan = plan_load(engine.as_ref(), &self.load).map_err(|error| error.to_string())?;
+        let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(|error| error.to_string())?;
+        Ok(((), format!("{} rows, one per block", summary.rows)))
+    }
+
+    /// The journal of acknowledged updates.
+    fn journal(&self) -> PathBuf {
+        self.results.path().join("journal")
+    }
+
+    fn measure(&self, stores_data: bool) -> Result<(Record, String), String> {
+        let journal = self.journal();
+        let engine: Arc<dyn Engine> = Arc::from(self.open(Purpose::Use)?);
+        let prepared = prepare(engine.as_ref(), &self.run).map_err(|error| error.to_string())?;
+        let context = RunContext {
+            engine,
+            spec: &self.run,
+            configuration: settings::for_record(&self.settings),
+            slob_version: env!("CARGO_PKG_VERSION"),
+            stop: self.stop,
+            journal: stores_data.then_some(journal.as_path()),
+        };
+        let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(|error| error.to_string())?;
+        measured.directory.discard();
+        let words = judge(&measured.record)?;
+        Ok((measured.record, words))
+    }
+
+    fn verify(&self) -> Result<((), String), String> {
+        let engine = self.open(Purpose::Use)?;
+        let acknowledged = Acknowledged::read(&self.journal()).map_err(|error| error.to_string())?;
+        let found = verify(engine.as_ref(), 2, Some(&acknowledged), self.stop, &|_, _| ())
+            .map_err(|error| error.to_string())?;
+        if let Some(fault) = found.faults.first() {
+            return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
+        }
+        let updates = acknowledged.updates;
+        Ok((
+            (),
+            format!(
+                "{} rows read back, {} of them updated, none of {updates} acknowledged UPDATEs lost",
+                found.rows, found.updated
+            ),
+        ))
+    }
+
+    /// The target held no schemas before, so all of them are of this test.
+    fn remove(&self) -> Result<((), String), String> {
+        Ok(((), remove_all(self.open(Purpose::Use)?.as_ref())?))
+    }
+}
+
+/// Removes all schemas, and returns their number in words.
+fn remove_all(engine: &dyn Engine) -> Result<String, String> {
+    let schemas = engine.schemas().map_err(text)?;
+    schemas.iter().try_for_each(|state| engine.drop_schema(state.schema)).map_err(text)?;
+    match engine.schemas().map_err(text)?.len() {
+        0 => Ok(format!("{} schemas removed", schemas.len())),
+        left => Err(format!("{left} of {} schemas are still there", schemas.len())),
+    }
+}
+
+/// Checks that a run did its plan, and describes it.
+fn judge(record: &Record) -> Result<String, String> {
+    if let Status::Failed { error } = &record.status {
+        return Err(error.clone());
+    }
+    if let Some(fault) = record.verification.iter().flat_map(|found| &found.faults).next() {
+        return Err(format!("a row that was read back is wrong: {fault}"));
+    }
+    let complete = verdicts(record).into_iter().find(|verdict| verdict.question == Question::Complete);
+    let note = match complete.filter(|verdict| verdict.answer != Answer::Good) {
+        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => {
+            return Err(verdict.sentence());
+        }
+        // A busy machine takes samples late; the target is not at fault.
+        Some(verdict) => format!("; 'Complete?' is in doubt: {}", verdict.sentence().trim_end_matches('.')),
+        None => String::new(),
+    };
+    let kinds: Vec<String> =
+        record.operations.iter().map(|(kind, of)| format!("{} {}", of.operations, kind.name())).collect();
+    let seconds = record.window.map_or(0.0, |window| window.seconds);
+    Ok(format!("{} sessions, {} in {seconds:.1} s{note}", record.sessions.len(), kinds.join(", ")))
+}
+
+/// The observation of a server on its host.
+fn seen(server: &ObservedRecord) -> String {
+    let of = server.endpoint.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
+    let host = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    match server.process {
+        Some(pid) => format!("- {of}{}: seen{host}, process {pid} {}\n", server.by, server.found),
+        None => format!("- {of}{}: **not seen**{host}: {}\n", server.by, server.found),
+    }
+}
+
+/// True if all sessions worked to the end.
+fn has_lasted(record: &Record) -> bool {
+    let whole = record.sessions.iter().filter(|session| session.whole_window).count();
+    record.status == Status::Completed && whole == record.workload.sessions() as usize
+}
+
+fn parameters(results: String) -> Vec<(&'static str, String)> {
+    let decides = |group: Group| {
+        matches!(
+            group,
+            Group::Target | Group::Data | Group::Workload | Group::HotSpot | Group::ThinkTime | Group::Run
+        )
+    };
+    let table = registry::table();
+    let others = table.params().iter().filter(|param| decides(param.group) && !KEPT.contains(&param.key));
+    let defaults = others.map(|param| (param.key, param.shipped.unwrap_or_default().to_owned()));
+    let own = PARAMETERS.iter().map(|(key, value)| (*key, (*value).to_owned()));
+    defaults.chain(own).chain([("RESULTS_DIR", results)]).collect()
+}
+
+// By value, for `map_err`.
+#[allow(clippy::needless_pass_by_value)]
+fn text(error: EngineError) -> String {
+    error.to_string()
+}
+
+/// The report has the results.
+struct Silent;
+
+impl LoadObserver for Silent {
+    fn on_load(&self, _: &LoadEvent) {}
+}
+
+impl RunObserver for Silent {
+    fn on_run(&mut self, _: &RunEvent<'_>) {}
+}
+
+/// A report in Markdown, on stdout and in a file. It grows with the test, so that a crash leaves the part before.
+struct Report {
+    text: String,
+    file: Option<PathBuf>,
+    passed: usize,
+    failed: usize,
+}
+
+impl Report {
+    /// Refuses a file that can't be written, before the test begins.
+    fn new(file: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(file) = file {
+            fs::write(file, "").map_err(|error| {
+                Failure::usage(format!(
+                    "writing {}: {error}; name another file with --output",
+                    file.display()
+                ))
+            })?;
+        }
+        Ok(Self { text: String::new(), file: file.map(Path::to_owned), passed: 0, failed: 0 })
+    }
+
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        // After a closed pipe or on a full disk, the test must still clean up.
+        let _ = output::print(text);
+        if let Some(file) = &self.file
+            && let Err(error) = fs::write(file, &self.text)
+        {
+            output::say(&format!(
+                "warning: writing {}: {error}; the report is on stdout alone",
+                file.display()
+            ));
+            self.file = None;
+        }
+    }
+
+    /// Adds the target, the server and this host.
+    fn begin(&mut self, target: &Target, server: &Server) {
+        let host = HostInfo::read();
+        let of = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".into());
+        let cpus = host.cpus_usable.map_or_else(|| "not known".into(), |cpus| cpus.to_string());
+        let memory = host.memory_bytes.map_or_else(|| "not known".into(), slob_report::format::size);
+        self.add(&format!(
+            "# slob selftest\n\n\
+             - slob {}, begun {}\n\
+             - Target: `{target}`\n\
+             - Server: {} {}, blocks of {} bytes\n\
+             - This host: {}, kernel {} {}, {} usable CPUs ({}), {memory} of memory\n\n\
+             No password is in this report. It names hosts and accounts: read it before you publish it.\n",
+            env!("CARGO_PKG_VERSION"),
+            jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            server.product,
+            line(&server.version),
+            server.block_bytes,
+            of(&host.os),
+            host.kernel,
+            host.architecture,
+            cpus,
+            of(&host.cpu_model),
+        ));
+        self.add("\n## Settings of the server\n\n| setting | value |\n| --- | --- |\n");
+        for setting in &server.settings {
+            self.add(&format!("| {} | {} |\n", cell(&setting.name), cell(&setting.value)));
+        }
+        for advice in &server.advice {
+            self.add(&format!("\n- {}", line(advice)));
+        }
+        self.add(if server.advice.is_empty() { "" } else { "\n" });
+    }
+
+    fn section(&mut self, title: &str) {
+        self.add(&format!("\n## {title}\n\n"));
+    }
+
+    /// Adds the result of a step: details, or the fault.
+    fn step(&mut self, name: &str, took: Duration, result: &Result<String, String>) {
+        let seconds = took.as_secs_f64();
+        match result {
+            Ok(words) => {
+                self.passed += 1;
+                let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
+                self.add(&format!("- ok: {name}{words} ({seconds:.1} s)\n"));
+            }
+            Err(complaint) => {
+                self.failed += 1;
+                self.add(&format!("- **FAILED**: {name}: {} ({seconds:.1} s)\n", line(complaint)));
+            }
+        }
+    }
+
+    /// Adds the summary, and returns the number of failed steps.
+    fn end(&mut self, interrupted: bool) -> usize {
+        let all = self.passed + self.failed;
+        let words = match self.failed {
+            _ if interrupted => format!("Interrupted after {all} steps, of which {} failed.", self.failed),
+            0 => format!("All {all} steps passed."),
+            failed => format!("**{failed} of {all} steps failed.**"),
+        };
+        self.section("Result");
+        self.add(&format!("{words}\n"));
+        self.failed
+    }
+}
+
+/// A text in one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A cell of a table.
+fn cell(text: &str) -> String {
+    line(text).replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = include_str!("../../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
+
+    fn record() -> Record {
+        serde_json::from_str(RUN).unwrap()
+    }
+
+    #[test]
+    fn a_run_on_a_busy_machine_passes_with_a_note() {
+        let mut record = record();
+        assert!(!judge(&record).unwrap().contains("doubt"));
+        record.window.as_mut().unwrap().seconds = 2.8;
+        let words = judge(&record).unwrap();
+        assert!(
+            words.starts_with("2 sessions, ")
+                && words.contains("in doubt: Not quite: the window took 2.80 s"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn interrupted_faulty_and_incomplete_runs_do_not_pass() {
+        let mut lost = record();
+        lost.sessions[1].whole_window = false;
+        lost.sessions[1].error = Some("the disk went away".into());
+        assert!(judge(&lost).unwrap_err().contains("Session 1: the disk went away"));
+        let mut interrupted = record();
+        interrupted.status = Status::Interrupted;
+        assert!(judge(&interrupted).unwrap_err().contains("interrupted"));
+        let mut faulty = record();
+        faulty.verification.as_mut().unwrap().faults.push("row 7".into());
+        assert!(judge(&faulty).unwrap_err().contains("row 7"));
+        let mut unmeasured = record();
+        unmeasured.window = None;
+        assert!(judge(&unmeasured).is_err());
+    }
+
+    #[test]
+    fn the_file_holds_every_step_so_far() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.md");
+        let mut report = Report::new(Some(&path)).unwrap();
+        report.step("first", Duration::from_millis(1200), &Ok("two rows".into()));
+        report.step("second", Duration::ZERO, &Err("broken\nin two lines".into()));
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text,
+            "- ok: first: two rows (1.2 s)\n- **FAILED**: second: broken in two lines (0.0 s)\n"
+        );
+        assert_eq!(report.end(false), 1);
+        assert!(fs::read_to_string(&path).unwrap().ends_with("**1 of 2 steps failed.**\n"));
+        assert!(Report::new(Some(&path.join("below-a-file"))).is_err());
+    }
 }

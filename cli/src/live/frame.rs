@@ -1,28 +1,27 @@
-//! The dashboard of a run: a function from its state to a frame.
+//! The dashboards of a run and a load: functions from a state to a frame.
+
+use std::collections::VecDeque;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::{bar, border};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Block, Paragraph, Sparkline};
 use slob_report::format::{count, duration_us, fixed, or_absent, percent};
 use slob_report::{Answer, Question, figure};
 use slob_stats::summary;
 
-use super::hints::{Hint, hints};
-use super::paint::{Curve, Look, Panel};
-use super::second::Second;
-use super::state::{RunState, Stage};
+use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
 use crate::progress::duration;
 
-/// From here on there is room for panels; below, each figure has a line.
+/// Least size for panels; smaller terminals show lines.
 const PANELS_FROM: (u16, u16) = (60, 18);
-/// From this width on there is room for three panels side by side.
+/// Least width for three panels side by side.
 const THREE_PANELS_FROM: u16 = 120;
-/// Below this there is room for one line only.
+/// Least size for lines; smaller terminals show one line.
 const LINES_FROM: (u16, u16) = (30, 5);
 
-/// Draws a run.
 pub(super) fn draw(state: &RunState, look: Look, frame: &mut Frame<'_>) {
     let area = frame.area();
     let fits = |least: (u16, u16)| area.width >= least.0 && area.height >= least.1;
@@ -43,7 +42,7 @@ fn draw_panels(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) 
         Constraint::Length(notes),
     ]);
     let areas = Layout::vertical(rows).split(area);
-    draw_head(state, look, frame, areas[0]);
+    draw_run_head(state, look, frame, areas[0]);
     draw_progress(state, look, frame, areas[1]);
     let wide = area.width >= THREE_PANELS_FROM;
     let panels = panels(state);
@@ -60,7 +59,7 @@ fn draw_panels(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) 
         }
     }
     draw_hints(state, look, frame, areas[3]);
-    draw_notes(state, look, frame, areas[4]);
+    draw_notes(&state.notes, look, frame, areas[4]);
 }
 
 fn draw_lines(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
@@ -68,7 +67,7 @@ fn draw_lines(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let lines = panels.len().min(usize::from(area.height) - 3);
     let rows = std::iter::repeat_n(Constraint::Length(1), lines + 3).chain([Constraint::Fill(1)]);
     let areas = Layout::vertical(rows).split(area);
-    draw_head(state, look, frame, areas[0]);
+    draw_run_head(state, look, frame, areas[0]);
     draw_progress(state, look, frame, areas[1]);
     for (panel, area) in panels.iter().take(lines).zip(areas.iter().skip(2)) {
         panel.draw_line(look, frame, *area);
@@ -78,34 +77,44 @@ fn draw_lines(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
         [Span::raw(format!("{word} ")), Span::styled(format!("{}  ", short(&hint)), look.answer(hint.answer))]
     });
     frame.render_widget(Line::from_iter(answers), areas[2 + lines]);
-    draw_notes(state, look, frame, areas[3 + lines]);
+    draw_notes(&state.notes, look, frame, areas[3 + lines]);
 }
 
-/// What there is room for in a corner of a screen.
+/// The figures for a tiny terminal.
 fn one_line(state: &RunState) -> String {
     let now = state.now();
     format!(
         "{} {} {}",
         state.stage.word(),
         duration(state.elapsed.as_secs_f64()),
-        or_absent(now, |now| match now.physical_reads_per_s() {
+        or_absent(now, |now| match now.physical_reads_per_s {
             Some(reads) => format!("{} reads/s", fixed(reads, 0)),
-            None => format!("{} op/s", fixed(now.operations_per_s(), 0)),
+            None => format!("{} op/s", fixed(now.operations_per_s, 0)),
         })
     )
 }
 
-fn draw_head(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
+/// The first line: the command, what it works on, and what the keys do.
+fn draw_head(
+    [command, subject]: [&str; 2],
+    [keys, short_keys]: [&str; 2],
+    look: Look,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let name = Some(&state.name).filter(|name| !name.is_empty());
-    let name = name.map(|name| format!("  {name}")).unwrap_or_default();
-    let head =
-        Line::from(vec![Span::styled("slob run", bold), Span::raw(format!("  {}{name}", state.target))]);
-    let keys = if area.width >= 60 { "q: end the run, keep the results" } else { "q: end" };
+    let head = Line::from(vec![Span::styled(command.to_owned(), bold), Span::raw(format!("  {subject}"))]);
+    let keys = if area.width >= 60 { keys } else { short_keys };
     let [left, right] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(keys.len() as u16 + 1)]).areas(area);
     frame.render_widget(head, left);
-    frame.render_widget(Line::styled(keys, look.dim()).right_aligned(), right);
+    frame.render_widget(Line::styled(keys.to_owned(), look.dim()).right_aligned(), right);
+}
+
+fn draw_run_head(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
+    let name = if state.name.is_empty() { String::new() } else { format!("  {}", state.name) };
+    let keys = ["q: end the run, keep the results", "q: end"];
+    draw_head(["slob run", &format!("{}{name}", state.target)], keys, look, frame, area);
 }
 
 fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
@@ -141,7 +150,7 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
     frame.render_widget(Line::from(spans), area);
 }
 
-/// Columns of a hint's question and answer, and of the frame.
+/// Width of a verdict's question and answer, and of the frame.
 const HINT_HEAD: usize = 21;
 
 fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
@@ -157,7 +166,7 @@ fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// What there is room for; what is left out is in the report.
+/// Cuts a sentence at a word; the report has all of it.
 fn cut_at_a_word(sentence: &str, width: usize) -> String {
     const MORE: &str = " ...";
     if sentence.chars().count() <= width {
@@ -176,10 +185,10 @@ fn cut_at_a_word(sentence: &str, width: usize) -> String {
     cut + MORE
 }
 
-/// The newest notes, the newest at the bottom.
-fn draw_notes(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
-    let first = state.notes.len().saturating_sub(usize::from(area.height));
-    let notes: Vec<Line<'_>> = state.notes.iter().skip(first).map(|note| Line::raw(note.as_str())).collect();
+/// The newest notes that fit.
+fn draw_notes(notes: &VecDeque<String>, look: Look, frame: &mut Frame<'_>, area: Rect) {
+    let first = notes.len().saturating_sub(usize::from(area.height));
+    let notes: Vec<Line<'_>> = notes.iter().skip(first).map(|note| Line::raw(note.as_str())).collect();
     frame.render_widget(Paragraph::new(notes).style(look.dim()), area);
 }
 
@@ -196,22 +205,27 @@ fn short(hint: &Hint) -> &'static str {
 
 type Figure = fn(&Second) -> Option<f64>;
 
-/// The panels, the most telling first.
+/// Panels in order of importance.
 fn panels(state: &RunState) -> Vec<Panel> {
     let whole: fn(f64) -> String = |value| fixed(value, 0);
     let operations = panel(
         state,
         figure::OPERATIONS_PER_S.heading,
-        |second| Some(second.operations_per_s()),
+        |second| Some(second.operations_per_s),
         whole,
         Color::Green,
     );
-    let reads = panel(state, "Reads/s", Second::physical_reads_per_s, whole, Color::Green);
+    let reads = panel(state, "Reads/s", |second| second.physical_reads_per_s, whole, Color::Green);
     let latency = latency(state);
-    let redo =
-        panel(state, figure::REDO_MB_PER_S.heading, Second::redo_mb_per_s, |mb| fixed(mb, 1), Color::Magenta);
-    let device = panel(state, "Device r/s", Second::device_reads_per_s, whole, Color::Blue);
-    let counted = state.history.iter().any(|second| second.physical_reads.is_some());
+    let redo = panel(
+        state,
+        figure::REDO_MB_PER_S.heading,
+        |second| Some(second.redo_bytes_per_s? / 1e6),
+        |mb| fixed(mb, 1),
+        Color::Magenta,
+    );
+    let device = panel(state, "Device r/s", |second| second.device_reads_per_s, whole, Color::Blue);
+    let counted = state.history.iter().any(|second| second.physical_reads_per_s.is_some());
     match counted || state.history.is_empty() {
         true => vec![reads, latency, redo, cpu(state), operations, device_busy(state, device)],
         false => vec![operations, latency, redo, cpu(state), device_busy(state, device)],
@@ -232,7 +246,7 @@ fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String,
     }
 }
 
-/// Mean and extremes over the window; before it, over the warm-up, which is said.
+/// Mean and extremes of the window; before it, of the warm-up.
 fn foot(state: &RunState, figure: Figure, show: fn(f64) -> String) -> String {
     let measured: Vec<f64> = state.measured().filter_map(figure).collect();
     let (what, values) = match measured.is_empty() {
@@ -260,10 +274,11 @@ fn latency(state: &RunState) -> Panel {
 fn cpu(state: &RunState) -> Panel {
     let shares = |figure: Figure| state.history.iter().map(figure).collect();
     let now = |figure: Figure| or_absent(state.now().and_then(figure), percent);
-    let (host, database): (Figure, Figure) = (Second::host_busy_percent, Second::db_percent_of_host);
+    let (host, database): (Figure, Figure) =
+        (|second| second.host_busy_percent, |second| second.db_percent_of_host);
     let curve =
         |name, colour, figure: Figure| Curve { name, colour, values: shares(figure), top: Some(100.0) };
-    let cpus = state.now().and_then(Second::db_cpus);
+    let cpus = state.now().and_then(|now| now.db_cpus);
     Panel {
         title: "CPU %".to_owned(),
         now: format!("{}, DB {}", now(host), now(database)),
@@ -276,11 +291,218 @@ fn cpu(state: &RunState) -> Panel {
 }
 
 fn device_busy(state: &RunState, mut panel: Panel) -> Panel {
-    if let Some(busy) = state.now().and_then(Second::device_busy_percent) {
+    if let Some(busy) = state.now().and_then(|now| now.device_busy_percent) {
         panel.now += &format!(", {} % busy", percent(busy));
     }
     panel
 }
 
+pub(super) fn draw_load(state: &LoadState, look: Look, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let chart = if area.height >= 9 { 12.min(area.height - 5) } else { 0 };
+    let rows = [1, 1, 1, chart].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
+    let areas = Layout::vertical(rows).split(area);
+    draw_head(["slob setup", &state.target], ["q: stop, resume later", "q: end"], look, frame, areas[0]);
+    draw_load_progress(state, look, frame, areas[1]);
+    draw_schemas(state, look, frame, areas[2]);
+    if chart > 0 {
+        rates(state).draw(look, frame, areas[3]);
+    }
+    draw_notes(&state.notes, look, frame, areas[4]);
+}
+
+fn draw_load_progress(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect) {
+    let share = state.share();
+    let left = if share <= 0.0 {
+        String::new()
+    } else if share >= 1.0 {
+        "  index, statistics".to_owned()
+    } else {
+        let left_s = state.elapsed.as_secs_f64() * (1.0 - share) / share;
+        format!("  {} left", duration(left_s))
+    };
+    let tail = format!(" {:>5} %  {}{left}", percent(100.0 * share), duration(state.elapsed.as_secs_f64()));
+    let width = usize::from(area.width).saturating_sub(tail.len());
+    let line = look.bar(share, width).into_iter().chain([Span::raw(tail)]);
+    frame.render_widget(Line::from_iter(line), area);
+}
+
+fn draw_schemas(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect) {
+    let done = state.complete + state.finished.len();
+    let finishing = match state.finishing.len() {
+        0 => String::new(),
+        count => format!(", {count} with all rows"),
+    };
+    let streams = if state.streams == 1 { "stream" } else { "streams" };
+    let text = format!(
+        "{done} of {} schemas complete{finishing}; {} {streams}; {} of {} rows",
+        count(u64::from(state.schemas)),
+        state.streams,
+        count(state.rows),
+        count(state.of)
+    );
+    let width = usize::from(area.width).saturating_sub(text.len() + 2).min(40);
+    let share = done as f64 / f64::from(state.schemas);
+    let line = [Span::raw(text), Span::raw("  ")].into_iter().chain(look.bar(share, width));
+    frame.render_widget(Line::from_iter(line), area);
+}
+
+fn rates(state: &LoadState) -> Panel {
+    let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |mb| fixed(mb, 0));
+    Panel {
+        title: "MB/s".to_owned(),
+        now: show(state.mb_per_s.back().copied()),
+        foot: format!(
+            "mean {}, {} MB in all",
+            show(state.mean_mb_per_s()),
+            fixed(state.bytes as f64 / 1e6, 0)
+        ),
+        curves: vec![Curve {
+            name: "",
+            colour: Color::Green,
+            values: state.mb_per_s.iter().copied().map(Some).collect(),
+            top: None,
+        }],
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) colour: bool,
+    /// False for ASCII only.
+    pub(super) unicode: bool,
+}
+
+const ASCII_BARS: bar::Set<'_> = bar::Set {
+    full: "#",
+    seven_eighths: "#",
+    three_quarters: "=",
+    five_eighths: "=",
+    half: "-",
+    three_eighths: "-",
+    one_quarter: ".",
+    one_eighth: ".",
+    empty: " ",
+};
+
+const ASCII_BORDER: border::Set<'_> = border::Set {
+    top_left: "+",
+    top_right: "+",
+    bottom_left: "+",
+    bottom_right: "+",
+    vertical_left: "|",
+    vertical_right: "|",
+    horizontal_top: "-",
+    horizontal_bottom: "-",
+};
+
+impl Look {
+    pub(super) fn coloured(self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn dim(self) -> Style {
+        self.coloured(Color::DarkGray)
+    }
+
+    pub(super) fn answer(self, answer: Answer) -> Style {
+        let colour = match answer {
+            Answer::Good => Color::Green,
+            Answer::Unknown => return self.dim(),
+            Answer::Doubt => Color::Yellow,
+            Answer::Bad => Color::Red,
+        };
+        self.coloured(colour).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn block<'a>(self) -> Block<'a> {
+        Block::bordered()
+            .border_set(if self.unicode { border::ROUNDED } else { ASCII_BORDER })
+            .border_style(self.dim())
+    }
+
+    pub(super) fn bar(self, share: f64, width: usize) -> [Span<'static>; 2] {
+        let filled = ((share.clamp(0.0, 1.0) * width as f64) as usize).min(width);
+        let (full, rest) = if self.unicode { ("█", "░") } else { ("#", ".") };
+        [
+            Span::styled(full.repeat(filled), self.coloured(Color::Cyan)),
+            Span::styled(rest.repeat(width - filled), self.dim()),
+        ]
+    }
+}
+
+/// A line of a chart, the newest value last; `None` is a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    /// Tells curves of a panel apart.
+    pub(super) name: &'static str,
+    pub(super) colour: Color,
+    pub(super) values: Vec<Option<f64>>,
+    /// Value at the top of the chart; by default the largest.
+    pub(super) top: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    pub(super) title: String,
+    pub(super) now: String,
+    pub(super) foot: String,
+    pub(super) curves: Vec<Curve>,
+}
+
+impl Panel {
+    pub(super) fn draw(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let block = look
+            .block()
+            .title_top(Line::from(format!(" {} ", self.title)).left_aligned())
+            .title_top(Line::styled(format!(" {} ", self.now), bold).right_aligned())
+            .title_bottom(Line::styled(format!(" {} ", self.foot), look.dim()).right_aligned());
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let parts = Layout::vertical(self.curves.iter().map(|_| Constraint::Fill(1))).split(inner);
+        for (curve, part) in self.curves.iter().zip(parts.iter()) {
+            let several = self.curves.len() > 1;
+            let label = if several { curve.name.len() as u16 + 1 } else { 0 };
+            let [name, chart] =
+                Layout::horizontal([Constraint::Length(label), Constraint::Fill(1)]).areas(*part);
+            frame.render_widget(Paragraph::new(curve.name), name);
+            curve.draw(look, frame, chart);
+        }
+    }
+
+    pub(super) fn draw_line(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
+        let widths = [Constraint::Length(11), Constraint::Length(15), Constraint::Fill(1)];
+        let [title, now, chart] = Layout::horizontal(widths).areas(area);
+        frame.render_widget(Paragraph::new(self.title.as_str()), title);
+        frame.render_widget(Paragraph::new(format!("{} ", self.now)).right_aligned(), now);
+        if let Some(curve) = self.curves.first() {
+            curve.draw(look, frame, chart);
+        }
+    }
+}
+
+impl Curve {
+    fn draw(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
+        const STEPS: f64 = 10_000.0;
+        let shown = &self.values[self.values.len().saturating_sub(usize::from(area.width))..];
+        let largest = shown.iter().flatten().copied().fold(0.0, f64::max);
+        let top = self.top.unwrap_or(largest);
+        let heights = shown.iter().map(|value| {
+            value
+                .filter(|value| value.is_finite() && top > 0.0)
+                .map(|value| (value / top * STEPS).round() as u64)
+        });
+        let line = Sparkline::default()
+            .data(heights)
+            .max(STEPS as u64)
+            .absent_value_symbol(" ")
+            .bar_set(if look.unicode { bar::NINE_LEVELS } else { ASCII_BARS })
+            .style(look.coloured(self.colour));
+        frame.render_widget(line, area);
+    }
+}
+
 #[cfg(test)]
+#[path = "frame_tests.rs"]
 mod tests;

@@ -1,26 +1,31 @@
-//! A run's figures while it goes on, in Prometheus' text exposition format.
+//! Live figures in Prometheus' text exposition format, and the HTTP server for them: GET /metrics, nothing else.
 //!
-//! Names and units are those of `slob export --prometheus`. Counters start with the sessions, the warm-up included, so that
-//! a scraper can take rates of them; gauges are those of the last second.
+//! Names and units are those of `slob export --prometheus`. Counters start with the sessions, warm-up included; gauges are
+//! those of the last second.
 
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use slob_report::export::{Kind, Labels, Metrics};
 
-use super::second::Second;
-use super::state::{RunState, Stage};
+use super::state::{RunState, Second, Stage};
+use crate::failure::Failure;
+use crate::output;
 
-/// Where a run puts its figures for whoever asks.
+/// The latest state of a run, shared with the server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures(Arc<Mutex<Option<RunState>>>);
 
 impl Figures {
-    /// Puts newer figures there.
     pub(super) fn set(&self, state: &RunState) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(state.clone());
     }
 
-    /// What there is now. Before the run begins there is nothing.
+    /// Empty before the run begins.
     pub(super) fn exposition(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         state.as_ref().map(exposition).unwrap_or_default()
@@ -57,7 +62,6 @@ fn about(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     gauge("slob_sessions_at_work", "Sessions that have not ended.", state.alive.map(f64::from));
 }
 
-/// Sums since the start.
 fn counters(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     let totals = &state.totals;
     if state.history.is_empty() {
@@ -96,20 +100,174 @@ fn counters(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     }
 }
 
-/// Rates of the last second.
 fn gauges(metrics: &mut Metrics, now: &Second, labels: Labels<'_>) {
     let mut gauge = |name, help, value: Option<f64>| metrics.one(name, Kind::Gauge, help, labels, value);
     let last = "Of the last second.";
-    gauge("slob_operations_per_second", last, Some(now.operations_per_s()));
+    gauge("slob_operations_per_second", last, Some(now.operations_per_s));
     gauge("slob_operation_p50_seconds", last, now.p50_us.map(|us| us / 1e6));
     gauge("slob_operation_p99_seconds", last, now.p99_us.map(|us| us / 1e6));
     gauge("slob_response_p99_seconds", last, now.response_p99_us.map(|us| us / 1e6));
-    gauge("slob_physical_reads_per_second", last, now.physical_reads_per_s());
-    gauge("slob_redo_bytes_per_second", last, now.redo_mb_per_s().map(|mb| mb * 1e6));
-    gauge("slob_host_busy_ratio", last, now.host_busy_percent().map(|percent| percent / 100.0));
-    gauge("slob_db_cpus", last, now.db_cpus());
-    gauge("slob_device_reads_per_second", last, now.device_reads_per_s());
-    gauge("slob_device_busy_ratio", last, now.device_busy_percent().map(|percent| percent / 100.0));
+    gauge("slob_physical_reads_per_second", last, now.physical_reads_per_s);
+    gauge("slob_redo_bytes_per_second", last, now.redo_bytes_per_s);
+    gauge("slob_host_busy_ratio", last, now.host_busy_percent.map(|percent| percent / 100.0));
+    gauge("slob_db_cpus", last, now.db_cpus);
+    gauge("slob_device_reads_per_second", last, now.device_reads_per_s);
+    gauge("slob_device_busy_ratio", last, now.device_busy_percent.map(|percent| percent / 100.0));
+}
+
+const MOST_BYTES: usize = 8192;
+/// Time limit of a request and its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+#[derive(Debug)]
+pub(crate) struct MetricsServer {
+    figures: Figures,
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MetricsServer {
+    /// Listens at `ADDRESS:PORT`, or at a port of the loopback address, and prints where.
+    pub(crate) fn start(address: &str) -> Result<Self, Failure> {
+        let address = parse(address)?;
+        let refused = |error: io::Error| {
+            Failure::usage(format!("--metrics {address}: {error}; take another port, or 0 for a free one"))
+        };
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        output::say(&format!("serving metrics at http://{address}/metrics during the run"));
+        if !address.ip().is_loopback() {
+            output::say(
+                "warning: anybody who can reach that address can read the run's name, target and figures",
+            );
+        }
+        let (figures, over) = (Figures::default(), Arc::new(AtomicBool::new(false)));
+        let (of_thread, is_over) = (figures.clone(), Arc::clone(&over));
+        let thread = thread::Builder::new()
+            .name("metrics".into())
+            .spawn(move || serve(&listener, &of_thread, &is_over))
+            .map_err(refused)?;
+        Ok(Self { figures, address, over, thread: Some(thread) })
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        self.figures.clone()
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // A connection wakes the thread. If none gets through, the thread ends with the program.
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        if TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A port alone means the loopback address.
+fn parse(text: &str) -> Result<SocketAddr, Failure> {
+    if let Ok(port) = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text).parse() {
+        return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    }
+    text.parse().map_err(|_| {
+        Failure::usage(format!(
+            "--metrics {text}: not an address and a port; use 127.0.0.1:9187, 9187 for the same, or 0 for a free port"
+        ))
+    })
+}
+
+fn serve(listener: &TcpListener, figures: &Figures, is_over: &AtomicBool) {
+    for connection in listener.incoming() {
+        if is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        match connection {
+            // A scraper's errors are its own; it will be back.
+            Ok(connection) => _ = answer(connection, figures),
+            // Most likely out of descriptors, which passes.
+            Err(_) => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn answer(mut connection: TcpStream, figures: &Figures) -> io::Result<()> {
+    connection.set_write_timeout(Some(PATIENCE))?;
+    let (status, more, body) = match read_head(&mut connection)? {
+        Head::Complete(head) => respond(&head, figures),
+        Head::TooLong => ("431 Request Header Fields Too Large", "", "The request is too long.\n".to_owned()),
+        Head::TooLate => ("408 Request Timeout", "", "The request took too long.\n".to_owned()),
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {length}\r\n{more}Connection: close\r\n\r\n"
+    );
+    connection.write_all((head + &body).as_bytes())?;
+    connection.flush()
+}
+
+/// Status, further header lines, body.
+fn respond(head: &str, figures: &Figures) -> (&'static str, &'static str, String) {
+    let mut words = head.lines().next().unwrap_or_default().split(' ');
+    let path = |target: &str| target.split('?').next().unwrap_or_default() == "/metrics";
+    match (words.next(), words.next(), words.next(), words.next()) {
+        (Some("GET"), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) if path(target) => {
+            ("200 OK", "", figures.exposition())
+        }
+        (Some("GET"), Some(_), Some("HTTP/1.1" | "HTTP/1.0"), None) => {
+            ("404 Not Found", "", "The figures are at /metrics.\n".to_owned())
+        }
+        (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0"), None) => {
+            ("405 Method Not Allowed", "Allow: GET\r\n", "Only GET is understood.\n".to_owned())
+        }
+        _ => ("400 Bad Request", "", "This is not an HTTP/1.1 request.\n".to_owned()),
+    }
+}
+
+enum Head {
+    Complete(String),
+    TooLong,
+    TooLate,
+}
+
+/// Reads up to the empty line that ends a request's head.
+fn read_head(connection: &mut TcpStream) -> io::Result<Head> {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
+    loop {
+        // A zero timeout would mean none.
+        let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        else {
+            return Ok(Head::TooLate);
+        };
+        connection.set_read_timeout(Some(left))?;
+        match connection.read(&mut chunk) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => head.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Ok(Head::TooLate);
+            }
+            Err(error) => return Err(error),
+        }
+        if head.windows(4).any(|end| end == b"\r\n\r\n") {
+            return Ok(Head::Complete(String::from_utf8_lossy(&head).into_owned()));
+        }
+        if head.len() > MOST_BYTES {
+            return Ok(Head::TooLong);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -134,8 +292,44 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out() {
-        let text = exposition(&fixture::state(1, |_, second| Second { physical_reads: None, ..second }));
+        let text =
+            exposition(&fixture::state(1, |_, second| Second { physical_reads_per_s: None, ..second }));
         assert!(!text.contains("slob_physical_reads_per_second"), "{text}");
         assert_eq!(Figures::default().exposition(), "");
+    }
+
+    #[test]
+    fn a_port_alone_is_one_of_the_loopback_address() {
+        let address = |text| parse(text).unwrap().to_string();
+        assert_eq!(["9187", ":9187", "localhost:9187"].map(address), ["127.0.0.1:9187"; 3]);
+        assert_eq!(address("0.0.0.0:1"), "0.0.0.0:1");
+        assert_eq!(address("[::1]:0"), "[::1]:0");
+        for wrong in ["", "db1", "127.0.0.1", "70000", "127.0.0.1:port", "::1:99999"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut connection = TcpStream::connect(address).unwrap();
+        // The server may answer and close before all of a long request is sent.
+        let _ = connection.write_all(request);
+        let mut answer = Vec::new();
+        let _ = connection.read_to_end(&mut answer);
+        String::from_utf8(answer).unwrap()
+    }
+
+    #[test]
+    fn it_understands_get_and_nothing_else() {
+        let server = MetricsServer::start("0").unwrap();
+        let status =
+            |request: &str| ask(server.address, request.as_bytes()).lines().next().map(str::to_owned);
+        let status = |request: &str| status(request).unwrap_or_default();
+        assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200 OK");
+        assert_eq!(status("GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(status("POST /metrics HTTP/1.1\r\n\r\n"), "HTTP/1.1 405 Method Not Allowed");
+        assert_eq!(status("hello\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+        assert_eq!(status("GET /metrics"), "HTTP/1.1 408 Request Timeout");
+        // Exactly one byte too many, so that nothing is left unread, which would reset the connection.
+        assert_eq!(status(&"x".repeat(MOST_BYTES + 1)), "HTTP/1.1 431 Request Header Fields Too Large");
     }
 }

@@ -1,23 +1,20 @@
-//! Where a run stands: what its events told, gathered.
+//! The state of a run or a load, gathered from its events. Everything shown is a function of it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use slob_record::Interval;
-use slob_report::{Verdict, verdicts};
-use slob_run::{Phase, RunEvent, ScriptMoment, Tick};
-use slob_spec::{Length, RunSpec};
+use slob_report::{Answer, Question, Verdict, verdicts};
+use slob_run::{LoadEvent, Phase, RunEvent, ScriptMoment, Tick};
+use slob_spec::{Length, LoadSpec, RunSpec};
 use slob_stats::Merge;
 
-use super::second::Second;
-use crate::output;
+use crate::{output, progress};
 
-/// Seconds that are kept; more than any terminal shows.
+/// More seconds than any terminal shows.
 const MOST_SECONDS: usize = 1800;
-/// Notes that are kept.
 const MOST_NOTES: usize = 50;
 
-/// What a run does at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Checking,
@@ -25,13 +22,11 @@ pub(super) enum Stage {
     Script(ScriptMoment),
     WarmUp,
     Window,
-    /// The window is over; the sessions end.
     Stopping,
     Verifying,
 }
 
 impl Stage {
-    /// The stage in a word or two.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Checking => "checking",
@@ -45,30 +40,26 @@ impl Stage {
     }
 }
 
-/// Where a run stands.
 #[derive(Clone, Debug)]
 pub(super) struct RunState {
     pub(super) target: String,
     pub(super) name: String,
-    /// Of the warm-up and the window together; `None` with WORK_LOOP.
+    /// Warm-up and window; `None` with WORK_LOOP.
     pub(super) planned: Option<Duration>,
     pub(super) run_id: Option<String>,
     pub(super) block_bytes: Option<u32>,
     pub(super) stage: Stage,
-    /// Sessions that the run is to have.
     pub(super) sessions: u32,
-    /// Sessions at work; `None` before the start.
+    /// `None` before the start.
     pub(super) alive: Option<u32>,
     pub(super) elapsed: Duration,
     pub(super) left: Option<Duration>,
-    /// With WORK_LOOP: operations done, of all.
+    /// With WORK_LOOP: operations done and planned.
     pub(super) operations: Option<(u64, u64)>,
     pub(super) history: VecDeque<Second>,
-    /// Sums since the sessions were started, the warm-up included: what a scraper takes rates of.
+    /// Sums since the start, warm-up included, for scrapers.
     pub(super) totals: Interval,
-    /// The newest last.
     pub(super) notes: VecDeque<String>,
-    /// By the record so far.
     pub(super) verdicts: Vec<Verdict>,
     started: bool,
 }
@@ -98,7 +89,7 @@ impl RunState {
         }
     }
 
-    /// Takes in what happened. What is worth a line beyond the moment is returned.
+    /// Applies an event. Returns a line if the event is worth one.
     pub(super) fn hear(&mut self, event: &RunEvent<'_>) -> Option<String> {
         match event {
             RunEvent::Connecting { run_id, sessions, block_bytes } => {
@@ -139,42 +130,30 @@ impl RunState {
                 None
             }
         }
-        .inspect(|line| self.note(line.clone()))
+        .inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
     }
 
     fn tick(&mut self, tick: &Tick<'_>) -> Option<String> {
         let measured = tick.phase == Phase::Window;
-        if self.history.len() == MOST_SECONDS {
-            self.history.pop_front();
-        }
-        self.history.push_back(Second::of(tick.recent, measured));
+        push(&mut self.history, Second::of(tick.recent, measured), MOST_SECONDS);
         self.totals.merge(tick.recent);
         (self.elapsed, self.left, self.operations) = (tick.elapsed, tick.left, tick.operations);
         let before = self.alive.replace(tick.sessions).unwrap_or(self.sessions);
-        // With WORK_LOOP sessions end as they finish their work.
+        // With WORK_LOOP sessions end when their work is done.
         let lost = tick.operations.is_none() && tick.sessions < before;
         let all = output::plural(u64::from(self.sessions), "session");
         lost.then(|| format!("{:.0} s: {} of {all} at work", tick.elapsed.as_secs_f64(), tick.sessions))
     }
 
-    fn note(&mut self, line: String) {
-        if self.notes.len() == MOST_NOTES {
-            self.notes.pop_front();
-        }
-        self.notes.push_back(line);
-    }
-
-    /// The newest second.
     pub(super) fn now(&self) -> Option<&Second> {
         self.history.back()
     }
 
-    /// The seconds that lie within the window.
     pub(super) fn measured(&self) -> impl Iterator<Item = &Second> {
         self.history.iter().filter(|second| second.measured)
     }
 
-    /// How much of the planned work is done, from 0 to 1; `None` before the start.
+    /// Done share of the planned work; `None` before the start.
     pub(super) fn done(&self) -> Option<f64> {
         let (done, all) = match (self.operations, self.planned) {
             (Some((done, all)), _) => (done as f64, all as f64),
@@ -189,7 +168,15 @@ impl RunState {
     }
 }
 
-/// An event in words, if it is worth a line.
+/// Appends to a queue that keeps its newest `most` items.
+fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(item);
+}
+
+/// The line of an event that is worth one.
 pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
     match event {
         RunEvent::Connected { sessions, took } => {
@@ -207,13 +194,13 @@ pub(super) mod fixture {
     use super::*;
     use slob_record::Record;
 
-    /// A run of a record, for what its verdicts say.
+    /// A recorded run, for its verdicts.
     pub(in crate::live) const RUN: &str =
         include_str!("../../../crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
-    /// When the first record so far is shown, in seconds of the window.
+    /// Seconds of the window before the first verdicts.
     const FIRST_SHOWN_S: u64 = 5;
 
-    /// A run of eight sessions after five seconds of warm-up and that many seconds of its window of sixty.
+    /// A run of eight sessions: five seconds of warm-up, then `window_s` of a window of sixty.
     pub(in crate::live) fn state(window_s: u64, change: impl Fn(u64, Second) -> Second) -> RunState {
         let record = || serde_json::from_str::<Record>(RUN).unwrap();
         let mut state = RunState {
@@ -236,25 +223,197 @@ pub(super) mod fixture {
         };
         for second in 0..5 + window_s {
             let wave = second % 7;
+            let reads = 29_000 + 100 * wave;
             let figures = Second {
-                seconds: 1.0,
-                host_seconds: 1.0,
                 measured: second >= 5,
-                operations: 460 + wave,
+                operations_per_s: 460.0 + wave as f64,
                 p50_us: Some(15_000.0),
                 p99_us: Some(60_000.0 + 1000.0 * wave as f64),
                 response_p99_us: None,
-                physical_reads: Some(29_000 + 100 * wave),
-                redo_bytes: Some(24_000_000 + 500_000 * wave),
-                device_reads: Some(29_100 + 100 * wave),
-                device_read_bytes: Some((29_000 + 100 * wave) * 8192),
-                device_busy_ms: Some(830),
-                host_busy_s: Some(1.1),
-                host_cpu_s: Some(4.0),
-                db_cpu_s: Some(0.32),
+                physical_reads_per_s: Some(reads as f64),
+                redo_bytes_per_s: Some(24e6 + 500e3 * wave as f64),
+                device_reads_per_s: Some((reads + 100) as f64),
+                device_busy_percent: Some(83.0),
+                host_busy_percent: Some(27.5),
+                db_cpus: Some(0.32),
+                db_percent_of_host: Some(8.0),
             };
             state.history.push_back(change(second, figures));
         }
         state
+    }
+}
+
+/// A verdict on the window so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hint {
+    pub(super) question: Question,
+    pub(super) answer: Answer,
+    pub(super) sentence: String,
+}
+
+const QUESTIONS: [Question; 3] = [Question::Physical, Question::CpuBound, Question::Steady];
+
+/// The verdicts that can be judged before the end; Accounted and Complete cannot.
+pub(super) fn hints(state: &RunState) -> [Hint; 3] {
+    let too_early = match state.stage {
+        Stage::Window => "Too early to tell.",
+        _ => "The window has not begun.",
+    };
+    QUESTIONS.map(|question| match state.verdicts.iter().find(|verdict| verdict.question == question) {
+        Some(verdict) => Hint { question, answer: verdict.answer, sentence: verdict.sentence() },
+        None => Hint { question, answer: Answer::Unknown, sentence: too_early.to_owned() },
+    })
+}
+
+/// The figures of one second of a run; `None` if a figure was not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Second {
+    /// True within the measured window.
+    pub(super) measured: bool,
+    pub(super) operations_per_s: f64,
+    pub(super) p50_us: Option<f64>,
+    pub(super) p99_us: Option<f64>,
+    /// In an open loop: from the intended start to the end.
+    pub(super) response_p99_us: Option<f64>,
+    pub(super) physical_reads_per_s: Option<f64>,
+    pub(super) redo_bytes_per_s: Option<f64>,
+    pub(super) device_reads_per_s: Option<f64>,
+    pub(super) device_busy_percent: Option<f64>,
+    pub(super) host_busy_percent: Option<f64>,
+    pub(super) db_cpus: Option<f64>,
+    pub(super) db_percent_of_host: Option<f64>,
+}
+
+impl Second {
+    fn of(interval: &Interval, measured: bool) -> Self {
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let known = |seconds: Option<f64>| seconds.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);
+        let seconds = known(interval.sampled_s);
+        // The database's host has a clock of its own.
+        let host_seconds = known(interval.observed_s.or(interval.sampled_s));
+        let per_s = |count: Option<u64>| count.map(|count| count as f64 / seconds);
+        let host_cpu_s = interval.host_cpu.map(|cpu| cpu.total_s()).filter(|all| *all > 0.0);
+        let db_cpu_s = interval.db_cpu.map(|cpu| cpu.total_s());
+        Self {
+            measured,
+            operations_per_s: interval.ops.total() as f64 / seconds,
+            p50_us: us(interval.latency.percentile(50.0)),
+            p99_us: us(interval.latency.percentile(99.0)),
+            response_p99_us: us(interval.response.percentile(99.0)),
+            physical_reads_per_s: per_s(interval.physical_reads),
+            redo_bytes_per_s: per_s(interval.redo_bytes),
+            device_reads_per_s: interval.device.map(|device| device.reads as f64 / host_seconds),
+            device_busy_percent: interval
+                .device
+                .map(|device| (device.busy_ms as f64 / host_seconds / 10.0).min(100.0)),
+            host_busy_percent: interval
+                .host_cpu
+                .filter(|_| host_cpu_s.is_some())
+                .and_then(|cpu| cpu.busy_percent()),
+            db_cpus: db_cpu_s.map(|used| used / host_seconds),
+            db_percent_of_host: db_cpu_s.zip(host_cpu_s).map(|(used, all)| 100.0 * used / all),
+        }
+    }
+}
+
+/// Two rates each second.
+const MOST_RATES: usize = 1200;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct LoadState {
+    pub(super) target: String,
+    pub(super) schemas: u32,
+    /// Schemas complete before this load.
+    pub(super) complete: usize,
+    pub(super) streams: usize,
+    pub(super) rows: u64,
+    pub(super) of: u64,
+    pub(super) bytes: u64,
+    pub(super) elapsed: Duration,
+    pub(super) finishing: BTreeSet<u16>,
+    pub(super) finished: BTreeSet<u16>,
+    pub(super) mb_per_s: VecDeque<f64>,
+    pub(super) notes: VecDeque<String>,
+}
+
+impl LoadState {
+    pub(super) fn new(spec: &LoadSpec) -> Self {
+        Self { target: spec.target.to_string(), schemas: spec.schemas.get(), ..Self::default() }
+    }
+
+    /// Applies an event. Returns a line if the event is worth one.
+    pub(super) fn hear(&mut self, event: &LoadEvent) -> Option<String> {
+        match event {
+            LoadEvent::Began { rows, complete, streams, .. } => {
+                (self.of, self.complete, self.streams) = (*rows, *complete, *streams);
+            }
+            LoadEvent::Progress { rows, of, bytes, elapsed } => {
+                let time_s = elapsed.saturating_sub(self.elapsed).as_secs_f64();
+                if time_s > 0.0 {
+                    let mb_per_s = bytes.saturating_sub(self.bytes) as f64 / 1e6 / time_s;
+                    push(&mut self.mb_per_s, mb_per_s, MOST_RATES);
+                }
+                (self.rows, self.of, self.bytes, self.elapsed) = (*rows, *of, *bytes, *elapsed);
+            }
+            LoadEvent::Finishing(schema) => _ = self.finishing.insert(schema.get()),
+            LoadEvent::Finished(schema, _) => {
+                self.finishing.remove(&schema.get());
+                self.finished.insert(schema.get());
+            }
+        }
+        progress::load_sentence(event).inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
+    }
+
+    pub(super) fn share(&self) -> f64 {
+        if self.of == 0 { 0.0 } else { self.rows as f64 / self.of as f64 }
+    }
+
+    pub(super) fn mean_mb_per_s(&self) -> Option<f64> {
+        let seconds = self.elapsed.as_secs_f64();
+        (seconds > 0.0).then(|| self.bytes as f64 / 1e6 / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_record::Record;
+
+    use super::fixture::{self, RUN};
+    use super::*;
+
+    #[test]
+    fn verdicts_wait_for_the_window() {
+        for (window_s, words) in [(0, "The window has not begun."), (3, "Too early to tell.")] {
+            let hints = hints(&fixture::state(window_s, |_, second| second));
+            assert!(
+                hints.iter().all(|hint| hint.answer == Answer::Unknown && hint.sentence == words),
+                "{hints:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn verdicts_so_far_use_the_words_of_the_report() {
+        let state = fixture::state(30, |_, second| second);
+        for hint in hints(&state) {
+            let verdict = state.verdicts.iter().find(|verdict| verdict.question == hint.question).unwrap();
+            assert_eq!((hint.answer, hint.sentence), (verdict.answer, verdict.sentence()));
+        }
+    }
+
+    /// A record so far has no sessions; their time is that of all operations.
+    #[test]
+    fn a_record_so_far_has_the_verdicts_of_the_whole_one() {
+        let whole: Record = serde_json::from_str(RUN).unwrap();
+        let so_far = Record { sessions: Vec::new(), verification: None, ..whole.clone() };
+        let named = |record: &Record| {
+            let of_window =
+                verdicts(record).into_iter().filter(|verdict| QUESTIONS.contains(&verdict.question));
+            of_window
+                .map(|verdict| (verdict.question, verdict.answer, verdict.sentence()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(named(&so_far), named(&whole));
     }
 }

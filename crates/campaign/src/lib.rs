@@ -3,7 +3,7 @@
 //! [`Plan::parse`] reads a plan. [`Campaign::build`] resolves and checks every run before anything is touched. [`Store::open`]
 //! locks the campaign's directory and knows what is done. [`carry_out`] makes the remaining runs through a [`Conductor`].
 //!
-//! [`KneeSearch`] and [`HeadroomSearch`] say what to measure next. [`Trail`] keeps the runs of a search that resumes after a kill.
+//! [`search_knee`] and [`search_headroom`] decide which runs to make. [`Trail`] keeps the runs of a search that resumes after a kill.
 //!
 //! Nothing here prints or names an engine.
 #![forbid(unsafe_code)]
@@ -17,11 +17,11 @@ mod store;
 
 pub use execute::{Conductor, End, Event, Kept, Progress, RunFailure, carry_out};
 pub use hook::{CommandLine, Hook, HookError, Moment};
-pub use plan::{Demand, Hooks, Model, Plan, PlanError, PlanErrors, Sessions, Variant};
+pub use plan::{Demand, DemandPoint, Hooks, Model, Plan, PlanError, PlanErrors, Sessions, Variant};
 pub use schedule::{Campaign, ModelEntry, Order, Schedule, Step, VariantEntry};
 pub use search::{
-    HeadroomFound, HeadroomNext, HeadroomPoint, HeadroomRules, HeadroomSearch, KneeFound, KneeNext,
-    KneePoint, KneeReason, KneeRules, KneeSearch, LatencyLimit,
+    HeadroomEnd, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeReason, KneeRules, LatencyLimit,
+    Raised, Step as SearchStep, search_headroom, search_knee,
 };
 pub use store::{
     Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, State, Store, Trail, WARM_UP_FOLDER,

@@ -127,6 +127,15 @@ const SET_BY_SEARCH: [(&str, &str); 12] = [
 /// Options of `slob headroom`, by the names of its flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
+    pub point: DemandPoint,
+    pub limits: Vec<LatencyLimit>,
+    pub rules: HeadroomRules,
+    pub count_cached: bool,
+}
+
+/// The point of a profile that a test is planned for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DemandPoint {
     pub profile: PathBuf,
     pub instance: Option<String>,
     pub at: String,
@@ -135,23 +144,21 @@ pub struct Demand {
     pub peak_factor: Option<f64>,
     pub calibration: String,
     pub max_sessions: u32,
-    pub limits: Vec<LatencyLimit>,
-    pub rules: HeadroomRules,
-    pub count_cached: bool,
 }
 
 impl Demand {
     /// Every option with its value, to compare campaigns.
     pub(crate) fn shown(&self) -> BTreeMap<String, String> {
+        let point = &self.point;
         let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let all = [
-            ("instance", self.instance.clone()),
-            ("at", Some(self.at.clone())),
-            ("by", self.by.clone()),
-            ("grow", Some(self.grow.to_string())),
-            ("peak_factor", self.peak_factor.map(|factor| factor.to_string())),
-            ("calibration", Some(self.calibration.clone())),
-            ("max_sessions", Some(self.max_sessions.to_string())),
+            ("instance", point.instance.clone()),
+            ("at", Some(point.at.clone())),
+            ("by", point.by.clone()),
+            ("grow", Some(point.grow.to_string())),
+            ("peak_factor", point.peak_factor.map(|factor| factor.to_string())),
+            ("calibration", Some(point.calibration.clone())),
+            ("max_sessions", Some(point.max_sessions.to_string())),
             ("limits", (!limits.is_empty()).then(|| limits.join(", "))),
             ("most", Some(self.rules.most.to_string())),
             ("repeats", Some(self.rules.repeats.to_string())),
@@ -213,7 +220,7 @@ impl Checks<'_> {
         if !(1..=65_535).contains(&max_sessions) {
             self.bad(&place, "max_sessions", &max_sessions.to_string(), "1 to 65535");
         }
-        (self.errors.len() == errors).then(|| Demand {
+        let point = DemandPoint {
             profile: raw.profile.clone(),
             instance: raw.instance.clone(),
             at: raw.at.clone().unwrap_or_else(|| "peak".to_owned()),
@@ -222,10 +229,9 @@ impl Checks<'_> {
             peak_factor: raw.peak_factor,
             calibration: raw.calibration.as_ref().map_or_else(|| "15s".to_owned(), Scalar::text),
             max_sessions,
-            limits,
-            rules,
-            count_cached: raw.count_cached,
-        })
+        };
+        let count_cached = raw.count_cached;
+        (self.errors.len() == errors).then_some(Demand { point, limits, rules, count_cached })
     }
 }
 

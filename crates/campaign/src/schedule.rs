@@ -95,6 +95,19 @@ impl Schedule {
         self.cells.iter().filter(move |(name, _)| name.split('/').next() == Some(variant))
     }
 
+    /// False if searches of this schedule have other conditions in the new one. They resume from their own runs, so that they
+    /// can be neither kept nor begun again in their folders.
+    pub(crate) fn searches_stay(&self, new: &Self) -> bool {
+        let same_cells =
+            || self.cells.iter().all(|(name, cell)| new.cells.get(name).is_none_or(|other| other == cell));
+        let same_variant = |variant: &VariantEntry| {
+            let other = new.variants.iter().find(|other| other.name == variant.name);
+            other.is_none_or(|other| other == variant)
+        };
+        let has_searches = !self.demand.is_empty() || !new.demand.is_empty();
+        !has_searches || (same_cells() && self.variants.iter().all(same_variant) && self.demand == new.demand)
+    }
+
     /// Differences between two schedules, a phrase each; at most five.
     #[must_use]
     pub fn differences(&self, new: &Self) -> Vec<String> {

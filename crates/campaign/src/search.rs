@@ -34,12 +34,6 @@ pub struct KneePoint {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum KneeNext {
-    Measure(NonZeroU32),
-    Found(KneeFound),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeFound {
     /// Threads of each schema at the knee; `None` if the first point broke the limit.
     pub threads: Option<NonZeroU32>,
@@ -54,8 +48,97 @@ pub enum KneeReason {
     Unsettled,
 }
 
+/// The quantity that a search for the knee raises, in levels from 1 on.
+#[derive(Clone, Copy, Debug)]
+pub enum Raised {
+    /// The threads of each schema.
+    Threads { schemas: NonZeroU32 },
+    /// The rate of an open loop, in steps of operations per second.
+    Rate { step: NonZeroU32 },
+}
+
+impl Raised {
+    /// Sessions, or operations per second.
+    #[must_use]
+    pub fn count(self, level: NonZeroU32) -> u32 {
+        match self {
+            Self::Threads { schemas: each } | Self::Rate { step: each } => level.saturating_mul(each).get(),
+        }
+    }
+
+    /// The parameter of a level, and its part of a run's name.
+    #[must_use]
+    pub fn parameter(self, level: NonZeroU32) -> ((&'static str, String), String) {
+        let count = self.count(level);
+        match self {
+            Self::Threads { .. } => (("THREADS_PER_SCHEMA", level.to_string()), format!("s{count}")),
+            Self::Rate { .. } => (("RATE", count.to_string()), format!("r{count}")),
+        }
+    }
+
+    #[must_use]
+    pub fn words(self, level: NonZeroU32) -> String {
+        match self {
+            Self::Threads { .. } => format!("{:>5} sessions", self.count(level)),
+            Self::Rate { .. } => format!("a rate of {:>7}/s", self.count(level)),
+        }
+    }
+}
+
+impl KneeFound {
+    /// The reason in a sentence. `refusal` is the error of the level that the target did not accept.
+    #[must_use]
+    pub fn words(self, raised: Raised, tolerance_percent: f64, refusal: Option<&str>) -> String {
+        let percent = tolerance_percent;
+        match (self.why, raised) {
+            (KneeReason::Unsettled, _) => {
+                "The runs differ too much to settle on a point: lengthen them with --run-time.".to_owned()
+            }
+            (KneeReason::Limit, Raised::Rate { .. }) if self.threads.is_none() => {
+                "Even the lowest rate is not kept, or exceeds the latency limit.".to_owned()
+            }
+            (KneeReason::Limit | KneeReason::Saturated, Raised::Rate { .. }) => {
+                format!("Higher rates are not kept within {percent} %, or exceed the latency limit.")
+            }
+            (KneeReason::Most, Raised::Rate { .. }) => {
+                "Twice the rate of a closed loop was kept: start with more sessions.".to_owned()
+            }
+            (KneeReason::Saturated, Raised::Threads { .. }) => {
+                format!("More sessions gain less than {percent} %: that is the knee.")
+            }
+            (KneeReason::Limit, Raised::Threads { .. }) if self.threads.is_none() => {
+                "Even the fewest sessions exceed the latency limit.".to_owned()
+            }
+            (KneeReason::Limit, Raised::Threads { .. }) => {
+                "More sessions exceed the latency limit.".to_owned()
+            }
+            (KneeReason::Most, Raised::Threads { .. }) => match refusal {
+                Some(error) => format!("Throughput was still growing; more sessions failed: {error}"),
+                None => "Throughput was still growing: allow more with --max-sessions.".to_owned(),
+            },
+        }
+    }
+}
+
+/// Searches for the knee. `measure` makes a run with some threads; it is also told whether fewer threads were measured, and then
+/// may return `None` if the target refuses so many.
+pub fn search_knee<E>(
+    rules: KneeRules,
+    mut measure: impl FnMut(NonZeroU32, bool) -> Result<Option<KneePoint>, E>,
+) -> Result<KneeFound, E> {
+    let mut search = KneeSearch { rules, points: Vec::new() };
+    while let Some(threads) = search.next() {
+        let fewer = search.points.iter().map(|point| point.threads).filter(|other| *other < threads).max();
+        match measure(threads, fewer.is_some())? {
+            Some(point) => search.points.push(point),
+            None => search.rules.most = fewer.unwrap_or(NonZeroU32::MIN),
+        }
+    }
+    Ok(search.result())
+}
+
 #[derive(Clone, Debug)]
-pub struct KneeSearch {
+struct KneeSearch {
     rules: KneeRules,
     points: Vec<KneePoint>,
 }
@@ -70,40 +153,18 @@ struct KneeLevel {
 }
 
 impl KneeSearch {
-    #[must_use]
-    pub fn new(rules: KneeRules) -> Self {
-        Self { rules, points: Vec::new() }
+    fn next(&self) -> Option<NonZeroU32> {
+        let threads = self.is_settled().then(|| self.to_measure(&self.levels())).flatten()?;
+        NonZeroU32::new(threads)
     }
 
-    pub fn add(&mut self, point: KneePoint) {
-        self.points.push(point);
+    fn is_settled(&self) -> bool {
+        self.points.len() < MOST_RUNS
     }
 
-    #[must_use]
-    pub fn points(&self) -> &[KneePoint] {
-        &self.points
-    }
-
-    #[must_use]
-    pub fn has_fewer_than(&self, threads: NonZeroU32) -> bool {
-        self.points.iter().any(|point| point.threads < threads)
-    }
-
-    /// Excludes this many threads and more: the server cannot connect them.
-    pub fn end_below(&mut self, threads: NonZeroU32) {
-        let below = self.points.iter().map(|point| point.threads).filter(|have| *have < threads).max();
-        self.rules.most = below.unwrap_or(NonZeroU32::MIN);
-    }
-
-    #[must_use]
-    pub fn next(&self) -> KneeNext {
-        let levels = self.levels();
-        let settled = self.points.len() < MOST_RUNS;
-        if let Some(threads) = settled.then(|| self.to_measure(&levels)).flatten().and_then(NonZeroU32::new) {
-            return KneeNext::Measure(threads);
-        }
-        let found = self.found(&levels);
-        KneeNext::Found(if settled { found } else { KneeFound { why: KneeReason::Unsettled, ..found } })
+    fn result(&self) -> KneeFound {
+        let found = self.found(&self.levels());
+        if self.is_settled() { found } else { KneeFound { why: KneeReason::Unsettled, ..found } }
     }
 
     fn to_measure(&self, levels: &[KneeLevel]) -> Option<u32> {
@@ -223,16 +284,21 @@ pub struct HeadroomRules {
     pub repeats: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeadroomPoint {
-    pub factor: f64,
-    pub held: bool,
+/// Result of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Held,
+    Broke,
+    /// It ends the search: later steps would not count either.
+    NotCounted,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum HeadroomNext {
-    Measure(f64),
-    Found(HeadroomFound),
+/// Reason for the end of a search for headroom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadroomEnd {
+    Settled,
+    Unsettled,
+    NotCounted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -242,13 +308,52 @@ pub struct HeadroomFound {
     pub at_least: Option<f64>,
     /// Smallest factor that no run carried; `None` if nothing broke.
     pub less_than: Option<f64>,
-    pub unsettled: bool,
+    pub end: HeadroomEnd,
+}
+
+impl HeadroomFound {
+    /// The reason of the result in a sentence.
+    #[must_use]
+    pub fn words(&self, rules: HeadroomRules) -> String {
+        match (self.end, self.carries, self.less_than) {
+            (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
+            (HeadroomEnd::Unsettled, ..) => {
+                "Its runs differ too much to settle: make them longer with --run-time.".into()
+            }
+            (_, None, _) => "Not even the least part of the demand was carried.".into(),
+            (_, Some(_), None) => {
+                format!("Nothing broke up to {} times the demand: allow more with --most.", rules.most)
+            }
+            (_, Some(_), Some(_)) => {
+                let times = if rules.repeats == 1 { "time" } else { "times" };
+                let repeats = rules.repeats;
+                format!("Both ends were measured {repeats} {times}; steps are at most a tenth apart.")
+            }
+        }
+    }
+}
+
+/// Searches for headroom; `measure` makes a run with a multiple of the demand.
+pub fn search_headroom<E>(
+    rules: HeadroomRules,
+    mut measure: impl FnMut(f64) -> Result<Step, E>,
+) -> Result<HeadroomFound, E> {
+    let mut search = HeadroomSearch { rules, points: Vec::new() };
+    while let Some(factor) = search.next() {
+        match measure(factor)? {
+            Step::NotCounted => return Ok(headroom_found(&search.levels(), HeadroomEnd::NotCounted)),
+            step => search.points.push((factor, step == Step::Held)),
+        }
+    }
+    let end = if search.is_settled() { HeadroomEnd::Settled } else { HeadroomEnd::Unsettled };
+    Ok(headroom_found(&search.levels(), end))
 }
 
 #[derive(Clone, Debug)]
-pub struct HeadroomSearch {
+struct HeadroomSearch {
     rules: HeadroomRules,
-    points: Vec<HeadroomPoint>,
+    /// Each factor, and whether its run held.
+    points: Vec<(f64, bool)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -266,38 +371,21 @@ impl HeadroomLevel {
 }
 
 impl HeadroomSearch {
-    #[must_use]
-    pub fn new(rules: HeadroomRules) -> Self {
-        Self { rules, points: Vec::new() }
+    fn next(&self) -> Option<f64> {
+        self.is_settled().then(|| self.to_measure(&self.levels())).flatten()
     }
 
-    pub fn add(&mut self, point: HeadroomPoint) {
-        self.points.push(point);
-    }
-
-    #[must_use]
-    pub fn next(&self) -> HeadroomNext {
-        let levels = self.levels();
-        let settled = self.points.len() < MOST_RUNS;
-        if let Some(factor) = settled.then(|| self.to_measure(&levels)).flatten() {
-            return HeadroomNext::Measure(factor);
-        }
-        HeadroomNext::Found(headroom_found(&levels, !settled))
-    }
-
-    /// The result of the steps so far.
-    #[must_use]
-    pub fn so_far(&self) -> HeadroomFound {
-        headroom_found(&self.levels(), false)
+    fn is_settled(&self) -> bool {
+        self.points.len() < MOST_RUNS
     }
 
     fn levels(&self) -> Vec<HeadroomLevel> {
         let mut levels: Vec<HeadroomLevel> = Vec::new();
-        for point in &self.points {
-            let held = u32::from(point.held);
-            match levels.iter_mut().find(|level| level.factor == point.factor) {
+        for &(factor, held) in &self.points {
+            let held = u32::from(held);
+            match levels.iter_mut().find(|level| level.factor == factor) {
                 Some(level) => (level.runs, level.held) = (level.runs + 1, level.held + held),
-                None => levels.push(HeadroomLevel { factor: point.factor, runs: 1, held }),
+                None => levels.push(HeadroomLevel { factor, runs: 1, held }),
             }
         }
         levels.sort_by(|one, other| one.factor.total_cmp(&other.factor));
@@ -337,7 +425,7 @@ fn gap_ends(levels: &[HeadroomLevel]) -> (Option<HeadroomLevel>, Option<Headroom
     (levels.iter().rev().find(|level| below(level)).copied(), broken)
 }
 
-fn headroom_found(levels: &[HeadroomLevel], unsettled: bool) -> HeadroomFound {
+fn headroom_found(levels: &[HeadroomLevel], end: HeadroomEnd) -> HeadroomFound {
     let always = |level: &&HeadroomLevel| level.held == level.runs;
     let never = |level: &&HeadroomLevel| level.held == 0;
     let at_least = levels.iter().take_while(always).last();
@@ -346,7 +434,7 @@ fn headroom_found(levels: &[HeadroomLevel], unsettled: bool) -> HeadroomFound {
         carries: gap_ends(levels).0.map(|level| level.factor),
         at_least: at_least.map(|level| level.factor),
         less_than: less_than.map(|level| level.factor),
-        unsettled,
+        end,
     }
 }
 
@@ -435,18 +523,13 @@ mod tests {
 
     /// Result of a search on a simulated platform, and the factors tried.
     fn search(mut holds: impl FnMut(f64, usize) -> bool) -> (HeadroomFound, Vec<f64>) {
-        let mut search = HeadroomSearch::new(RULES);
-        loop {
-            match search.next() {
-                HeadroomNext::Measure(factor) => {
-                    let held = holds(factor, search.points.len());
-                    search.add(HeadroomPoint { factor, held });
-                }
-                HeadroomNext::Found(found) => {
-                    return (found, search.points.iter().map(|point| point.factor).collect());
-                }
-            }
-        }
+        let mut runs = Vec::new();
+        let found = search_headroom(RULES, |factor| {
+            let held = holds(factor, runs.len());
+            runs.push(factor);
+            Ok::<_, ()>(if held { Step::Held } else { Step::Broke })
+        });
+        (found.unwrap(), runs)
     }
 
     #[test]
@@ -455,7 +538,7 @@ mod tests {
         assert_eq!(runs[..4], [1.0, 2.0, 4.0, 2.83]);
         let carries = found.carries.unwrap();
         assert!((2.2..=2.4).contains(&carries), "{runs:?}");
-        assert_eq!((found.at_least, found.unsettled), (Some(carries), false));
+        assert_eq!((found.at_least, found.end), (Some(carries), HeadroomEnd::Settled));
         assert!(found.less_than.unwrap() / carries <= GAP_RATIO + 0.01);
         assert_eq!(runs.iter().filter(|factor| **factor == carries).count(), 3);
     }
@@ -521,18 +604,13 @@ mod tests {
 
     /// Result of a search on a curve of throughput by threads, and the threads tried.
     fn knee_of(most: u32, mut curve: impl FnMut(u32) -> (f64, bool)) -> (KneeFound, Vec<u32>) {
-        let mut search = KneeSearch::new(knee_rules(most));
-        loop {
-            match search.next() {
-                KneeNext::Measure(threads) => {
-                    let (throughput, over_limit) = curve(threads.get());
-                    search.add(KneePoint { threads, throughput, over_limit });
-                }
-                KneeNext::Found(found) => {
-                    return (found, search.points().iter().map(|point| point.threads.get()).collect());
-                }
-            }
-        }
+        let mut runs = Vec::new();
+        let found = search_knee(knee_rules(most), |threads, _| {
+            let (throughput, over_limit) = curve(threads.get());
+            runs.push(threads.get());
+            Ok::<_, ()>(Some(KneePoint { threads, throughput, over_limit }))
+        });
+        (found.unwrap(), runs)
     }
 
     /// A closed queue's bounds: throughput rises with the sessions until the bottleneck is busy (Denning and Buzen, "The

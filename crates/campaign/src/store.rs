@@ -48,6 +48,10 @@ impl Store {
                     let changes = old.differences(schedule);
                     return Err(CampaignError::Changed { path: directory.to_path_buf(), changes });
                 }
+                if !old.searches_stay(schedule) {
+                    let changes = old.differences(schedule);
+                    return Err(CampaignError::ChangedSearches { path: directory.to_path_buf(), changes });
+                }
                 state.amend(&old, schedule);
                 // The state comes first: one that knows too little costs a run, one that knows too much keeps a wrong run.
                 write(directory, STATE_FILE, &state)?;
@@ -416,6 +420,12 @@ pub enum CampaignError {
     Changed { path: PathBuf, changes: Vec<String> },
     #[error("{} was begun for something else: {}; say another directory", path.display(), changes.join("; "))]
     OtherTrail { path: PathBuf, changes: Vec<String> },
+    #[error(
+        "{} holds searches for headroom made in another way: {}; --amend can add or take out variants and repeats of such a \
+         campaign, and nothing else. Name another directory",
+        path.display(), changes.join("; ")
+    )]
+    ChangedSearches { path: PathBuf, changes: Vec<String> },
     #[error("{} holds files, but no campaign; use an empty directory, or one that does not exist", path.display())]
     Foreign { path: PathBuf },
 }

@@ -14,6 +14,7 @@ mod error;
 mod execution;
 mod load;
 pub mod null;
+mod recording;
 mod server;
 mod snapshot;
 pub mod suite;
@@ -28,6 +29,7 @@ pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each};
 pub use load::{
     Layout, Load, LoadProgress, LoadState, SchemaState, Slice, Unusable, damaged_schema, only_damaged,
 };
+pub use recording::{Call, Recording};
 pub use server::{
     Answer, Capabilities, CapturedAnswer, Clues, FetchedReport, ReportFile, Server, ServerLocation,
     ServerReport, Setting, Workload,

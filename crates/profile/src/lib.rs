@@ -3,21 +3,25 @@
 //! A source (reports, a live server, runs of this program) gives [`Sample`]s of rates and means. [`collect`] checks them and makes
 //! a [`Profile`] of each database. [`Summary`] names peak, 95th percentile and median of each figure. [`Profile::demand`] gives the
 //! [`Demand`] at a point. [`solve`] turns it into the [`Parameters`] of a run, with the [`Costs`] of a target, which
-//! [`Costs::learn`] takes from short runs there. [`compare`] says how well they fit.
+//! [`Costs::learn`] takes from short runs there. [`compare`] says how well they fit; [`calibrate`] repeats all that with runs.
 //!
 //! A figure that the source lacks is absent. Pure: no files, no clock, no database, nothing is printed.
 #![forbid(unsafe_code)]
 
+mod awr;
+mod calibration;
 mod demand;
 mod figure;
 mod fit;
 mod plan;
 mod profile;
+mod several;
 mod summary;
 #[cfg(test)]
 #[path = "tests/untrusted.rs"]
 mod untrusted;
 
+pub use calibration::{CALIBRATION_RUNS, Calibrated, calibrate};
 pub use demand::{At, By, Choice, ChoiceError, Demand, NotModelled, ReadsAre, not_modelled};
 pub use figure::{Figure, Figures, Kind};
 pub use fit::{Aim, Fit, FitLine, TOLERANCE_PERCENT, compare};
@@ -26,4 +30,5 @@ pub use profile::{
     Bucket, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample, Source,
     Subject, collect,
 };
+pub use several::{Missing, choose, merge, unique_names};
 pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length};

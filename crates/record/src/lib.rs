@@ -20,7 +20,7 @@ pub use error::RecordError;
 pub use folder::{OPERATIONS_FILE, RUN_FILE, RunDirectory, leave_mark, runs_under_way};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{
-    SeriesWanted, find_run, find_runs, list_runs, read_record, read_record_with, read_records,
+    SeriesWanted, find_run, find_runs, list_runs, on_all_cpus, read_record, read_record_with, read_records,
     record_in_page, run_folder,
 };
 pub use record::*;

@@ -177,28 +177,33 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// Reads many records in parallel, one per CPU, and keeps the result of `keep` for each, because all records may be larger than
+/// Reads many records on all CPUs, and keeps the result of `keep` for each, because all records may be larger than
 /// memory. Returns each path with that result or the error of its record, in the order of `paths`.
 pub fn read_records<T: Send>(
     paths: &[PathBuf],
     series: SeriesWanted,
     keep: impl Fn(Record) -> T + Sync,
 ) -> Vec<(PathBuf, Result<T, RecordError>)> {
+    on_all_cpus(paths, |path| (path.clone(), read_record_with(path, series).map(&keep)))
+}
+
+/// Applies a function to every item, on all CPUs. Results have the order of the items.
+pub fn on_all_cpus<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
-    let read = Mutex::new(Vec::with_capacity(paths.len()));
-    let work = || {
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = paths.get(index) else { break };
-            let record = read_record_with(path, series).map(&keep);
-            read.lock().unwrap_or_else(PoisonError::into_inner).push((index, path.clone(), record));
+            let Some(item) = items.get(index) else { break };
+            let result = work(item);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(paths.len());
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-    read.sort_by_key(|(index, ..)| *index);
-    read.into_iter().map(|(_, path, record)| (path, record)).collect()
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error> {

@@ -4,6 +4,7 @@
 //! data: the page's own script hands it to the chart library, which is packed within the page. Everything of a record
 //! passes through `escape` or `maud`, and the page's Content-Security-Policy lets no other script run and no request leave.
 
+mod awr_page;
 mod blocks;
 pub(crate) mod chart;
 mod document;
@@ -14,8 +15,8 @@ pub(crate) mod run_charts;
 mod run_page;
 mod series;
 
+pub use self::awr_page::{AwrInterval, awr_page};
 pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::run_page::run_page;
-pub use self::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
 pub use crate::analysis::analysis_page;
 pub use crate::diff::diff_page;

@@ -3,10 +3,12 @@
 mod headroom;
 mod headrooms;
 mod plan;
+mod runs;
 
 pub use self::headroom::{Headroom, HeadroomStep, headroom_page, headroom_text};
 pub use self::headrooms::{Headrooms, Platform, SearchResult, headrooms_page, headrooms_text};
 pub use self::plan::{PlanView, plan_conf, plan_table};
+pub use self::runs::{measured_by_run, sample_of_run};
 
 use jiff::civil::{DateTime, Weekday};
 use slob_profile::{

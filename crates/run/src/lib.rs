@@ -1,10 +1,11 @@
 //! Loading and running: an engine carries the method out, and the run is measured.
 //!
-//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back. They use an engine only through its contract and
-//! report to observers. They do not print, do not exit, and know no database by name.
+//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back, [`Watch`] profiles it. They use an engine only through
+//! its contract and report to observers. They do not print, do not exit, and know no database by name.
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod cross_check;
 mod error;
 mod events;
 mod extras;
@@ -17,8 +18,10 @@ mod replay;
 mod run;
 mod sampler;
 mod sessions;
+mod site;
 mod tally;
 mod verify;
+mod watch;
 mod workload;
 
 pub use error::{RunError, RunErrorKind};
@@ -26,10 +29,10 @@ pub use events::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
 pub use extras::{ExternalScript, ScriptMoment};
 pub use journal::Acknowledged;
 pub use load::{LoadPlan, LoadSummary, Loaded, LocalData, load, plan_load};
-pub use prepare::{
-    Prepared, check_observers, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server,
-};
+pub use prepare::{Prepared, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server};
 pub use replay::{NoReplay, Replay, replay};
 pub use run::{Measured, RunContext, run};
 pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
+pub use site::{Activity, Site};
 pub use verify::{VerifySummary, verify};
+pub use watch::{Watch, WatchError, WatchEvent};

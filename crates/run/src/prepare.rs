@@ -73,7 +73,7 @@ fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
 }
 
 /// Checks that OBSERVE names one observer for all endpoints or one for each, and only processes that exist.
-pub fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
+pub(crate) fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
     let (endpoints, count) = (engine.endpoints().len().max(1), observers.count());
     if count != 1 && count != endpoints {
         return Err(RunError::usage(format!(

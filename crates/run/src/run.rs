@@ -19,6 +19,7 @@ use slob_record::{ConfigEntry, Record, RunDirectory, SavedProbe, latest_probe};
 use slob_spec::{Length, RunSpec};
 
 use crate::assemble::assemble;
+use crate::cross_check::cross_check;
 use crate::events::{RunEvent, RunObserver};
 use crate::extras::{OperationsFile, ReportOfServer, ScriptMoment};
 use crate::journal::Journal;
@@ -108,7 +109,8 @@ pub fn run(
             measured.server_report = timeline.server_report.store(&directory);
             measured.notes.append(&mut timeline.server_report.notes);
             measured.marks = directory.marks(measured.started);
-            let record = assemble(&timeline, measured);
+            let mut record = assemble(&timeline, measured);
+            cross_check(&mut record, directory.path());
             Ok(Measured { record, directory })
         }
         Err(error) => {

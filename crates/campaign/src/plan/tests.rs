@@ -129,7 +129,7 @@ fn with_a_demand_each_step_is_a_search() {
     let plan = Plan::parse("p", DEMAND).unwrap();
     let demand = plan.demand.as_ref().unwrap();
     assert_eq!(
-        (demand.at.as_str(), demand.grow, demand.rules.most, demand.rules.repeats),
+        (demand.point.at.as_str(), demand.point.grow, demand.rules.most, demand.rules.repeats),
         ("p95", 2.0, 8.0, 1)
     );
     assert_eq!(demand.limits[0].to_string(), "read-p99=2ms");

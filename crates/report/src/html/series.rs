@@ -5,7 +5,7 @@ use super::layout::{Section, View, lead};
 use crate::page::{Column, Table};
 
 #[derive(Clone, Debug, Default)]
-pub struct SeriesPage {
+pub(super) struct SeriesPage {
     pub title: String,
     pub lead: String,
     /// Origin of the figures.
@@ -15,7 +15,7 @@ pub struct SeriesPage {
 
 /// Figures of one database over time.
 #[derive(Clone, Debug, Default)]
-pub struct SeriesGroup {
+pub(super) struct SeriesGroup {
     pub title: String,
     /// Begin and end of each interval in hours from the first, and the name of its begin in one or more lines. In order.
     pub intervals: Vec<(f64, f64, String)>,
@@ -27,7 +27,7 @@ pub struct SeriesGroup {
 }
 
 #[derive(Clone, Debug)]
-pub struct LineChart {
+pub(super) struct LineChart {
     pub title: String,
     pub about: String,
     pub unit: &'static str,
@@ -41,8 +41,7 @@ pub struct LineChart {
 
 impl LineChart {
     /// True if the stack stays far below a limit everywhere.
-    #[must_use]
-    pub fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
+    pub(super) fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
         const FAR: f64 = 8.0;
         let stack = &self.lines[..self.stacked.min(self.lines.len())];
         let height =
@@ -53,7 +52,7 @@ impl LineChart {
 
 /// Waits by duration over the intervals.
 #[derive(Clone, Debug)]
-pub struct HeatMap {
+pub(super) struct HeatMap {
     pub title: String,
     pub about: String,
     /// A column for each interval; `None` if it is not known.
@@ -61,11 +60,10 @@ pub struct HeatMap {
 }
 
 /// Buckets from the shortest: from and up to in microseconds, and the count. The last may be open.
-pub type HeatColumn = Vec<(f64, Option<f64>, f64)>;
+pub(super) type HeatColumn = Vec<(f64, Option<f64>, f64)>;
 
 /// The page as one HTML file that needs no network.
-#[must_use]
-pub fn series_page(page: &SeriesPage) -> String {
+pub(super) fn series_page(page: &SeriesPage) -> String {
     View {
         title: page.title.clone(),
         heading: page.title.clone(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
 
-use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, with_unit};
+use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, runs, with_unit};
 use crate::analysis::CurvePoint;
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
@@ -60,14 +60,7 @@ impl HeadroomStep {
     /// The step of a run; `limit` is the latency limit that it exceeded. Reads from the page cache count with `count_cached`.
     /// `None` without throughput.
     #[must_use]
-    pub fn of(
-        record: &Record,
-        factor: f64,
-        figures: Figures,
-        histograms: Histograms,
-        limit: Option<String>,
-        count_cached: bool,
-    ) -> Option<Self> {
+    pub fn of(record: &Record, factor: f64, limit: Option<String>, count_cached: bool) -> Option<Self> {
         /// A rate below this share is not kept.
         const KEPT_PERCENT: f64 = 95.0;
         let point = CurvePoint::of(record, limit.is_some())?;
@@ -94,8 +87,8 @@ impl HeadroomStep {
             rate,
             sessions: record.workload.sessions(),
             kept_percent,
-            figures,
-            histograms,
+            figures: runs::figures(record),
+            histograms: runs::histograms(record),
             broke: limit.or(late),
             not_counted,
             reason: point.reason,

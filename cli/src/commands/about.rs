@@ -1,0 +1,327 @@
+//! The commands about the program: `slob` alone, `conf`, `man` and `completions`.
+
+use std::borrow::Cow;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use serde_json::json;
+use slob_record::{SeriesWanted, list_runs, read_record_with};
+use slob_report::info::status_word;
+use slob_report::table::{Column, Table};
+use slob_run::Loaded;
+use slob_spec::{Entry, LoadSpec, Settings, init_text, markdown};
+
+use crate::args::{self, Given};
+use crate::failure::{Failure, Outcome};
+use crate::{completing, output, registry, settings};
+
+const SUMMARY: &str = "\
+OpenSLOB measures what a platform can do for a database: random single-block I/O by real SQL,
+through the database's own buffer cache, for as little CPU as possible. It reports IOPS, latencies
+and what they cost in CPU, and says in five verdicts whether those figures can be trusted.";
+
+/// The progress of a user.
+enum Stage {
+    /// Nothing is loaded at the target, or it can't be opened.
+    Empty {
+        target: String,
+        error: Option<String>,
+    },
+    Loaded {
+        target: String,
+        schemas: u32,
+        scale: String,
+    },
+    /// One run; `again` repeats it, if its data are still loaded.
+    Run {
+        results: String,
+        latest: String,
+        status: &'static str,
+        again: Option<String>,
+    },
+    Runs {
+        results: String,
+        count: usize,
+        latest: String,
+        status: Option<&'static str>,
+    },
+}
+
+/// A command and its purpose.
+type Suggestion = (Cow<'static, str>, &'static str);
+
+const fn suggest(command: &'static str, purpose: &'static str) -> Suggestion {
+    (Cow::Borrowed(command), purpose)
+}
+
+const CHECK: Suggestion = suggest("slob doctor", "check this machine and the target before you test");
+const LOAD: Suggestion =
+    suggest("slob setup --scale 1G 4", "load four schemas of 1 GiB (--target names another database)");
+const REPORT: Suggestion = suggest("slob report", "the latest run's report; --html makes a page with charts");
+const LIST: Suggestion = suggest("slob list", "every run; --html makes one page of them");
+
+/// `slob` alone: its purpose, and the next steps from here.
+pub(super) fn start(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &[])?;
+    let (stage, next) = Stage::of(matches, &settings)?.words();
+    let width = next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let next: String = next.iter().map(|(command, why)| format!("  {command:<width$}  {why}\n")).collect();
+    output::done(&format!("{SUMMARY}\n\n{stage} Next:\n{next}`slob --help` lists every command.\n"))
+}
+
+impl Stage {
+    fn of(matches: &ArgMatches, settings: &Settings) -> Result<Self, Failure> {
+        let results = settings::results_dir(settings);
+        let runs = list_runs(&results)?;
+        let Some(last) = runs.last() else { return Ok(Self::without_runs(settings)) };
+        let record = read_record_with(last, SeriesWanted::Empty).ok();
+        let latest = last.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let status = record.as_ref().map(|record| status_word(&record.status));
+        let (results, count) = (results.display().to_string(), runs.len());
+        Ok(match record.zip(status).filter(|_| count == 1) {
+            Some((record, status)) => {
+                Self::Run { results, latest, status, again: again(matches, settings, record.target)? }
+            }
+            None => Self::Runs { results, count, latest, status },
+        })
+    }
+
+    /// An error of the target is a finding here.
+    fn without_runs(settings: &Settings) -> Self {
+        let target = settings::shown(settings, "TARGET").unwrap_or_default();
+        match loaded(settings) {
+            Ok(Some(loaded)) => Self::Loaded { target, schemas: loaded.schemas, scale: loaded.scale() },
+            Ok(None) => Self::Empty { target, error: None },
+            Err(failure) => Self::Empty { target, error: Some(failure.text()) },
+        }
+    }
+
+    /// A sentence, and three suggestions.
+    fn words(self) -> (String, [Suggestion; 3]) {
+        match self {
+            Self::Empty { target, error } => (
+                match error {
+                    Some(error) => format!("The target {target} can't be used yet: {error}."),
+                    None => format!("Nothing is loaded at {target} yet."),
+                },
+                [
+                    suggest("slob demo", "see the whole method in about a minute; needs no server"),
+                    CHECK,
+                    LOAD,
+                ],
+            ),
+            Self::Loaded { target, schemas, scale } => (
+                format!(
+                    "{} of {scale} loaded at {target}; no runs yet.",
+                    output::plural(u64::from(schemas), "schema")
+                ),
+                [
+                    CHECK,
+                    suggest("slob run --run-time 60", "one session on each schema, for a minute"),
+                    suggest(
+                        "slob saturate --run-time 20",
+                        "find the number of sessions beyond which throughput stops growing",
+                    ),
+                ],
+            ),
+            Self::Run { results, latest, status, again } => (
+                format!("1 run in {results}: {latest} ({status})."),
+                [REPORT, again.map_or(LOAD, |again| (again.into(), "another run, to compare it with")), LIST],
+            ),
+            Self::Runs { results, count, latest, status } => (
+                format!(
+                    "{} in {results}; the latest is {latest}{}.",
+                    output::plural(count as u64, "run"),
+                    status.map(|status| format!(" ({status})")).unwrap_or_default()
+                ),
+                [
+                    REPORT,
+                    suggest("slob diff latest~1 latest", "what changed between the last two runs"),
+                    LIST,
+                ],
+            ),
+        }
+    }
+}
+
+fn loaded(settings: &Settings) -> Result<Option<Loaded>, Failure> {
+    let spec = LoadSpec::from_settings(settings)?.spec;
+    let is_folder = spec.target.host().is_none() && spec.target.user().is_none();
+    if is_folder && !Path::new(spec.target.path()).exists() {
+        return Ok(None);
+    }
+    let (_, engine) = registry::open(settings)?;
+    Ok(Loaded::at(engine.as_ref())?)
+}
+
+/// The command for another run on that target, unless nothing is loaded there any more, as after a demo.
+fn again(matches: &ArgMatches, settings: &Settings, target: String) -> Result<Option<String>, Failure> {
+    let command = match settings::shown(settings, "TARGET").as_ref() == Some(&target) {
+        true => "slob run".to_owned(),
+        false => format!("slob run --target {}", output::quoted(&target)),
+    };
+    let there = settings::resolve(matches, &[("TARGET".to_owned(), target)])?;
+    // A target that can't be opened from here may still be loaded.
+    Ok((!matches!(loaded(&there), Ok(None))).then_some(command))
+}
+
+pub(super) fn conf(matches: &ArgMatches) -> Outcome {
+    if matches.get_flag("markdown") {
+        return output::done(&markdown(&registry::table()));
+    }
+    if matches.get_flag("init") {
+        init(matches.text(settings::CONF_FILE).unwrap_or(settings::DEFAULT_CONF))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let settings = settings::resolve(matches, &[])?;
+    output::done(&if matches.get_flag("json") { as_json(&settings) } else { as_table(&settings) })
+}
+
+/// Writes a configuration to start from, and never over a file.
+fn init(name: &str) -> Result<(), Failure> {
+    let fail = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::usage(format!("{name} already exists; move it away first, it will not be overwritten"))
+        }
+        _ => Failure::usage(format!("writing {name}: {error}")),
+    };
+    // Users add passwords.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).map_err(fail)?;
+    file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
+    output::say(&format!("wrote {name}; `slob conf` shows the resulting configuration"));
+    Ok(())
+}
+
+fn as_table(settings: &Settings) -> String {
+    let row = |entry: &Entry| {
+        let param = entry.param();
+        let value = entry.displayed().unwrap_or_default();
+        [param.key.to_owned(), value, entry.origin().to_string(), param.meaning.to_owned()]
+    };
+    let columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+    Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
+}
+
+fn as_json(settings: &Settings) -> String {
+    let entry = |entry: &Entry| {
+        json!({
+            "key": entry.param().key,
+            "value": entry.displayed(),
+            "origin": entry.origin().to_string(),
+            "changed_from_default": entry.changed_from_default(),
+            "meaning": entry.param().meaning,
+        })
+    };
+    format!("{:#}\n", serde_json::Value::Array(settings.entries().map(entry).collect()))
+}
+
+/// The section of manual pages.
+const MAN_SECTION: &str = "1";
+
+pub(super) fn man(matches: &ArgMatches) -> Outcome {
+    let mut command = args::command().disable_help_subcommand(true);
+    // Names subcommands in full, such as slob-awr-info.
+    command.build();
+    match matches.path("folder") {
+        Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
+            "{}: there is no such folder; make it first, or name another",
+            folder.display()
+        ))),
+        Some(folder) => {
+            write_pages(&command, folder)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => output::done(&man_page(&command)?),
+    }
+}
+
+/// Writes the page of a command, then those of its subcommands.
+fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(format!("{}.{MAN_SECTION}", full_name(command)));
+    output::write_file(&path, &man_page(command)?)?;
+    let mut shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    shown.try_for_each(|sub| write_pages(sub, folder))
+}
+
+fn man_page(command: &Command) -> Result<String, Failure> {
+    rendered(command).map_err(|error| Failure::failed(format!("making the manual page: {error}")))
+}
+
+fn rendered(command: &Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let man = Man::new(command.clone().name(full_name(command)))
+        .section(MAN_SECTION)
+        .manual("OpenSLOB")
+        .source(concat!("slob ", env!("CARGO_PKG_VERSION")));
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    notes(&after).to_writer(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// The end of a command's help; its lines keep their layout.
+fn notes(text: &str) -> Roff {
+    let mut notes = Roff::new();
+    if !text.is_empty() {
+        notes.control("SH", ["NOTES"]).control("nf", []);
+        for line in text.lines() {
+            notes.text([roman(line)]);
+        }
+        notes.control("fi", []);
+    }
+    notes
+}
+
+fn full_name(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
+}
+
+pub(super) fn completions(matches: &ArgMatches) -> Outcome {
+    let shell = *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("name a shell"))?;
+    let dynamic = match shell {
+        Shell::Bash | Shell::Zsh | Shell::Fish => completing::registration(&shell.to_string()),
+        _ => None,
+    };
+    // Other shells complete the words of the command line alone.
+    output::done(&dynamic.unwrap_or_else(|| {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut args::command(), "slob", &mut script);
+        String::from_utf8_lossy(&script).into_owned()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suggested_command_exists() {
+        let text = || "x".to_owned();
+        let stages = [
+            Stage::Empty { target: text(), error: None },
+            Stage::Loaded { target: text(), schemas: 2, scale: text() },
+            Stage::Run { results: text(), latest: text(), status: "completed", again: None },
+            Stage::Run { results: text(), latest: text(), status: "failed", again: Some("slob run".into()) },
+            Stage::Runs { results: text(), count: 2, latest: text(), status: Some("completed") },
+            Stage::Runs { results: text(), count: 1, latest: text(), status: None },
+        ];
+        for (command, _) in stages.into_iter().flat_map(|stage| stage.words().1) {
+            let parsed = args::command().try_get_matches_from(command.split(' '));
+            assert!(parsed.is_ok(), "{command}: {parsed:?}");
+        }
+    }
+}

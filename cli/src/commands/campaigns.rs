@@ -1,0 +1,263 @@
+//! `slob campaign`: the runs or searches of a plan, one after the other, resumed where they were stopped.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use serde_json::json;
+use slob_campaign::{
+    Campaign, Conductor, Demand, End, Ended, Event, Kept, Order, Plan, Progress, RunFailure, Schedule, State,
+    Store, carry_out,
+};
+use slob_record::Status;
+use slob_report::Confidence;
+use slob_report::analysis::Metric;
+use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
+use slob_spec::{Entry, RunSpec, Settings};
+
+use super::runs::{Quiet, measure_spec};
+use super::searches::{Goal, find_headroom};
+use crate::args::Given;
+use crate::failure::{Failure, INTERRUPTED, Outcome};
+use crate::progress::duration;
+use crate::{interrupt, output, registry, settings};
+
+/// The result of a search in its folder. It is written last, so that its presence means a completed search.
+const HEADROOM_FILE: &str = "headroom.json";
+
+pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
+    let base = settings::resolve(matches, &[])?;
+    let mut campaign = read(matches, &base)?;
+    let goal = campaign.plan.demand.as_ref().map(|demand| goal(demand, &campaign.plan.file)).transpose()?;
+    if let Some(goal) = &goal {
+        add_demand(&mut campaign.schedule, goal);
+    }
+    let said = matches.path("directory").map(Path::to_owned).or_else(|| campaign.plan.directory.clone());
+    let directory = said.unwrap_or_else(|| Path::new("campaigns").join(&campaign.plan.name));
+    if matches.get_flag("dry-run") {
+        return output::done(&listing(&campaign, &directory));
+    }
+    settings::warn(&campaign.warnings);
+    let mut store = Store::open(&directory, &campaign.schedule, matches.get_flag("amend"))?;
+    copy_probes(&settings::results_dir(&base), &directory);
+    let stop = interrupt::flag()?;
+    let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
+    let retry = matches.get_flag("retry-failed");
+    let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
+    if conductor.search.is_some() && end.done > 0 {
+        let compared =
+            compare_headrooms(&directory, &campaign.schedule, store.state(), Confidence::default())?;
+        output::print(&headrooms_text(&compared))?;
+    }
+    conclude(&campaign, &directory, &end)
+}
+
+/// Reads the plan and resolves every run of it.
+fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
+    let path = matches.path("plan").unwrap_or(Path::new(""));
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("reading the plan {}: {error}", path.display())))?;
+    let mut plan = Plan::parse(&path.display().to_string(), &text).map_err(Failure::usage)?;
+    match matches.text("order") {
+        Some("blocked") => plan.order = Order::Blocked,
+        Some(_) => plan.order = Order::Interleaved,
+        None => {}
+    }
+    let campaign = Campaign::build(plan, base, &registry::table()).map_err(Failure::usage)?;
+    let models = campaign.plan.demand.is_none().then_some(&campaign.plan.models);
+    for model in models.into_iter().flatten() {
+        Metric::named(&model.metric).map_err(|why| {
+            Failure::usage(format!("{}, model '{}': {why}", campaign.plan.file, model.name))
+        })?;
+    }
+    for step in campaign.schedule.steps.iter().filter(|step| step.repeat == 1) {
+        let settings = campaign.settings(step, Path::new(".")).map_err(Failure::usage)?;
+        registry::engine_of(&RunSpec::from_settings(&settings)?.spec.target)?;
+    }
+    Ok(campaign)
+}
+
+/// Every run in order, and the time that they take.
+fn listing(campaign: &Campaign, directory: &Path) -> String {
+    let steps = &campaign.schedule.steps;
+    let mut text = String::new();
+    let mut last = "";
+    for (index, step) in steps.iter().enumerate() {
+        let switch = if step.variant == last { String::new() } else { switching(campaign, &step.variant) };
+        last = &step.variant;
+        let _ = writeln!(text, "{:>4}  {:<40}  {switch}", index + 1, step.key());
+    }
+    let searches = campaign.plan.demand.is_some();
+    let time = match campaign.planned_time(steps) {
+        Some(time) => {
+            let time = duration(time.as_secs_f64());
+            format!("at least {time} (plus hooks, connecting and reading back)")
+        }
+        None if searches => "duration not known: a search is 10 to 15 runs as a rule".to_owned(),
+        None => "duration not known, because WORK_LOOP ends the runs".to_owned(),
+    };
+    let runs = output::plural(steps.len() as u64, if searches { "headroom search" } else { "run" });
+    let _ = writeln!(text, "{runs} into {}: {time}", directory.display());
+    text
+}
+
+fn switching(campaign: &Campaign, variant: &str) -> String {
+    let hooks = campaign.plan.variant(variant).map(|variant| &variant.hooks);
+    let bounce =
+        hooks.and_then(|hooks| hooks.bounce.as_ref()).map(|hook| format!("bounce: {}", hook.command));
+    let warm_ups = campaign.plan.warmup_runs;
+    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to discard");
+    bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
+}
+
+/// Copies the probes to the folder of the runs, which compare with them. A probe that can't be copied is left out.
+fn copy_probes(results: &Path, directory: &Path) {
+    let (from, to) = (results.join("probes"), directory.join("probes"));
+    if !from.is_dir() || fs::create_dir_all(&to).is_err() {
+        return;
+    }
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let _ = fs::copy(entry.path(), to.join(entry.file_name()));
+    }
+}
+
+struct Runs {
+    stop: Arc<AtomicBool>,
+    /// The searches that replace runs.
+    search: Option<(Goal, Demand)>,
+}
+
+impl Conductor for Runs {
+    fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
+        let result = match &self.search {
+            Some((goal, demand)) => search(settings, goal, demand, &self.stop),
+            None => self.measure_run(settings),
+        };
+        result.map_err(|failure| match failure.is_interruption() {
+            true => RunFailure::Interrupted,
+            false => RunFailure::Failed(failure.text()),
+        })
+    }
+
+    fn on_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Hook { variant, moment } => output::say(&format!("{variant}: {moment}")),
+            Event::WarmUp { step, number, of } => {
+                output::say(&format!("{}: run to discard, {number} of {of}", step.variant));
+            }
+            Event::Begins { step, progress: Progress { done, of, left_s } } => {
+                let left = left_s.map(|left_s| format!(", about {} left", duration(left_s)));
+                let left = left.unwrap_or_default();
+                output::say(&format!("[{}/{of}{left}] {}", done + 1, step.key()));
+            }
+            Event::Ended { step, attempt } => match &attempt.ended {
+                Ended::Failed { error } => output::say(&format!("{} failed: {error}", step.key())),
+                Ended::Interrupted => output::say(&format!("{} was interrupted", step.key())),
+                Ended::Completed | Ended::Killed => {}
+            },
+            Event::VariantStopped { variant, error } => {
+                output::say(&format!("slob: variant {variant} is skipped from here on: {error}"));
+            }
+        }
+    }
+}
+
+impl Runs {
+    fn measure_run(&self, settings: &Settings) -> Result<Kept, Failure> {
+        let settings = settings::of_run_as_loaded(settings)?;
+        let spec = RunSpec::from_settings(&settings)?.spec;
+        let kept = measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
+        if let Err(failure) = kept.end() {
+            output::say(&format!("warning: {}", failure.text()));
+        }
+        Ok(Kept { id: kept.record.id, status: kept.record.status })
+    }
+}
+
+fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
+    let (done, of) = (end.done, campaign.schedule.steps.len());
+    let place = directory.display();
+    let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
+    if end.is_complete(campaign) {
+        output::say(&format!("all {of} {what} are done; `slob analyze {place}` shows the results"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let again = "run the same command to continue";
+    if end.interrupted {
+        output::say(&format!("stopped with {done} of {of} {what} done; {again}"));
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let stopped = end.stopped.iter();
+    let mut reasons: Vec<String> =
+        stopped.map(|(variant, error)| format!("variant {variant} was left out: {error}")).collect();
+    reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
+    Err(Failure::failed(format!(
+        "{done} of {of} {what} are done; {}; {again}, --retry-failed retries those that failed",
+        reasons.join("; ")
+    )))
+}
+
+/// The goal of a plan's searches.
+fn goal(demand: &Demand, file: &str) -> Result<Goal, Failure> {
+    Goal::of(&demand.point).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
+}
+
+/// Adds the demand to the schedule: a profile's name does not identify it.
+fn add_demand(schedule: &mut Schedule, goal: &Goal) {
+    let figures = json!(goal.demand.figures).to_string();
+    let pairs = [("database", &goal.database), ("point", &goal.demand.point), ("figures", &figures)];
+    schedule.demand.extend(pairs.map(|(key, value)| (key.to_owned(), value.clone())));
+}
+
+/// Makes or resumes the search whose folder the settings name.
+fn search(settings: &Settings, goal: &Goal, demand: &Demand, stop: &AtomicBool) -> Result<Kept, Failure> {
+    let shown = |entry: &Entry| Some((entry.param().key, entry.displayed()?));
+    let mut conditions: BTreeMap<&str, String> = settings.entries().filter_map(shown).collect();
+    let results = conditions.remove("RESULTS_DIR").unwrap_or_default();
+    let id = conditions.remove("RUN_NAME").unwrap_or_default();
+    let directory = Path::new(&results).join(&id);
+    let headroom = find_headroom(settings.clone(), goal, demand, &directory, Some(json!(conditions)), stop)?;
+    output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))?;
+    output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)?;
+    Ok(Kept { id, status: Status::Completed })
+}
+
+/// Compares the variants of a campaign by the searches done so far.
+pub(super) fn compare_headrooms(
+    directory: &Path,
+    schedule: &Schedule,
+    state: &State,
+    confidence: Confidence,
+) -> Result<Headrooms, Failure> {
+    let mut platforms = Vec::new();
+    let mut variants = schedule.variants.clone();
+    // The baseline comes first.
+    variants.sort_by_key(|variant| variant.name != schedule.baseline);
+    for variant in variants {
+        let mut steps: Vec<_> = schedule.steps.iter().filter(|step| step.variant == variant.name).collect();
+        steps.sort_by_key(|step| step.repeat);
+        let folders = steps.into_iter().filter_map(|step| state.completed_run(step));
+        let searches = folders.map(|folder| search_result(directory, folder));
+        let searches = searches.collect::<Result<Vec<_>, Failure>>()?;
+        platforms.push(Platform::new(variant.name, variant.twin_of, searches, confidence));
+    }
+    let part = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
+    let demand = format!("{}; {}", part("database"), part("point"));
+    let compared = Headrooms::of(demand, platforms, schedule.steps.len(), confidence);
+    if compared.done == 0 {
+        return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
+    }
+    Ok(compared)
+}
+
+fn search_result(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {
+    let path = directory.join(folder).join(HEADROOM_FILE);
+    let failed = |error: String| Failure::failed(format!("reading {}: {error}", path.display()));
+    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    SearchResult::read(folder, &text).map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,683 @@
+//! The commands that look at machines: `doctor`, `probe` and `observe`. A load and a run warn of what `doctor` finds.
+
+use std::fmt::Write;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::ArgMatches;
+use jiff::Timestamp;
+use rustix::fs::{Mode, OFlags};
+use slob_engine::{Engine, Purpose, Server};
+use slob_host::{
+    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
+};
+use slob_observe::{FoundServer, Hello, HostInterval, Observer};
+use slob_record::{SavedProbe, latest_probe, save_probe};
+use slob_report::format::{fixed, limits, percent};
+use slob_report::probe_text;
+use slob_report::verdicts::thresholds::FOREIGN_CPU;
+use slob_run::{
+    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
+};
+use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
+
+use crate::args::Given;
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::progress::Progress;
+use crate::{interrupt, output, registry, settings};
+
+/// Free space for a record with its pages, without KEEP_OPERATIONS.
+const RECORD_BYTES: u64 = 100 << 20;
+/// Free space that a server needs for its log.
+const LOG_BYTES: u64 = 256 << 20;
+/// Time in which `doctor` watches other programs.
+const WATCHED: Duration = Duration::from_secs(1);
+/// I/O of others that affects a result, in bytes per second.
+const IO_BYTES_PER_S: u64 = 1_000_000;
+/// Effect of a device that can't be seen.
+const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
+/// Effect of a server that can't be seen.
+const LESS_KNOWN: &str = "'CPU-bound?' and 'Physical?' will know less";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Grade {
+    Good,
+    /// Figures would be smaller, less even, or less certain.
+    Warning,
+    /// A test is impossible.
+    Problem,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Check {
+    subject: &'static str,
+    grade: Grade,
+    finding: String,
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn good(subject: &'static str, finding: impl Into<String>) -> Self {
+        Self { subject, grade: Grade::Good, finding: finding.into(), remedy: None }
+    }
+
+    fn warning(subject: &'static str, finding: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..Self::advice(subject, finding) }
+    }
+
+    /// A warning that contains its remedy.
+    fn advice(subject: &'static str, finding: impl Into<String>) -> Self {
+        Self { grade: Grade::Warning, ..Self::good(subject, finding) }
+    }
+
+    /// Error messages contain their remedy.
+    fn problem(subject: &'static str, finding: impl Into<String>) -> Self {
+        Self { grade: Grade::Problem, ..Self::good(subject, finding) }
+    }
+}
+
+/// Prints warnings before a load or a run.
+pub(super) fn warn_of(checks: &[Check]) {
+    for check in checks.iter().filter(|check| check.grade != Grade::Good) {
+        let remedy = check.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        output::say(&format!("warning: {}: {}{remedy}", check.subject, check.finding));
+    }
+}
+
+/// Settings of this machine.
+pub(super) fn machine_checks() -> Vec<Check> {
+    let machine = MachineSettings::read();
+    vec![governor(&machine), clock(&machine)]
+}
+
+fn governor(machine: &MachineSettings) -> Check {
+    match machine.slow_governor() {
+        Some(slow) => Check::warning(
+            "CPU frequency",
+            format!("the governor '{slow}' slows down CPUs that wait for I/O"),
+            "cpupower frequency-set -g performance",
+        ),
+        None if machine.governors.is_empty() => Check::good("CPU frequency", "not set by this kernel"),
+        None => Check::good("CPU frequency", "governor 'performance'"),
+    }
+}
+
+fn clock(machine: &MachineSettings) -> Check {
+    match (machine.slow_clocksource(), &machine.clocksource) {
+        (Some(slow), _) => Check::warning(
+            "Clock",
+            format!("'{slow}' takes a microsecond or more to read, and every operation is timed"),
+            "write tsc or kvm-clock to /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+        (None, Some(clock)) => Check::good("Clock", format!("'{clock}'")),
+        (None, None) => Check::good("Clock", "the kernel does not say which"),
+    }
+}
+
+fn results(folder: &Path) -> Check {
+    let subject = "Results";
+    // A run creates missing folders.
+    let there = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    if let Err(error) = tempfile::tempfile_in(there) {
+        return Check::problem(
+            subject,
+            format!("{} can't be written: {error}; name another folder with --results-dir", folder.display()),
+        );
+    }
+    match free_space(there) {
+        Ok(free_bytes) if free_bytes < RECORD_BYTES => Check::warning(
+            subject,
+            format!("only {} MB are free for {}", free_bytes / 1_000_000, folder.display()),
+            "make room, or name another folder with --results-dir",
+        ),
+        Ok(free_bytes) => {
+            Check::good(subject, format!("{}: {:.1} GB free", folder.display(), free_bytes as f64 / 1e9))
+        }
+        Err(error) => Check::problem(subject, error.to_string()),
+    }
+}
+
+struct Section {
+    heading: String,
+    checks: Vec<Check>,
+}
+
+pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &[])?;
+    let target = settings::shown(&settings, "TARGET").unwrap_or_default();
+    let mut checks = vec![build()];
+    checks.extend(machine_checks());
+    checks.push(results(&settings::results_dir(&settings)));
+    let mut at_target = at_target(&settings);
+    let activity = at_target.site.watch(WATCHED);
+    checks.extend(activity.cpu.as_ref().map(cpu_use));
+    checks.extend(at_target.checks);
+    let mut sections = vec![Section { heading: format!("Before a test of {target}"), checks }];
+    if let Some(server) = &at_target.server {
+        match &at_target.site {
+            Site::Nowhere => {}
+            Site::Here(here) => {
+                sections[0].checks.extend(device_below(&settings, here, server));
+                sections[0].checks.extend(activity.device.as_ref().map(device_use));
+            }
+            Site::Servers(hosts) => {
+                sections.extend(server_sections(&settings, hosts, &activity.hosts, server));
+            }
+        }
+    }
+    output::print(&page(&sections))?;
+    let is_problem = |check: &Check| check.grade == Grade::Problem;
+    let code = if sections.iter().flat_map(|section| &section.checks).any(is_problem) { JUDGED } else { 0 };
+    Ok(ExitCode::from(code))
+}
+
+fn page(sections: &[Section]) -> String {
+    let mut text = String::new();
+    let all = || sections.iter().flat_map(|section| &section.checks);
+    let width = all().map(|check| check.subject.len()).max().unwrap_or(0);
+    for Section { heading, checks } in sections {
+        let _ = writeln!(text, "{heading}:");
+        for check in checks {
+            let grade = match check.grade {
+                Grade::Good => "ok",
+                Grade::Warning => "WARNING",
+                Grade::Problem => "PROBLEM",
+            };
+            let _ = writeln!(text, "  {grade:<7}  {:<width$}  {}", check.subject, check.finding);
+            if let Some(remedy) = &check.remedy {
+                let _ = writeln!(text, "  {:<7}  {:<width$}  -> {remedy}", "", "");
+            }
+        }
+    }
+    let count = |grade: Grade| all().filter(|check| check.grade == grade).count() as u64;
+    let _ = match (count(Grade::Problem), count(Grade::Warning)) {
+        (0, 0) => writeln!(text, "Nothing would spoil a test."),
+        (0, warnings) => writeln!(text, "{}: a test is possible.", output::plural(warnings, "warning")),
+        (problems, warnings) => writeln!(
+            text,
+            "{}, {}: a test is not possible yet.",
+            output::plural(problems, "problem"),
+            output::plural(warnings, "warning")
+        ),
+    };
+    text
+}
+
+fn build() -> Check {
+    if cfg!(debug_assertions) {
+        return Check::warning("Build", "a debug build: its figures are of no use", "build with --release");
+    }
+    Check::good("Build", "optimised")
+}
+
+fn cpu_use(used: &CpuTimes) -> Check {
+    let subject = "Other programs";
+    let stolen = 100.0 * used.steal_s / used.total_s().max(f64::MIN_POSITIVE);
+    match used.busy_percent() {
+        Some(busy) if busy >= FOREIGN_CPU.value => Check::warning(
+            subject,
+            format!(
+                "the CPUs are {} % busy (stolen by the hypervisor: {} %)",
+                percent(busy),
+                percent(stolen)
+            ),
+            "stop other programs, or expect 'Steady?' to name them",
+        ),
+        Some(busy) => Check::good(subject, format!("the CPUs are {} % busy", percent(busy))),
+        None => Check::warning(subject, "the CPU's clocks did not move", "try again"),
+    }
+}
+
+fn device_use(used: &DeviceCounters) -> Check {
+    let subject = "Device in use";
+    let moved = used.used.read_bytes.saturating_add(used.used.write_bytes);
+    let said = format!("other programs move {} MB/s", fixed(moved as f64 / 1e6 / WATCHED.as_secs_f64(), 1));
+    if moved >= IO_BYTES_PER_S {
+        return Check::warning(subject, said, "stop other programs, or expect 'Steady?' to name them");
+    }
+    Check::good(subject, said)
+}
+
+struct AtTarget {
+    checks: Vec<Check>,
+    server: Option<Server>,
+    site: Site,
+}
+
+fn at_target(settings: &Settings) -> AtTarget {
+    let refused = |failure: Failure, server| AtTarget {
+        checks: vec![Check::problem("Target", failure.text())],
+        server,
+        site: Site::Nowhere,
+    };
+    let opened = LoadSpec::from_settings(settings).map_err(Failure::from).and_then(|load| {
+        let engine = registry::open_target(&load.spec.target, &load.spec.options, Purpose::Load, None)?;
+        let server = engine.server()?;
+        Ok((load.spec, engine, server))
+    });
+    let (load, engine, server) = match opened {
+        Ok(opened) => opened,
+        Err(failure) => return refused(failure, None),
+    };
+    let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
+    let site = match Site::find(engine.as_ref(), &server, &observers, copy) {
+        Ok(site) => site,
+        Err(error) => return refused(error.into(), Some(server)),
+    };
+    let place = if server.capabilities.embedded { "built in" } else { "reached" };
+    let mut checks = vec![Check::good("Target", format!("{} {}, {place}", server.product, server.version))];
+    if server.capabilities.stores_data {
+        checks.extend(data(settings, &load, engine.as_ref(), &server, &site));
+    }
+    if server.capabilities.stores_data && server.capabilities.direct_io == Some(false) {
+        checks.push(Check::warning(
+            "Direct I/O",
+            "off: reads that the operating system's page cache holds never reach the device",
+            "switch it on, or load far more data than its host has memory",
+        ));
+    }
+    let advice = |advice: &String| {
+        Check::warning("Server", advice.clone(), "change it, or keep it the same in all runs")
+    };
+    checks.extend(server.advice.iter().map(advice));
+    AtTarget { checks, server: Some(server), site }
+}
+
+/// Checks of a run for data that are loaded; else the checks of a load.
+fn data(
+    settings: &Settings,
+    load: &LoadSpec,
+    engine: &dyn Engine,
+    server: &Server,
+    site: &Site,
+) -> Vec<Check> {
+    let subject = "Data";
+    let loaded = match Loaded::at(engine) {
+        Ok(Some(loaded)) => loaded,
+        Ok(None) => return vec![not_loaded(load, engine, server, site)],
+        Err(error) => return vec![Check::problem(subject, error.to_string())],
+    };
+    let ready = settings::of_run_as_loaded(settings)
+        .and_then(|settings| Ok(prepare(engine, &RunSpec::from_settings(&settings)?.spec)?));
+    let prepared = match ready {
+        Ok(prepared) => prepared,
+        Err(failure) => return vec![Check::problem(subject, failure.text())],
+    };
+    let schemas = output::plural(u64::from(loaded.schemas), "schema");
+    let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
+    let cached = match site {
+        Site::Servers(hosts) => page_cache_advice(&prepared, &hosts.topology),
+        Site::Here(_) | Site::Nowhere => None,
+    };
+    [good].into_iter().chain(cached.map(|advice| Check::advice(subject, advice))).collect()
+}
+
+fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {
+    let subject = "Data";
+    let planned = LoadPlan::new(engine, load, server).and_then(|plan| {
+        let room = site.free_space();
+        room.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
+        Ok((plan.bytes() as f64 / 1e9, room.is_some()))
+    });
+    let said = match planned {
+        Ok((gb, true)) => format!("nothing is loaded; there is room for the {gb:.2} GB that are configured"),
+        Ok((gb, false)) => {
+            format!(
+                "nothing is loaded; whether there is room for the {gb:.2} GB that are configured is not seen"
+            )
+        }
+        Err(error) => return Check::problem(subject, error.to_string()),
+    };
+    Check::warning(subject, said, "slob setup 4")
+}
+
+/// The device below the data of an embedded database.
+fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<Check> {
+    let there = here.folder();
+    let mut all = Vec::new();
+    if server.capabilities.direct_io == Some(true) {
+        all.push(direct_io(there));
+    }
+    match &here.device {
+        Ok(found) => {
+            all.push(device("Device", found));
+            let command = format!("slob probe {}", output::quoted(&there.display().to_string()));
+            all.push(probe_of(settings, &HostInfo::read().hostname, found, server, command));
+        }
+        Err(why) => all.push(Check::warning("Device", why.as_str(), FEWER_COUNTERS)),
+    }
+    all
+}
+
+fn device(subject: &'static str, device: &Device) -> Check {
+    match (&device.top, &device.note) {
+        (Some(top), None) => Check::good(subject, format!("{} ({})", top.name, device.file_system)),
+        (_, note) => Check::warning(
+            subject,
+            note.clone().unwrap_or_else(|| "no block device".to_owned()),
+            format!("{FEWER_COUNTERS}; use a file system on a block device"),
+        ),
+    }
+}
+
+/// The probe of a device; `command` makes one.
+fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, command: String) -> Check {
+    let probe = latest_probe(&settings::results_dir(settings), host, device, server.block_bytes);
+    match probe.and_then(|probe| probe.result.ceiling_iops()) {
+        Some(ceiling) => Check::good("Probe", format!("the device's ceiling is {} IOPS", fixed(ceiling, 0))),
+        None => {
+            Check::warning("Probe", "the device has not been probed, so its ceiling is not known", command)
+        }
+    }
+}
+
+/// Tries to open a file of the folder with O_DIRECT.
+fn direct_io(folder: &Path) -> Check {
+    let subject = "Direct I/O";
+    let tried = tempfile::NamedTempFile::new_in(folder).and_then(|file| {
+        let flags = OFlags::RDONLY | OFlags::DIRECT;
+        Ok(rustix::fs::open(file.path(), flags, Mode::empty())?)
+    });
+    match tried {
+        Ok(_) => Check::good(subject, format!("supported by the file system of {}", folder.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Check::problem(
+            subject,
+            format!(
+                "the file system of {} does not support it; name a folder on one that does (ext4, xfs) with --target, or \
+                 use --buffered",
+                folder.display()
+            ),
+        ),
+        Err(error) => Check::problem(
+            subject,
+            format!("{} can't be written: {error}; name another folder with --target", folder.display()),
+        ),
+    }
+}
+
+/// A section for each server.
+fn server_sections(
+    settings: &Settings,
+    hosts: &Hosts,
+    watched: &[Option<HostInterval>],
+    server: &Server,
+) -> Vec<Section> {
+    let topology = &hosts.topology;
+    let section = |place: &ObservedServer| {
+        let host = place.observed_at.and_then(|(host, _)| topology.hosts.get(host));
+        let between = place.observed_at.and_then(|(host, _)| watched.get(host)?.as_ref());
+        let mut checks = observer_and_server(place, host);
+        if let Some((host, found)) = host.zip(place.found.as_ref().ok()) {
+            checks.extend(server_limits(place, host, found));
+            checks.extend(server_devices(settings, host, found, server));
+            let figures = place.observed_at.and_then(|(_, number)| between?.servers.get(number)?.as_ref());
+            checks.extend(figures.and_then(|figures| figures.data.as_ref()).map(device_use));
+        }
+        // The first section describes this machine.
+        if let Some(host) = host.filter(|host| !host.is_here) {
+            let machine = host.hello.as_ref().and_then(|hello| hello.machine.as_ref());
+            checks.extend(machine.map(governor));
+            checks.extend(between.and_then(|between| between.cpu.as_ref()).map(cpu_use));
+        }
+        Section { heading: heading(place, host), checks }
+    };
+    topology.servers.iter().map(section).collect()
+}
+
+fn heading(place: &ObservedServer, host: Option<&ObservedHost>) -> String {
+    let whose = place
+        .endpoint
+        .as_ref()
+        .map_or_else(|| "The database's host".to_owned(), |name| format!("The host of {name}"));
+    let which = match host {
+        Some(host) if host.is_here && place.found.is_ok() => ", which is this one".to_owned(),
+        Some(host) if host.ssh.is_some() => {
+            host.info().map(|info| format!(", {}", info.hostname)).unwrap_or_default()
+        }
+        _ => String::new(),
+    };
+    format!("{whose}{which} (OBSERVE={})", place.by)
+}
+
+fn observer_and_server(place: &ObservedServer, host: Option<&ObservedHost>) -> Vec<Check> {
+    if place.by == Observe::None.to_string() {
+        return vec![Check::good(
+            "Observer",
+            "none is wanted: the verdicts rest on what the server itself says",
+        )];
+    }
+    let ssh = host.and_then(|host| Some((host.ssh.as_ref()?, host.hello.as_ref())));
+    let mut checks = Vec::new();
+    match (&place.found, ssh) {
+        (Err(lacking), Some((ssh, None))) => {
+            return vec![Check::warning(
+                "Observer",
+                format!("there is none on {ssh}: {lacking}"),
+                LESS_KNOWN,
+            )];
+        }
+        (_, Some((ssh, Some(hello)))) => checks.push(observer(ssh, hello)),
+        _ => {}
+    }
+    checks.push(match &place.found {
+        Ok(found) => {
+            let FoundServer { pid, name, how, .. } = found.as_ref();
+            Check::good("Server", format!("process {pid} '{name}', found {how}"))
+        }
+        Err(lacking) => Check::warning("Server", format!("it was not found: {lacking}"), LESS_KNOWN),
+    });
+    checks
+}
+
+fn observer(ssh: &SshHost, hello: &Hello) -> Check {
+    let (subject, theirs, ours) = ("Observer", &hello.version, env!("CARGO_PKG_VERSION"));
+    if theirs == ours {
+        return Check::good(subject, format!("slob {ours} answers on {ssh}"));
+    }
+    Check::warning(
+        subject,
+        format!("the slob on {ssh} is release {theirs}, this one {ours}"),
+        "install this release there, or let a copy be sent (--observe-copy)",
+    )
+}
+
+/// Figures that the host lacks, and the limits of the control group.
+fn server_limits(place: &ObservedServer, host: &ObservedHost, found: &FoundServer) -> Vec<Check> {
+    let lacking = found.lacking.iter().map(|lacking| Check::advice("Server", lacking.trim_end_matches('.')));
+    let mut checks: Vec<Check> = lacking.collect();
+    let Some(group) = &found.limits else { return checks };
+    let of_host = host.info().and_then(|info| info.cpus_online).map(f64::from);
+    let is_held = place.cpus(host).zip(of_host).is_some_and(|(cpus, of_host)| cpus < of_host);
+    checks.push(if is_held || !group.io.is_empty() {
+        Check::warning(
+            "Limits",
+            limits(group),
+            "the figures will be those of the limit: lift it, or keep it the same in all runs",
+        )
+    } else {
+        Check::good("Limits", limits(group))
+    });
+    checks
+}
+
+/// Devices and free space below the data and the log.
+fn server_devices(
+    settings: &Settings,
+    host: &ObservedHost,
+    found: &FoundServer,
+    server: &Server,
+) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if let Some(data) = &found.data {
+        checks.push(device("Device", data));
+        let path = found.path.as_ref().unwrap_or(&data.path).display().to_string();
+        let far = host.ssh.as_ref().map(|ssh| format!("--observe ssh:{ssh} ")).unwrap_or_default();
+        let command = format!("slob probe {far}{}", output::quoted(&path));
+        let hostname = host.info().map(|info| info.hostname.as_str()).unwrap_or_default();
+        checks.push(probe_of(settings, hostname, data, server, command));
+    }
+    checks.extend(found.log.as_ref().map(|log| device("Log's device", log)));
+    checks.extend(found.free_bytes.map(space));
+    checks
+}
+
+fn space(free_bytes: u64) -> Check {
+    let subject = "Space";
+    if free_bytes < LOG_BYTES {
+        return Check::warning(
+            subject,
+            format!("only {} MB are free on the file system of the data", free_bytes / 1_000_000),
+            "make room there: a server that can't write its log ends",
+        );
+    }
+    Check::good(subject, format!("{:.1} GB free on the file system of the data", free_bytes as f64 / 1e9))
+}
+
+pub(super) fn probe(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &[])?;
+    let results = settings::results_dir(&settings);
+    let host = remote_host(&settings)?;
+    let plan = probe_plan(matches)?;
+    let stop = interrupt::flag()?;
+    let probe = match host {
+        Some(host) => measure_remote(&host, settings::copies_observer(&settings), &plan, &stop)?,
+        None => measure_device(&plan, &stop)?,
+    };
+    let text =
+        if matches.get_flag("json") { output::json("the result", &probe)? } else { probe_text(&probe) };
+    output::print(&text)?;
+    if probe.result.interrupted {
+        output::say("interrupted: only what was measured until then is shown, and it is not saved");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    if !matches.get_flag("no-save") {
+        let path = save_probe(&results, &probe).map_err(Failure::failed)?;
+        output::say(&format!("saved in {}; later runs on this device are compared with it", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The host that --observe names, unless it is this one.
+fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
+    let entry = settings.entry("OBSERVE");
+    let Some(Value::Observe(observers)) = entry.and_then(Entry::value) else { return Ok(None) };
+    match observers.of_endpoint(0) {
+        Observe::Ssh(host) if observers.count() == 1 => {
+            let host = host.at("localhost").map_err(Failure::usage)?;
+            Ok(Some(host))
+        }
+        _ if entry.is_some_and(|entry| *entry.origin() == Origin::Flag) => {
+            let message = format!(
+                "--observe {observers} names no single host: use --observe ssh:HOST, or leave it out for this host"
+            );
+            Err(Failure::usage(message))
+        }
+        // OBSERVE of a configuration is for runs; without the flag, a probe is of this host.
+        _ => Ok(None),
+    }
+}
+
+/// Probes a device of another host by an observer there.
+fn measure_remote(
+    host: &SshHost,
+    copy: bool,
+    plan: &ProbePlan,
+    stop: &AtomicBool,
+) -> Result<SavedProbe, Failure> {
+    if !plan.dir.is_absolute() {
+        return Err(Failure::usage(format!(
+            "{} is no absolute path: name the folder on {host} from its root on",
+            plan.dir.display()
+        )));
+    }
+    let mut observer = Observer::remote(host.clone(), copy);
+    let hello = observer.hello().map_err(|why| Failure::usage(format!("no observer on {host}: {why}")))?;
+    let hostname = hello.host.hostname.clone();
+    let progress = Progress::new("probing");
+    let taken = Timestamp::now();
+    let probed = observer.probe(plan, &mut |done, of, at| {
+        progress.at(done, of, at);
+        !stop.load(Ordering::Relaxed)
+    });
+    progress.finish();
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted(format!(
+            "probing {hostname} was interrupted; nothing of it is kept"
+        )));
+    }
+    let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
+    Ok(SavedProbe { taken, host: hostname, device, result })
+}
+
+fn probe_plan(matches: &ArgMatches) -> Result<ProbePlan, Failure> {
+    let numbers = |name: &str| matches.get_many::<u32>(name).unwrap_or_default().copied().collect();
+    let seconds_per_step = matches.value("seconds");
+    if !(0.1..=3600.0).contains(&seconds_per_step) {
+        return Err(Failure::usage(format!("--seconds is {seconds_per_step}; it must be 0.1 to 3600")));
+    }
+    Ok(ProbePlan {
+        file_bytes: matches.value::<u64>("size-mb") << 20,
+        block_bytes: matches.value("block-bytes"),
+        seconds_per_step,
+        sync_sessions: numbers("sessions"),
+        async_depths: numbers("depths"),
+        write: matches.get_flag("write"),
+        direct: !matches.get_flag("buffered"),
+        ..ProbePlan::new(matches.path("path").unwrap_or(Path::new(".")))
+    })
+}
+
+/// Probes a device of this host, with progress on stderr.
+pub(super) fn measure_device(plan: &ProbePlan, stop: &AtomicBool) -> Result<SavedProbe, Failure> {
+    let progress = Progress::new("probing");
+    let mut on_event = |event: ProbeEvent| match event {
+        ProbeEvent::Filling { written_bytes, total_bytes } => {
+            progress.at(written_bytes, total_bytes, "writing the scratch file");
+        }
+        ProbeEvent::StepStarted { number, of, .. } => {
+            progress.at(number as u64 - 1, of as u64, &format!("step {number} of {of}"));
+        }
+        ProbeEvent::StepFinished(_) => {}
+    };
+    let folder = if plan.dir.as_os_str().is_empty() { Path::new(".") } else { &plan.dir };
+    let taken = Timestamp::now();
+    let result = run_probe(plan, &mut on_event, stop);
+    progress.finish();
+    Ok(SavedProbe {
+        taken,
+        host: HostInfo::read().hostname,
+        device: Device::behind(folder).ok(),
+        result: result?,
+    })
+}
+
+/// `slob observe`: answers the questions of a run on another host.
+pub(super) fn observe() -> Outcome {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    match slob_observe::serve(&mut input, &mut output) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // The run was killed.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::usage(format!(
+            "observing: {error}; this command is started by `slob run --observe ssh:HOST`, and reads its questions from stdin"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_results_folder_may_be_missing_but_not_impossible() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_ne!(results(&folder.path().join("a/b")).grade, Grade::Problem);
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let refused = results(&folder.path().join("file/runs"));
+        assert!(refused.grade == Grade::Problem && refused.finding.contains("--results-dir"), "{refused:?}");
+    }
+}

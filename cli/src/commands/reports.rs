@@ -1,0 +1,473 @@
+//! The commands that read saved runs: `report`, `info`, `list`, `diff`, `show`, `export`, and `analyze` for repeated runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use serde::Serialize;
+use serde_json::Value as Json;
+use slob_awr::Scope;
+use slob_awr::info::{is_pipes, read_pipes};
+use slob_campaign::{Schedule, Sessions, State, read_campaign};
+use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
+use slob_report::analysis::{
+    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
+    stem, variants_of,
+};
+use slob_report::diff::Diff;
+use slob_report::export::{hlog, prometheus};
+use slob_report::field::field;
+use slob_report::html::{analysis_page, diff_page, run_page};
+use slob_report::info::{
+    self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
+};
+use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
+use slob_report::table::Cell;
+use slob_report::verdicts::thresholds;
+use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_report};
+
+use super::awr::{self, ReadReports};
+use super::campaigns::compare_headrooms;
+use super::runs::HTML_REPORT;
+use crate::args::Given;
+use crate::failure::{Failure, Outcome, PARTLY};
+use crate::tables::{Form, Records};
+use crate::{index, output, settings};
+
+/// The run that the arguments name: its path and its record.
+fn run_given(matches: &ArgMatches) -> Result<(PathBuf, Record), Failure> {
+    let path = find_run(&settings::results_dir_of(matches)?, matches.text("run").unwrap_or("latest"))?;
+    let record = read_record(&path)?;
+    Ok((path, record))
+}
+
+pub(super) fn report(matches: &ArgMatches) -> Outcome {
+    if matches.get_flag("limits") {
+        return output::done(&thresholds::markdown());
+    }
+    let path = Path::new(matches.text("run").unwrap_or("latest"));
+    if awr::are_reports(path) {
+        return awr_reports(path, matches);
+    }
+    let (path, record) = run_given(matches)?;
+    if matches.get_flag("html") {
+        let beside = run_folder(&path).join(HTML_REPORT);
+        output::write_page(&run_page(&record), matches.path("output").unwrap_or(&beside))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::done(&if matches.get_flag("compare-probe") {
+        compare_probe_text(&record).map_err(Failure::usage)?
+    } else if matches.get_flag("summary") {
+        compact_summary(&record)
+    } else {
+        text_report(&record)
+    })
+}
+
+/// `slob report --html` of AWR and Statspack reports.
+fn awr_reports(path: &Path, matches: &ArgMatches) -> Outcome {
+    if !matches.get_flag("html") {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "{path}: these are reports already; use --html for a page of them over time, or use `slob awr info {path}`"
+        )));
+    }
+    let (page, code) = awr::page_of([&path.to_owned()])?;
+    let name = path.display().to_string();
+    let beside = PathBuf::from(format!("{}.over-time.html", name.trim_end_matches('/')));
+    output::write_page(&page, matches.path("output").unwrap_or(&beside))?;
+    Ok(code)
+}
+
+pub(super) fn show(matches: &ArgMatches) -> Outcome {
+    let (_, record) = run_given(matches)?;
+    output::done(&match matches.text("field") {
+        Some(path) => match field(&record, path).map_err(Failure::usage)? {
+            // Shells take words without quotes.
+            Json::String(text) => text + "\n",
+            value => format!("{value:#}\n"),
+        },
+        None => output::json("the record", &record)?,
+    })
+}
+
+pub(super) fn export(matches: &ArgMatches) -> Outcome {
+    let (_, record) = run_given(matches)?;
+    let text = if matches.get_flag("hlog") {
+        hlog(&record).map_err(Failure::failed)?
+    } else if matches.get_flag("prometheus") {
+        prometheus(&record)
+    } else {
+        series_csv(&record)
+    };
+    match matches.path("output") {
+        Some(path) => output::write_file(path, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn info(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir_of(matches)?;
+    let asked: Vec<&str> = matches.texts("columns").into_iter().map(str::trim).collect();
+    if asked.contains(&"help") {
+        return output::done(&all_columns_described());
+    }
+    let (heads, columns): (Vec<&str>, Vec<Column>) = match asked.is_empty() {
+        true => AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip(),
+        false => {
+            let find = |name: &&str| {
+                let column = column_named(name, " all")?;
+                Ok((column.name, column))
+            };
+            asked.iter().map(find).collect::<Result<_, Failure>>()?
+        }
+    };
+    let needs_series = columns.iter().any(|column| column.needs_series);
+    let series = if needs_series { SeriesWanted::Whole } else { SeriesWanted::Empty };
+    let names = matches.texts("runs");
+    let cells = |record: Record| cells(&record, &columns);
+    let everything = names.is_empty();
+    let read = match everything {
+        true => Records::read_paths(&list_runs(&results)?, series, cells),
+        false => Records::read(&results, names, series, cells),
+    };
+    if everything && read.kept.is_empty() {
+        output::say(&format!("{} holds no runs", results.display()));
+    }
+    let code = read.exit_code()?;
+    let table = table(heads, &columns, read.kept);
+    output::print(&Form::of(matches, Form::Pipes).text(&table))?;
+    Ok(code)
+}
+
+fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
+    column(name).ok_or_else(|| {
+        let near = did_you_mean(name);
+        Failure::usage(format!(
+            "there is no column '{name}'{near}: `slob info --columns help` lists them{which}"
+        ))
+    })
+}
+
+/// Every column with its unit and source.
+fn all_columns_described() -> String {
+    let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
+    let (name, unit) = (width(|column| column.name), width(|column| column.unit));
+    let line =
+        |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name, column.unit, column.source);
+    let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name));
+    let lines: String = all_columns().map(line).collect();
+    format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
+}
+
+/// Heads and columns of `slob list`.
+const LIST_COLUMNS: [(&str, Column); 8] = [
+    ("ID", info::ID),
+    ("NAME", info::NAME),
+    ("STATUS", info::STATUS),
+    ("TARGET", info::TARGET),
+    ("SESSIONS", Column::figure(&figure::SESSIONS)),
+    (figure::PHYSICAL_READS_PER_S.short, Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
+    ("STARTED", info::STARTED),
+];
+
+pub(super) fn list(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir_of(matches)?;
+    if matches.get_flag("html") {
+        let unread = index::write(&results)?;
+        unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
+        output::say(&format!("wrote {}", results.join(index::INDEX).display()));
+        return Ok(ExitCode::from(if unread.is_empty() { 0 } else { PARTLY }));
+    }
+    let [name, target, status] = ["name", "target", "status"].map(|flag| matches.text(flag));
+    let since = matches.text("since").map(moment).transpose()?;
+    let is_wanted = |record: &Record| {
+        name.is_none_or(|name| record.name.contains(name))
+            && target.is_none_or(|target| record.target.contains(target))
+            && status.is_none_or(|wanted| status_word(&record.status) == wanted)
+            && since.is_none_or(|since| record.started >= since)
+    };
+    let columns = LIST_COLUMNS.map(|(_, column)| column);
+    let row = |record: Record| is_wanted(&record).then(|| (record.started, cells(&record, &columns)));
+    let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Empty, row);
+    let code = read.exit_code()?;
+    let none_at_all = read.kept.is_empty();
+    let mut rows: Vec<(Timestamp, Vec<Cell>)> = read.kept.into_iter().flatten().collect();
+    rows.sort_by_key(|(started, _)| *started);
+    let rows = rows.into_iter().map(|(_, cells)| cells);
+    let table = table(LIST_COLUMNS.map(|(head, _)| head), &columns, rows);
+    output::print(&Form::of(matches, Form::Table).text(&table))?;
+    if table.is_empty() {
+        let what = if none_at_all { "no runs" } else { "no runs like that" };
+        output::say(&format!("{} holds {what}", results.display()));
+    }
+    Ok(code)
+}
+
+/// A date or time such as `2026-11-20`, `2026-11-20T10:45` or `2026-11-20T10:45:00Z`, in UTC unless it has an offset.
+fn moment(text: &str) -> Result<Timestamp, Failure> {
+    let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from)).ok();
+    let parsed = text
+        .parse::<Timestamp>()
+        .ok()
+        .or_else(|| civil()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp()));
+    parsed.ok_or_else(|| {
+        Failure::usage(format!(
+            "--since is '{text}'; use a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z"
+        ))
+    })
+}
+
+pub(super) fn diff(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir_of(matches)?;
+    let (first, second) = match matches.texts("pair").as_slice() {
+        [first, second] => (vec![*first], vec![*second]),
+        _ => (matches.texts("first"), matches.texts("second")),
+    };
+    let html = matches.get_flag("html");
+    let series = if html { SeriesWanted::Whole } else { SeriesWanted::Empty };
+    let read = |names| Records::read(&results, names, series, |record| record).all();
+    let (first, second) = (read(first)?, read(second)?);
+    let diff = Diff::of(&first, &second, matches.value("confidence")).map_err(Failure::usage)?;
+    if html {
+        let page = diff_page(&diff, &first, &second);
+        output::write_page(&page, matches.path("output").unwrap_or(Path::new("diff.html")))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let json = matches.get_flag("json");
+    output::done(&if json { output::json("the comparison", &diff)? } else { diff.text() })
+}
+
+pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
+    if let Some(compared) = headrooms(matches)? {
+        let forms = Forms { text: headrooms_text, csv: Headrooms::csv, page: headrooms_page };
+        forms.write(matches, &compared)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let results = settings::results_dir_of(matches)?;
+    let mut inputs = Inputs::default();
+    for input in matches.texts("inputs") {
+        inputs.add(&results, input, matches.text("by"))?;
+    }
+    let code = if inputs.unread { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS };
+    let options = Options {
+        confidence: matches.value("confidence"),
+        scale: matches.text("relative-to").map(str::to_owned),
+    };
+    let analysis = inputs.analysis(&matches.texts("variants"), &options)?;
+    let forms = Forms { text: Analysis::text, csv: Analysis::csv, page: analysis_page };
+    forms.write(matches, &analysis)?;
+    Ok(code)
+}
+
+/// The forms of an analysis.
+struct Forms<T> {
+    text: fn(&T) -> String,
+    csv: fn(&T) -> String,
+    page: fn(&T) -> String,
+}
+
+impl<T: Serialize> Forms<T> {
+    fn write(&self, matches: &ArgMatches, analysis: &T) -> Result<(), Failure> {
+        let output = matches.path("output");
+        if matches.get_flag("html") {
+            let page = (self.page)(analysis);
+            return output::write_page(&page, output.unwrap_or(Path::new("analysis.html")));
+        }
+        let text = if matches.get_flag("json") {
+            output::json("the analysis", analysis)?
+        } else if matches.get_flag("csv") {
+            (self.csv)(analysis)
+        } else {
+            (self.text)(analysis)
+        };
+        match output.filter(|path| path.as_os_str() != "-") {
+            Some(path) => output::write_file(path, &text),
+            None => output::print(&text),
+        }
+    }
+}
+
+/// The comparison of a campaign of searches for headroom, if that is the input.
+fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
+    let [input] = matches.texts("inputs")[..] else { return Ok(None) };
+    let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
+    if schedule.demand.is_empty() {
+        return Ok(None);
+    }
+    let of_runs = ["by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag));
+    if let Some(flag) = of_runs {
+        return Err(Failure::usage(format!(
+            "--{flag}: {input} is a campaign of searches for headroom: take it out"
+        )));
+    }
+    compare_headrooms(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
+}
+
+/// The runs to analyse.
+#[derive(Default)]
+struct Inputs {
+    runs: Vec<Run>,
+    /// Variants and tables of the campaign, if the input is one.
+    campaign: Option<(Vec<Variant>, Vec<TableSpec>)>,
+    notes: Vec<String>,
+    /// True if labels are the names of variants.
+    labelled: bool,
+    /// True if some records could not be read.
+    unread: bool,
+    has_others: bool,
+}
+
+impl Inputs {
+    fn add(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+        let path = Path::new(input);
+        if path.is_dir()
+            && let Some((schedule, state)) = read_campaign(path)?
+        {
+            return self.add_campaign(path, &schedule, &state);
+        }
+        self.has_others = true;
+        if awr::are_reports(path) {
+            let read = ReadReports::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named))?;
+            self.unread |= read.exit_code()? != ExitCode::SUCCESS;
+            self.runs.extend(read.kept);
+            return Ok(());
+        }
+        if path.is_file() {
+            let text = fs::read(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
+            let text = String::from_utf8_lossy(&text);
+            if is_pipes(&text) {
+                let rows = read_pipes(&text).map_err(|error| Failure::usage(format!("{input}: {error}")))?;
+                self.runs.extend(rows.iter().map(run_of_row));
+                return Ok(());
+            }
+        }
+        self.add_records(results, input, by)
+    }
+
+    fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+        let column = by.map(|name| column_named(name, "")).transpose()?;
+        let keep = |record: Record| {
+            let mut run = run_of(&record)?;
+            if let Some(column) = column {
+                run.label = column.cell(&Figures::of(&record)).plain();
+            }
+            Some(run)
+        };
+        let read = Records::read(results, [input], SeriesWanted::Empty, keep);
+        self.unread |= read.exit_code()? != ExitCode::SUCCESS;
+        self.labelled |= column.is_some();
+        let all = read.kept.len();
+        let completed: Vec<_> = read.kept.into_iter().flatten().collect();
+        let left_out = all - completed.len();
+        self.runs.extend(completed);
+        if left_out > 0 {
+            self.notes.push(format!("{input}: {left_out} of {all} runs did not complete and are left out."));
+        }
+        Ok(())
+    }
+
+    /// Adds the runs that a campaign lists; it names the variant and the model of each.
+    fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
+        if !schedule.demand.is_empty() {
+            let place = directory.display();
+            return Err(Failure::usage(format!(
+                "{place} is a campaign of searches for headroom: analyse it separately"
+            )));
+        }
+        let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
+        let steps: BTreeMap<&str, _> = completed.collect();
+        let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
+        let read = Records::read_paths(&paths, SeriesWanted::Empty, |record| run_of(&record));
+        self.unread |= !paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS;
+        for mut run in read.kept.into_iter().flatten() {
+            let Some(step) = steps.get(run.id.as_str()) else { continue };
+            run.label.clone_from(&step.variant);
+            run.models = BTreeSet::from([step.model.clone()]);
+            run.sessions = step.sessions.map(Sessions::total).into_iter().collect();
+            self.runs.push(run);
+        }
+        let all = schedule.steps.len();
+        if steps.len() < all {
+            let left = all - steps.len();
+            self.notes.push(format!("{left} of the campaign's {all} runs are not done yet."));
+        }
+        let variants = schedule.variants.iter();
+        let mut variants: Vec<Variant> =
+            variants.map(|variant| Variant::whole(&variant.name).twin_of(variant.twin_of.clone())).collect();
+        // The baseline comes first.
+        variants.sort_by_key(|variant| variant.name != schedule.baseline);
+        let table = |model: &slob_campaign::ModelEntry| {
+            let metric = Metric::named(&model.metric).map_err(Failure::usage)?;
+            Ok(TableSpec { title: model.name.clone(), model: model.name.clone(), metric })
+        };
+        let tables = schedule.models.iter().map(table).collect::<Result<Vec<_>, Failure>>()?;
+        if self.campaign.replace((variants, tables)).is_some() {
+            return Err(Failure::usage("more than one campaign: analyse one at a time"));
+        }
+        Ok(())
+    }
+
+    /// AWR reports lack the number of sessions; the names of their files may have it.
+    fn check_sessions(&mut self) -> Result<(), Failure> {
+        const NAMES: &str = "name the files by them, such as awr.txt.16";
+        let (all, without) =
+            (self.runs.len(), self.runs.iter().filter(|run| run.sessions.is_empty()).count());
+        if without > 0 && without == all {
+            return Err(Failure::usage(format!(
+                "no number of sessions is known of any of the {all} runs, so there is nothing to compare: {NAMES}"
+            )));
+        }
+        if without > 0 {
+            self.notes.push(format!(
+                "{without} of {all} runs are left out, since their number of sessions is not known: {NAMES}."
+            ));
+        }
+        Ok(())
+    }
+
+    fn analysis(mut self, variants: &[&str], options: &Options) -> Result<Analysis, Failure> {
+        if self.campaign.is_some() && self.has_others {
+            return Err(Failure::usage("a campaign and other runs: analyse the campaign separately"));
+        }
+        let asked: Vec<Variant> = variants.iter().map(|name| Variant::part(name.trim())).collect();
+        let (variants, tables) = match self.campaign.take() {
+            Some((own, tables)) => (if asked.is_empty() { own } else { asked }, tables),
+            None if !asked.is_empty() => (asked, slob_r_tables()),
+            None if self.labelled => {
+                let labels: BTreeSet<&str> = self.runs.iter().map(|run| run.label.as_str()).collect();
+                (labels.into_iter().map(Variant::whole).collect(), slob_r_tables())
+            }
+            None => {
+                self.runs.iter_mut().for_each(|run| run.label = stem(&run.label));
+                (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
+            }
+        };
+        self.check_sessions()?;
+        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
+        analysis.notes.append(&mut self.notes);
+        Ok(analysis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_utc_unless_they_have_an_offset() {
+        let parsed = |text: &str| moment(text).unwrap().to_string();
+        assert_eq!(parsed("2026-11-20"), "2026-11-20T00:00:00Z");
+        assert_eq!(parsed("2026-11-20T10:45"), "2026-11-20T10:45:00Z");
+        assert_eq!(parsed("2026-11-20 10:45:01"), "2026-11-20T10:45:01Z");
+        assert_eq!(parsed("2026-11-20T10:45:00+02:00"), "2026-11-20T08:45:00Z");
+        assert!(moment("yesterday").is_err());
+    }
+}

@@ -1,0 +1,610 @@
+//! The commands that work on a target: `setup`, `run`, `verify`, `drop`, `demo`, and `mark`, which notes an event in a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
+use slob_host::ProbePlan;
+use slob_record::{
+    Record, RecordError, Status, find_run, leave_mark, read_operations, read_record, run_folder, save_probe,
+};
+use slob_report::format::count;
+use slob_report::html::run_page;
+use slob_report::{
+    Answer, Recheck, compact_summary, digest_in_report, digest_of_figures, recheck, recheck_operations,
+    text_report, verdicts,
+};
+use slob_run::{
+    Acknowledged, ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load,
+    plan_load, prepare, replay, script_of_load, script_of_run, script_of_server,
+};
+use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
+
+use super::machine::{machine_checks, measure_device, warn_of};
+use crate::args::Given;
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
+use crate::progress::{LoadTalk, Progress};
+use crate::{index, interrupt, output, registry, settings};
+
+/// Views in a run's folder.
+pub(super) const HTML_REPORT: &str = "report.html";
+const TEXT_REPORT: &str = "report.txt";
+
+/// A load's progress on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Display {
+    /// A screen of its own, on a terminal.
+    Dashboard,
+    /// A bar, on a terminal.
+    Bar,
+    Lines,
+}
+
+pub(super) fn setup(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve(matches, &tablespace_and_schemas(matches)?)?;
+    if matches.get_flag("print-sql") {
+        let spec = checked_load(&settings)?;
+        let engine = registry::engine_of(&spec.target)?;
+        return output::done(&script_of_load(engine, &request_of_load(engine, &spec), &spec)?);
+    }
+    let stop = interrupt::flag()?;
+    let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
+    let loaded = load_all(&settings, display, &stop)?;
+    output::say(&format!("{loaded}; next: `{}`", run_command(matches, &settings)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `SCHEMAS`, or `TABLESPACE SCHEMAS`, as parameters.
+fn tablespace_and_schemas(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    match matches.texts("tablespace-and-schemas")[..] {
+        [] => Ok(Vec::new()),
+        [schemas] if schemas.bytes().all(|byte| byte.is_ascii_digit()) => Ok(vec![pair("SCHEMAS", schemas)]),
+        [tablespace, schemas] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", schemas)]),
+        [word, ..] => Err(Failure::usage(format!(
+            "'{word}' is not a number of schemas; use `slob setup 4`, or `slob setup TABLESPACE 4`"
+        ))),
+    }
+}
+
+/// Loads the schemas that the settings ask for, and returns the result in words.
+fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<String, Failure> {
+    let spec = checked_load(settings)?;
+    let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
+    if let Some(name) = &spec.tablespace
+        && !engine.server()?.capabilities.tablespaces
+    {
+        output::say(&format!(
+            "warning: TABLESPACE={name} has no effect here: this target has no tablespaces, data go where TARGET says"
+        ));
+    }
+    let taken = settings::of_load_as_loaded(settings, engine.as_ref())?;
+    settings::say_as_loaded(settings, &taken);
+    let spec = LoadSpec::from_settings(&taken)?.spec;
+    warn_of(&machine_checks());
+    let plan = plan_load(engine.as_ref(), &spec)?;
+    for schema in plan.replaced() {
+        output::say(&format!(
+            "schema {schema}: its load was interrupted and this machine has been restarted since; those data may \
+             never have reached the disk, so it is loaded again from the start"
+        ));
+    }
+    let summary = match display {
+        Display::Dashboard => load(engine.as_ref(), &plan, stop, &LoadDisplay::new(&spec)),
+        Display::Bar | Display::Lines => {
+            let talk = LoadTalk::new(display == Display::Lines);
+            let result = load(engine.as_ref(), &plan, stop, &talk);
+            talk.finish();
+            result
+        }
+    }?;
+    Ok(load_sentence(&spec, &summary))
+}
+
+fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
+    let before = match summary.complete_before {
+        0 => String::new(),
+        count => format!(" ({count} of {} schemas were there already)", spec.schemas),
+    };
+    if summary.rows == 0 && summary.layouts.is_empty() {
+        let schemas = output::plural(u64::from(spec.schemas.get()), "schema");
+        return format!("{}: {schemas} already loaded, nothing to do", spec.target);
+    }
+    let seconds = summary.took.as_secs_f64();
+    format!(
+        "{}: {} rows, one per block, {:.2} GB in {seconds:.1} s, {:.0} MB/s{before}",
+        spec.target,
+        summary.rows,
+        summary.bytes as f64 / 1e9,
+        summary.bytes as f64 / 1e6 / seconds.max(1e-9)
+    )
+}
+
+/// `slob run` on what was loaded, with the flags of the load that a run takes too, without passwords.
+fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
+    let mut command = String::from("slob run");
+    if let Some(file) = matches.text(settings::CONF_FILE) {
+        command += &format!(" --conf {}", output::quoted(file));
+    }
+    for (key, value) in settings::flags(matches) {
+        let Some(entry) = settings.entry(&key) else { continue };
+        let param = entry.param();
+        // The number of schemas follows the flags, and a run has a seed of its own.
+        let is_wanted = registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
+        let Some(flag) = param.flag().filter(|_| is_wanted && !entry.value().is_some_and(Value::is_secret))
+        else {
+            continue;
+        };
+        let between = if matches!(param.kind, Kind::Flag) { '=' } else { ' ' };
+        command += &format!(" --{flag}{between}{}", output::quoted(&value));
+    }
+    if matches.get_flag(settings::ASK_PASSWORD) {
+        command += &format!(" --{}", settings::ASK_PASSWORD);
+    }
+    let schemas = settings::shown(settings, "SCHEMAS");
+    schemas.map_or_else(|| command.clone(), |schemas| format!("{command} {schemas}"))
+}
+
+/// `slob ENGINE init`. Nothing connects, so the target may be of another engine.
+pub(super) fn init(scheme: &str, matches: &ArgMatches) -> Outcome {
+    let Some(("init", matches)) = matches.subcommand() else { return Err(Failure::usage("no such command")) };
+    let settings = settings::resolve(matches, &[])?;
+    let spec = checked_load(&settings)?;
+    let engine = registry::ENGINES.iter().find(|engine| engine.scheme == scheme);
+    let engine = engine.ok_or_else(|| Failure::usage("no such command"))?;
+    let sessions = RunSpec::from_settings(&settings)?.spec.sessions().max(spec.streams.get());
+    output::done(&script_of_server(engine, &request_of_load(engine, &spec), &spec, sessions)?)
+}
+
+fn checked_load(settings: &Settings) -> Result<LoadSpec, Failure> {
+    let checked = LoadSpec::from_settings(settings)?;
+    settings::warn(&checked.warnings);
+    Ok(checked.spec)
+}
+
+fn checked_run(settings: &Settings) -> Result<RunSpec, Failure> {
+    let checked = RunSpec::from_settings(settings)?;
+    settings::warn(&checked.warnings);
+    Ok(checked.spec)
+}
+
+fn request_of_load(engine: &EngineKind, spec: &LoadSpec) -> OpenSpec {
+    registry::open_spec(engine, &spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())
+}
+
+pub(super) fn run(matches: &ArgMatches) -> Outcome {
+    let schemas = matches.text("schemas-in-place").map(|count| ("SCHEMAS".to_owned(), count.to_owned()));
+    let settings = settings::resolve(matches, &schemas.into_iter().collect::<Vec<_>>())?;
+    if matches.get_flag("print-sql") {
+        let spec = checked_run(&settings)?;
+        let engine = registry::engine_of(&spec.target)?;
+        let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
+        return output::done(&script_of_run(engine, &open, &spec)?);
+    }
+    let server = matches.text("metrics").map(MetricsServer::start).transpose()?;
+    let stop = interrupt::flag()?;
+    let watch = Watch {
+        plain: matches.get_flag("plain"),
+        figures: server.as_ref().map(MetricsServer::figures),
+        journal: matches.path("durability"),
+    };
+    let kept = measure(&settings, watch, &stop)?;
+    drop(server);
+    let record = &kept.record;
+    // The record's folder is named even if stdout fails.
+    let printed = if matches.get_flag("json") {
+        let printed = output::print(&output::json("the record", record)?);
+        output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
+        printed
+    } else {
+        kept.print(matches.get_flag("full"))
+    };
+    kept.end()?;
+    printed?;
+    conclude(record, matches.get_flag("strict"))
+}
+
+#[derive(Default)]
+struct Watch<'a> {
+    /// Lines, even on a terminal.
+    plain: bool,
+    /// The figures that a metrics server serves.
+    figures: Option<Figures>,
+    /// The file for acknowledged updates.
+    journal: Option<&'a Path>,
+}
+
+/// Runs with a live display and keeps the record, also of a run that failed.
+fn measure(asked: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
+    let settings = settings::of_run_as_loaded(asked)?;
+    let spec = checked_run(&settings)?;
+    settings::say_as_loaded(asked, &settings);
+    warn_of(&machine_checks());
+    let mut display = RunDisplay::new(&spec, watch.plain, watch.figures);
+    measure_spec(&settings, &spec, watch.journal, stop, &mut display)
+}
+
+/// Runs a checked specification and keeps the record with its views.
+pub(super) fn measure_spec(
+    settings: &Settings,
+    spec: &RunSpec,
+    journal: Option<&Path>,
+    stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
+) -> Result<KeptRun, Failure> {
+    let engine = Arc::from(registry::open_target(&spec.target, &spec.options, Purpose::Use, None)?);
+    let context = RunContext {
+        engine: Arc::clone(&engine),
+        spec,
+        configuration: settings::for_record(settings),
+        slob_version: env!("CARGO_PKG_VERSION"),
+        stop,
+        journal,
+    };
+    let prepared = prepare(engine.as_ref(), spec)?;
+    let measured = slob_run::run(&context, &prepared, observer)?;
+    let record = measured.record;
+    // Views can be made again from the record.
+    let folder = measured.directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
+    let report = report_command(&folder);
+    let show = format!("slob show {} --field configuration", output::quoted(&folder.display().to_string()));
+    write_view(&folder, TEXT_REPORT, &text_report(&record), &report);
+    let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
+    write_view(&folder, settings::DEFAULT_CONF, &to_conf_text(settings), &show);
+    index::keep(&spec.results_dir);
+    Ok(KeptRun { record, folder, has_charts, script: prepared.script })
+}
+
+/// Makes a run of a search. A run that did not complete is an error; `resume` says how to go on after an interruption.
+pub(super) fn measure_step(
+    settings: &Settings,
+    stop: &AtomicBool,
+    resume: impl FnOnce(&Path) -> String,
+) -> Result<Record, Failure> {
+    let spec = RunSpec::from_settings(settings)?.spec;
+    let kept = measure_spec(settings, &spec, None, stop, &mut Quiet::new())?;
+    kept.end()?;
+    let id = &kept.record.id;
+    match &kept.record.status {
+        Status::Completed => Ok(kept.record),
+        Status::Interrupted => {
+            Err(Failure::interrupted(format!("run {id} was interrupted{}", resume(&kept.folder))))
+        }
+        Status::Failed { error } => Err(Failure::failed(format!("run {id} failed: {error}"))),
+    }
+}
+
+/// Shows the seconds of a run on a terminal only: they would fill a log.
+pub(super) struct Quiet(Option<RunTalk>);
+
+impl Quiet {
+    pub(super) fn new() -> Self {
+        Self(output::is_interactive().then(|| RunTalk::new(false)))
+    }
+}
+
+impl RunObserver for Quiet {
+    fn on_run(&mut self, event: &RunEvent<'_>) {
+        let wanted = matches!(event, RunEvent::Tick(_) | RunEvent::Verifying | RunEvent::Interrupted);
+        if let Some(talk) = self.0.as_mut().filter(|_| wanted) {
+            talk.on_run(event);
+        }
+    }
+}
+
+/// `slob report` of a run's folder.
+pub(super) fn report_command(folder: &Path) -> String {
+    format!("slob report {}", output::quoted(&folder.display().to_string()))
+}
+
+/// Writes a view of a record, which `command` can make again. Returns false if it could not be written.
+fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
+    let written = output::write_whole(&folder.join(name), text);
+    if let Err(error) = &written {
+        output::say(&format!(
+            "warning: writing {name} of the run: {error}; `{command}` recreates it from the record"
+        ));
+    }
+    written.is_ok()
+}
+
+/// Prints a record that can't be saved.
+fn not_kept(error: &RecordError, record: &Record) -> Failure {
+    output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
+    Failure::failed(format!(
+        "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
+         everything that was measured is printed above"
+    ))
+}
+
+pub(super) struct KeptRun {
+    pub(super) record: Record,
+    folder: PathBuf,
+    has_charts: bool,
+    script: Option<ExternalScript>,
+}
+
+impl KeptRun {
+    /// Prints the summary or the full report, and the place of the record.
+    fn print(&self, full: bool) -> Result<(), Failure> {
+        let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
+        let printed = output::print(&text);
+        output::say(&format!("\n{}", self.place()));
+        printed
+    }
+
+    fn place(&self) -> String {
+        let (folder, report) = (self.folder.display(), report_command(&self.folder));
+        if self.has_charts {
+            format!("Full report: `{report}`\nCharts:      {folder}/{HTML_REPORT}\nRecord:      {folder}")
+        } else {
+            format!(
+                "Full report: `{report}`\nCharts:      `{report} --html`, once there is room for them\nRecord:      {folder}"
+            )
+        }
+    }
+
+    /// Calls EXTERNAL_SCRIPT for the last time; the report precedes its failure.
+    pub(super) fn end(&self) -> Result<(), Failure> {
+        self.script.as_ref().map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id)?))
+    }
+}
+
+fn conclude(record: &Record, strict: bool) -> Outcome {
+    match &record.status {
+        Status::Failed { error } => {
+            Err(Failure::failed(format!("the run failed: {error}; the results up to then are kept")))
+        }
+        Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        Status::Completed => {
+            let good = verdicts(record).iter().all(|verdict| verdict.answer == Answer::Good);
+            Ok(ExitCode::from(if strict && !good { JUDGED } else { 0 }))
+        }
+    }
+}
+
+pub(super) fn mark(matches: &ArgMatches) -> Outcome {
+    // The mark has the time of the call: little may precede it.
+    let text = matches.texts("text").join(" ");
+    let said = matches.text("run").map(str::to_owned);
+    let run = said.or_else(|| std::env::var(settings::RUN_ID).ok()).filter(|run| !run.is_empty());
+    let id = leave_mark(&settings::results_dir_of(matches)?, run.as_deref(), &text)?;
+    output::say(&format!("marked in {id}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+const DEMO_FOLDER: &str = "slob-demo";
+
+/// `slob demo`: probes, loads, runs, reports and cleans up, without server and arguments.
+pub(super) fn demo(matches: &ArgMatches) -> Outcome {
+    let settings = settings::resolve_without_file(matches, &demo_parameters())?;
+    let stop = interrupt::flag()?;
+    let folder = Path::new(DEMO_FOLDER);
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::usage(format!("creating ./{DEMO_FOLDER}: {error}; change to a folder you can write to"))
+    })?;
+    let result = load_probe_and_run(&settings, folder, matches.get_flag("plain"), &stop);
+    let cleaned = if matches.get_flag("keep") {
+        output::say(&format!("The data stay in ./{DEMO_FOLDER}"));
+        Ok(())
+    } else {
+        remove_demo(&settings, folder)
+    };
+    let kept = result?;
+    let printed = kept.print(matches.get_flag("full"));
+    cleaned?;
+    printed?;
+    conclude(&kept.record, false)
+}
+
+fn load_probe_and_run(
+    settings: &Settings,
+    folder: &Path,
+    plain: bool,
+    stop: &AtomicBool,
+) -> Result<KeptRun, Failure> {
+    output::say("1. Loading four small schemas, one row per block");
+    let display = if plain { Display::Lines } else { Display::Bar };
+    output::say(&load_all(settings, display, stop)?);
+    output::say("2. Probing the device without a database");
+    let plan = ProbePlan {
+        file_bytes: 512 << 20,
+        seconds_per_step: 1.0,
+        sync_sessions: vec![1, 2, 4, 8],
+        async_depths: vec![16, 64],
+        ..ProbePlan::new(folder)
+    };
+    let probe = measure_device(&plan, stop)?;
+    if probe.result.interrupted {
+        return Err(Failure::interrupted("probing the device was interrupted; `slob demo` begins again"));
+    }
+    save_probe(&settings::results_dir(settings), &probe).map_err(Failure::failed)?;
+    output::say("3. Running eight sessions with 10 % updates");
+    measure(settings, Watch { plain, ..Watch::default() }, stop)
+}
+
+/// Removes the demo's schemas, and its folder unless it holds other files.
+fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
+    let (_, engine) = registry::open(settings)?;
+    drop_schemas(engine.as_ref(), &engine.schemas()?)?;
+    drop(engine);
+    // Fails if the folder holds other files.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// The demo's own parameters; flags precede them.
+fn demo_parameters() -> Vec<(String, String)> {
+    let target = format!("{}:./{DEMO_FOLDER}", registry::DEMO_SCHEME);
+    let defaults = [
+        ("TARGET", target.as_str()),
+        ("SCHEMAS", "4"),
+        ("THREADS_PER_SCHEMA", "2"),
+        ("SCALE", "128M"),
+        ("UPDATE_PCT", "10"),
+        ("RUN_TIME", "20"),
+        ("WARMUP", "3"),
+        ("RUN_NAME", "demo"),
+    ];
+    defaults.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+}
+
+pub(super) fn remove(matches: &ArgMatches) -> Outcome {
+    let (spec, engine) = registry::open(&settings::resolve(matches, &[])?)?;
+    let schemas = engine.schemas()?;
+    if schemas.is_empty() {
+        output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);
+    if !matches.get_flag("yes") && !output::confirm(&format!("Remove {what}?"))? {
+        output::say("nothing was removed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    drop_schemas(engine.as_ref(), &schemas)?;
+    output::say(&format!("removed {what}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drop_schemas(engine: &dyn Engine, schemas: &[SchemaState]) -> Result<(), Failure> {
+    for state in schemas {
+        engine.drop_schema(state.schema).map_err(Failure::failed)?;
+    }
+    Ok(())
+}
+
+/// `slob verify`: reads every row back, or checks a run's record.
+pub(super) fn verify(matches: &ArgMatches) -> Outcome {
+    if let Some(name) = matches.text("run") {
+        return verify_run(matches, name);
+    }
+    let settings = settings::resolve(matches, &[])?;
+    let journal = matches.path("durability");
+    let acknowledged = journal.map(Acknowledged::read).transpose()?;
+    let stop = interrupt::flag()?;
+    let (spec, engine) = registry::open(&settings)?;
+    let progress = Progress::new("verifying");
+    let on_rows = |rows, of| progress.at(rows, of, "rows read");
+    let streams = spec.streams.get();
+    let found = slob_run::verify(engine.as_ref(), streams, acknowledged.as_ref(), &stop, &on_rows);
+    progress.finish();
+    let found = found?;
+    let mut text: String = found.faults.iter().map(|fault| format!("{fault}\n")).collect();
+    let unnamed = found.faulty - found.faults.len() as u64;
+    if unnamed > 0 {
+        text += &format!("and {unnamed} more\n");
+    }
+    text += &format!(
+        "{}: {} rows read back, {} of them updated since the load, {} faulty\n",
+        spec.target, found.rows, found.updated, found.faulty
+    );
+    if let Some((journal, acknowledged)) = journal.zip(acknowledged) {
+        text += &format!(
+            "{}: {} acknowledged updates of {} rows, {} rows lost one\n",
+            journal.display(),
+            acknowledged.updates,
+            acknowledged.rows(),
+            found.lost
+        );
+    }
+    output::print(&text)?;
+    Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
+}
+
+/// A comparison within a record.
+enum Line {
+    Checked(Recheck),
+    /// Not comparable, and no fault.
+    Unknown(String),
+}
+
+impl Line {
+    fn differs(words: String) -> Self {
+        Self::Checked(Recheck { agrees: false, words })
+    }
+
+    fn text(&self) -> String {
+        let (word, words) = match self {
+            Self::Checked(Recheck { agrees: true, words }) => ("agrees", words),
+            Self::Checked(Recheck { agrees: false, words }) => ("DIFFERS", words),
+            Self::Unknown(words) => ("unknown", words),
+        };
+        format!("{word:<8} {words}\n")
+    }
+}
+
+/// `slob verify --run`: compares the figures of a record with each other, with the report and with the replayed plan.
+fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
+    let path = find_run(&settings::results_dir_of(matches)?, name)?;
+    let record = read_record(&path)?;
+    let mut lines: Vec<Line> = recheck(&record).into_iter().map(Line::Checked).collect();
+    lines.extend(check_operations(&record, run_folder(&path)));
+    lines.extend(check_report(&record, run_folder(&path)));
+    lines.extend(check_plan(&record));
+    let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
+    let all = if agrees { "everything in it agrees" } else { "it contradicts itself" };
+    let text: String = lines.iter().map(Line::text).collect();
+    output::print(&format!("{text}{}: {all}\n", record.id))?;
+    Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
+}
+
+/// Compares the digest in the report beside the record, if there is one.
+fn check_report(record: &Record, directory: &Path) -> Option<Line> {
+    let theirs = digest_in_report(&fs::read_to_string(directory.join(TEXT_REPORT)).ok()?)?;
+    let own = digest_of_figures(record);
+    let words = format!("the digest of the figures {own}, in {TEXT_REPORT} {theirs}");
+    Some(Line::Checked(Recheck { agrees: own == theirs, words }))
+}
+
+fn check_operations(record: &Record, directory: &Path) -> Vec<Line> {
+    match read_operations(directory) {
+        Ok(None) => Vec::new(),
+        Ok(Some(kept)) if kept.whole => {
+            recheck_operations(record, &kept.operations).into_iter().map(Line::Checked).collect()
+        }
+        Ok(Some(_)) => vec![Line::Unknown("the list of operations ends before the run does".into())],
+        Err(error) => vec![Line::differs(error.to_string())],
+    }
+}
+
+/// Replays the plan from the configuration in the record.
+fn check_plan(record: &Record) -> Vec<Line> {
+    let spec = match spec_of(record) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let error = error.text();
+            return vec![Line::differs(format!("the record's configuration is not that of a run: {error}"))];
+        }
+    };
+    let progress = Progress::new("replaying the plan");
+    let replay = replay(record, &spec, &|done, of| progress.at(done, of, "operations replayed"));
+    progress.finish();
+    let replay = match replay {
+        Ok(replay) => replay,
+        Err(why) => return vec![Line::Unknown(format!("the plan can't be replayed: {why}"))],
+    };
+    if replay.faulty == 0 {
+        let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
+        let words = format!(
+            "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
+        );
+        return vec![Line::Checked(Recheck { agrees: true, words })];
+    }
+    let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
+    let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
+    replay.faults.into_iter().chain(more).map(Line::differs).collect()
+}
+
+fn spec_of(record: &Record) -> Result<RunSpec, Failure> {
+    let table = registry::table();
+    let known = |key: &str| table.params().iter().any(|param| param.key == key);
+    let entries = record.configuration.iter().filter(|entry| known(&entry.key));
+    let flags: Vec<(String, String)> =
+        entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect();
+    Ok(RunSpec::from_settings(&Settings::resolve(&table, None, &[], &flags)?.settings)?.spec)
+}

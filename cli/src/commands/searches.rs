@@ -1,0 +1,542 @@
+//! The commands that search with runs: `slob saturate` for the knee, `slob plan` for a test with a demand, `slob headroom` for
+//! the largest multiple of a demand.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgMatches;
+use serde_json::json;
+use slob_campaign::{
+    Demand, DemandPoint, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit, Raised, SearchStep,
+    Trail, search_headroom, search_knee,
+};
+use slob_profile::{
+    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figure, Limits, Parameters, Profile, calibrate,
+    compare, not_modelled, solve,
+};
+use slob_record::Record;
+use slob_report::analysis::{Curve, CurvePoint};
+use slob_report::format::duration_us;
+use slob_report::profiles::{
+    Headroom, HeadroomStep, PlanView, headroom_page, headroom_text, measured_by_run, plan_conf, plan_table,
+};
+use slob_report::{Figures, figure};
+use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value};
+
+use super::{profile, runs};
+use crate::args::Given;
+use crate::failure::{Failure, INTERRUPTED, Outcome};
+use crate::{interrupt, output, registry, settings};
+
+/// Steps of the rate, as parts of a closed loop's throughput.
+const STEPS_OF_CAPACITY: u32 = 16;
+/// The search ends at twice a closed loop's throughput.
+const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
+
+pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
+    let asked = settings::resolve(matches, &[])?;
+    let settings = settings::of_run_as_loaded(&asked)?;
+    settings::say_as_loaded(&asked, &settings);
+    let checked = RunSpec::from_settings(&settings)?;
+    settings::warn(&checked.warnings);
+    let limit = matches.text("limit").map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
+    let schemas = checked.spec.schemas;
+    let most: u32 = matches.value("max-sessions");
+    let tolerance = matches.value::<f64>("tolerance") / 100.0;
+    if !(0.001..0.5).contains(&tolerance) {
+        return Err(Failure::usage("--tolerance must be from 0.1 to 49 percent, such as 5"));
+    }
+    let Some(most) = NonZeroU32::new(most / schemas.get()) else {
+        return Err(Failure::usage(format!(
+            "--max-sessions {most} is fewer than one for each of {schemas} schemas"
+        )));
+    };
+    let repeats = NonZeroU32::new(matches.value("repeats")).unwrap_or(NonZeroU32::MIN);
+    let by_rate = matches.text("by") == Some("rate");
+    if !by_rate && matches.text("THREADS_PER_SCHEMA").is_some() {
+        return Err(Failure::usage("the search raises the threads itself: leave them out, or use --by rate"));
+    }
+    let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
+    let mut curve = CurveSearch {
+        settings,
+        tolerance,
+        name: checked.spec.run_name.to_string(),
+        limit,
+        stop: interrupt::flag()?,
+        points: Vec::new(),
+        refusal: None,
+    };
+    let mut raised = Raised::Threads { schemas };
+    let ended = match by_rate {
+        true => curve.rate_step().map(|step| raised = Raised::Rate { step }),
+        false => Ok(()),
+    };
+    let ended = ended
+        .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
+    let curve = curve.into_curve(raised, ended.as_ref().ok().copied());
+    if !curve.points.is_empty() {
+        let json = matches.get_flag("json");
+        output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+    }
+    match ended {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
+        Err(failure) => Err(failure),
+    }
+}
+
+struct CurveSearch {
+    settings: Settings,
+    /// The share of a rate that may be missing.
+    tolerance: f64,
+    name: String,
+    limit: Option<LatencyLimit>,
+    stop: Arc<AtomicBool>,
+    points: Vec<CurvePoint>,
+    /// The target's error on more sessions.
+    refusal: Option<String>,
+}
+
+impl CurveSearch {
+    /// The point of a level; `None` if the target refuses it and a lower level was measured.
+    fn measure_level(
+        &mut self,
+        raised: Raised,
+        level: NonZeroU32,
+        has_lower: bool,
+    ) -> Result<Option<KneePoint>, Failure> {
+        let (parameter, part) = raised.parameter(level);
+        let name = raised.words(level);
+        let record = match self.measure(parameter, &part) {
+            Ok(record) => record,
+            Err(failure) if !failure.is_interruption() && has_lower => {
+                output::say(&format!("{}: {}; going on with fewer", name.trim(), failure.text()));
+                self.refusal = Some(failure.text());
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure),
+        };
+        let mut point = curve_point(&record, self.exceeds_limit(&record)?)?;
+        let missed = |rate: u32| point.operations_per_s < (1.0 - self.tolerance) * f64::from(rate);
+        point.over_limit |= point.rate_per_s.is_some_and(missed);
+        let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
+        let over = if over_limit { " Over the limit." } else { "" };
+        output::say(&format!("{name}  {throughput:>10.1} op/s  {}{over}", point.reason));
+        self.points.push(point);
+        Ok(Some(KneePoint { threads: level, throughput, over_limit }))
+    }
+
+    /// Measures a closed loop, which the steps of the rate divide.
+    fn rate_step(&mut self) -> Result<NonZeroU32, Failure> {
+        let record = self.measure(("RATE", "0".to_owned()), "closed")?;
+        // A closed loop has no response times, so their limit does not apply.
+        let point = curve_point(&record, false)?;
+        let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
+        output::say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
+        self.points.push(point);
+        Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
+    }
+
+    fn measure(&self, parameter: (&str, String), part: &str) -> Result<Record, Failure> {
+        let pairs = [parameter, ("RUN_NAME", format!("{}-{part}", self.name))];
+        let settings = settings::overridden(&self.settings, &pairs, "saturate")?;
+        runs::measure_step(&settings, &self.stop, |_| String::new())
+    }
+
+    fn exceeds_limit(&self, record: &Record) -> Result<bool, Failure> {
+        let Some(limit) = &self.limit else { return Ok(false) };
+        let value = limited_value(limit, record).ok_or_else(|| {
+            Failure::usage(format!(
+                "--limit {limit}: this target does not measure {}; choose another",
+                limit.column
+            ))
+        })?;
+        Ok(value > limit.us)
+    }
+
+    fn into_curve(self, raised: Raised, found: Option<KneeFound>) -> Curve {
+        let percent = 100.0 * self.tolerance;
+        let count = found.and_then(|found| found.threads).map(|level| raised.count(level));
+        let by_rate = matches!(raised, Raised::Rate { .. });
+        Curve {
+            why: found.map_or_else(
+                || "The search ended before it found an answer; this is the curve so far.".to_owned(),
+                |found| found.words(raised, percent, self.refusal.as_deref()),
+            ),
+            points: self.points,
+            knee_sessions: count.filter(|_| !by_rate),
+            knee_rate_per_s: count.filter(|_| by_rate),
+            limit: self.limit.map(|limit| limit.to_string()),
+            tolerance_percent: percent,
+        }
+    }
+}
+
+fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {
+    CurvePoint::of(record, over_limit)
+        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to compare", record.id)))
+}
+
+/// The figure that a limit is for, if the target measures it.
+fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
+    figure::named(limit.column)?.of(&Figures::of(record))
+}
+
+/// A demand to plan for, and the database that it comes from.
+pub(super) struct Goal {
+    pub(super) database: String,
+    block_bytes: Option<u32>,
+    pub(super) demand: slob_profile::Demand,
+    /// Length of a calibration run, as a text of `slob.conf`.
+    calibration: String,
+    most_sessions: u32,
+}
+
+impl Goal {
+    /// Reads the profile and takes the demand at the point that was asked for.
+    pub(super) fn of(asked: &DemandPoint) -> Result<Self, Failure> {
+        const LENGTH: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
+        let names = || By::NAMES.map(|(name, _)| name).join(", ");
+        let by = asked.by.as_deref().map(|name| {
+            By::named(name)
+                .ok_or_else(|| Failure::usage(format!("by is '{name}'; it must be one of {}", names())))
+        });
+        let choice = Choice {
+            at: asked.at.parse::<At>().map_err(Failure::usage)?,
+            by: by.transpose()?.unwrap_or_default(),
+            grow: asked.grow,
+            peak_factor: asked.peak_factor,
+        };
+        let profile = profile::read(&asked.profile)?;
+        let profile = match &asked.instance {
+            Some(instance) => profile.of_instance(instance),
+            None => profile,
+        };
+        let demand = profile
+            .demand(&choice)
+            .map_err(|error| Failure::usage(format!("{}: {error}", asked.profile.display())))?;
+        let calibration = &asked.calibration;
+        if profile::parse_time(LENGTH, calibration).is_none() {
+            let permitted = LENGTH.permitted();
+            return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
+        }
+        let Profile { subject, .. } = profile;
+        Ok(Self {
+            database: subject.words(),
+            block_bytes: subject.block_bytes,
+            demand,
+            calibration: calibration.clone(),
+            most_sessions: asked.max_sessions,
+        })
+    }
+
+    /// Limits before a load: SCALE and SCAN_TABLE_SZ have their defaults.
+    fn limits(&self, schemas: u32) -> Limits {
+        Limits { schemas, scan_blocks: 128, scale_blocks: 10_240, most_sessions: self.most_sessions }
+    }
+}
+
+/// The point of a profile that the command line names.
+fn point(matches: &ArgMatches) -> DemandPoint {
+    let text = |name| matches.text(name).map(str::to_owned);
+    DemandPoint {
+        profile: matches.path("profile").unwrap_or(Path::new(profile::FILE)).to_owned(),
+        instance: text("instance"),
+        at: text("at").unwrap_or_default(),
+        by: text("by"),
+        grow: matches.value("grow"),
+        peak_factor: matches.get_one("peak-factor").copied(),
+        calibration: text("calibration").unwrap_or_default(),
+        max_sessions: matches.value("max-sessions"),
+    }
+}
+
+/// The data at a target, and what they allow.
+struct Target {
+    name: String,
+    limits: Limits,
+    block_bytes: u32,
+}
+
+impl Target {
+    fn of(settings: &Settings, goal: &Goal) -> Result<Self, Failure> {
+        let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
+        let server = engine.server()?;
+        let schemas = engine.schemas()?;
+        let complete = schemas.iter().take_while(|state| state.state.layout().is_some()).count();
+        let Some(first) = schemas.first().filter(|_| complete > 0) else {
+            return Err(Failure::usage(format!(
+                "{target} holds no schema: load some with `slob setup`, more than the database's cache holds, or the reads will \
+                 not be physical"
+            )));
+        };
+        let there = u32::try_from(complete).unwrap_or(u32::MAX);
+        let set = |key| settings.entry(key).filter(|entry| entry.origin().is_set());
+        let schemas = set("SCHEMAS").and_then(|entry| entry.displayed()?.parse::<u32>().ok());
+        let scale_blocks = match set("SCALE").and_then(|entry| entry.value()) {
+            Some(Value::Size(size)) => size.blocks(server.block_bytes).min(first.load.scale),
+            _ => first.load.scale,
+        };
+        Ok(Self {
+            name: target.to_string(),
+            limits: Limits {
+                scan_blocks: first.load.scan_blocks,
+                scale_blocks,
+                ..goal.limits(schemas.unwrap_or(there).min(there))
+            },
+            block_bytes: server.block_bytes,
+        })
+    }
+
+    /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
+    fn calibrate(
+        &self,
+        goal: &Goal,
+        settings: &Settings,
+        measure: impl Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
+    ) -> Result<Calibrated, Failure> {
+        calibrate(&goal.demand, &self.limits, |nth, parameters| {
+            let mut pairs = parameters.pairs();
+            pairs.extend([
+                ("SCALE", self.limits.scale_blocks.to_string()),
+                ("RUN_TIME", goal.calibration.clone()),
+                ("WORK_LOOP", "0".to_owned()),
+                ("UNTIL_STEADY", "FALSE".to_owned()),
+            ]);
+            if !settings::is_set(settings, "WARMUP") {
+                pairs.push(("WARMUP", "3".to_owned()));
+            }
+            let rate = parameters.rate;
+            output::say(&format!("calibration {nth} of at most {CALIBRATION_RUNS}: {rate} operations/s"));
+            let record = measure(&format!("calibration-{nth}"), &pairs)?;
+            let measured = measured_by_run(&record).ok_or_else(|| measured_nothing(&record))?;
+            Ok((record.id, measured))
+        })
+    }
+
+    fn notes(&self, goal: &Goal) -> Vec<String> {
+        let other = goal.block_bytes.filter(|bytes| *bytes != self.block_bytes);
+        let note = other.map(|bytes| {
+            format!(
+                "Blocks have {bytes} bytes there and {} here: the test moves as many blocks, not as many bytes.",
+                self.block_bytes
+            )
+        });
+        note.into_iter().collect()
+    }
+}
+
+fn measured_nothing(record: &Record) -> Failure {
+    Failure::failed(format!("run {} measured nothing", record.id))
+}
+
+pub(super) fn plan(matches: &ArgMatches) -> Outcome {
+    let goal = Goal::of(&point(matches))?;
+    let settings = settings::resolve(matches, &[])?;
+    let view = if settings::is_set(&settings, "TARGET") {
+        let target = Target::of(&settings, &goal)?;
+        let stop = interrupt::flag()?;
+        let measure = |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, None);
+        let calibrated = target.calibrate(&goal, &settings, measure)?;
+        plan_view(&goal, Some(&target), calibrated)
+    } else {
+        let costs = Costs::default();
+        let planned = solve(&goal.demand, &costs, &goal.limits(1));
+        let fit = compare(&goal.demand, &planned, None, &costs);
+        plan_view(&goal, None, Calibrated { planned, fit, runs: Vec::new() })
+    };
+    let path = matches.path("output");
+    if let Some(path) = path {
+        output::write_page(&plan_conf(&view), path)?;
+    }
+    output::done(&match (matches.get_flag("json"), path) {
+        (true, _) => output::json("the plan", &view)?,
+        (false, Some(_)) => plan_table(&view),
+        (false, None) => plan_conf(&view),
+    })
+}
+
+fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
+    PlanView {
+        database: goal.database.clone(),
+        demand: goal.demand.clone(),
+        plan: calibrated.planned,
+        fit: calibrated.fit,
+        target: target.map(|target| target.name.clone()),
+        runs: calibrated.runs,
+        scale_blocks: target.map(|target| target.limits.scale_blocks),
+        not_modelled: not_modelled(&goal.demand.figures, goal.block_bytes),
+        notes: target.map(|target| target.notes(goal)).unwrap_or_default(),
+    }
+}
+
+/// Makes a run with that name. `directory` replaces RESULTS_DIR.
+fn measure(
+    settings: &Settings,
+    name: &str,
+    pairs: &[(&str, String)],
+    stop: &AtomicBool,
+    directory: Option<&Path>,
+) -> Result<Record, Failure> {
+    let mut pairs = pairs.to_vec();
+    pairs.push(("RUN_NAME", name.to_owned()));
+    pairs.extend(directory.map(|directory| ("RESULTS_DIR", directory.display().to_string())));
+    let settings = settings::overridden(settings, &pairs, name)?;
+    runs::measure_step(&settings, stop, |folder| match directory {
+        None => format!("; what it measured is kept: `{}`", runs::report_command(folder)),
+        Some(directory) => format!("; the same command goes on from the runs in {}", directory.display()),
+    })
+}
+
+pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
+    let point = point(matches);
+    let goal = Goal::of(&point)?;
+    let settings = settings::resolve(matches, &[])?;
+    RunSpec::from_settings(&settings)?;
+    let limits = matches.texts("limit").into_iter().map(str::parse::<LatencyLimit>);
+    let asked = Demand {
+        point,
+        limits: limits.collect::<Result<_, _>>().map_err(Failure::usage)?,
+        rules: HeadroomRules { most: matches.value("most"), repeats: matches.value("repeats") },
+        count_cached: matches.get_flag("count-cached"),
+    };
+    if !(1.0..=1e6).contains(&asked.rules.most) {
+        return Err(Failure::usage("--most must be 1 at least"));
+    }
+    let directory = matches.path("directory").unwrap_or(Path::new("headroom"));
+    let stop = interrupt::flag()?;
+    let headroom = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
+    let beside = directory.join("headroom.html");
+    output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
+    output::done(&match matches.get_flag("json") {
+        true => output::json("the headroom", &headroom)?,
+        false => headroom_text(&headroom),
+    })
+}
+
+/// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign.
+pub(super) fn find_headroom(
+    settings: Settings,
+    goal: &Goal,
+    asked: &Demand,
+    directory: &Path,
+    conditions: Option<serde_json::Value>,
+    stop: &AtomicBool,
+) -> Result<Headroom, Failure> {
+    let limits = latency_limits(&asked.limits, goal)?;
+    let target = Target::of(&settings, goal)?;
+    let mut about = json!({
+        "database": goal.database,
+        "point": goal.demand.point,
+        "demand": goal.demand.figures,
+        "target": target.name,
+        "loaded": target.limits,
+        "run_time": settings::shown(&settings, "RUN_TIME"),
+        "warmup": settings::shown(&settings, "WARMUP"),
+    });
+    if let Some(conditions) = conditions {
+        about["under"] = conditions;
+    }
+    let mut search = StepSearch {
+        trail: Trail::open(directory, &about)?,
+        settings,
+        stop,
+        limits,
+        count_cached: asked.count_cached,
+        steps: Vec::new(),
+        measured: BTreeSet::new(),
+    };
+    let calibrated = target.calibrate(goal, &search.settings, |name, pairs| search.measure(name, pairs))?;
+    let parameters = calibrated.planned.parameters;
+    let found = search_headroom(asked.rules, |factor| search.step(&parameters, &target.limits, factor))?;
+    let is_limited = |limit: &&LatencyLimit| search.measured.contains(limit.column);
+    Ok(Headroom {
+        plan: plan_view(goal, Some(&target), calibrated),
+        unmeasured: search
+            .limits
+            .iter()
+            .filter(|limit| !is_limited(limit))
+            .map(ToString::to_string)
+            .collect(),
+        limits: search.limits.iter().map(ToString::to_string).collect(),
+        why: found.words(asked.rules),
+        steps: search.steps,
+        carries: found.carries,
+        at_least: found.at_least,
+        less_than: found.less_than,
+    })
+}
+
+/// The limits asked for, or production's own mean read and commit. Two runs of the same test differ by the slack.
+fn latency_limits(asked: &[LatencyLimit], goal: &Goal) -> Result<Vec<LatencyLimit>, Failure> {
+    const SLACK: f64 = 1.05;
+    if !asked.is_empty() {
+        return Ok(asked.to_vec());
+    }
+    let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
+    let limit = |(name, figure): (&str, Figure)| {
+        let us = goal.demand.figures.get(figure).filter(|us| *us > 0.0)?;
+        Some(format!("{name}={:.0}us", (us * SLACK).max(1.0)).parse::<LatencyLimit>().map_err(Failure::usage))
+    };
+    own.into_iter().filter_map(limit).collect()
+}
+
+struct StepSearch<'a> {
+    trail: Trail,
+    settings: Settings,
+    stop: &'a AtomicBool,
+    limits: Vec<LatencyLimit>,
+    count_cached: bool,
+    steps: Vec<HeadroomStep>,
+    /// Columns of limits that some step measured.
+    measured: BTreeSet<&'static str>,
+}
+
+impl StepSearch<'_> {
+    /// Takes the run of that name from the trail, or makes it.
+    fn measure(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
+        match self.trail.made(name) {
+            Some(record) => {
+                output::say(&format!("{name}: taken from {}", record.id));
+                Ok(record)
+            }
+            None => measure(&self.settings, name, pairs, self.stop, Some(self.trail.directory())),
+        }
+    }
+
+    fn step(&mut self, parameters: &Parameters, loaded: &Limits, factor: f64) -> Result<SearchStep, Failure> {
+        let mut pairs = parameters.times(factor, loaded).pairs();
+        pairs.extend([("SCALE", loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        let record = self.measure(&format!("step-{}", self.steps.len() + 1), &pairs)?;
+        let values: Vec<(&LatencyLimit, f64)> =
+            self.limits.iter().filter_map(|limit| Some((limit, limited_value(limit, &record)?))).collect();
+        self.measured.extend(values.iter().map(|(limit, _)| limit.column));
+        let broken = values.into_iter().find_map(|(limit, value)| exceeded(limit, value));
+        let step = HeadroomStep::of(&record, factor, broken, self.count_cached)
+            .ok_or_else(|| measured_nothing(&record))?;
+        let outcome = step.not_counted.as_deref().or(step.broke.as_deref()).unwrap_or("held");
+        output::say(&format!("{factor} times the demand, {} operations/s: {outcome}", step.rate));
+        let result = match (&step.not_counted, &step.broke) {
+            (Some(_), _) => SearchStep::NotCounted,
+            (None, Some(_)) => SearchStep::Broke,
+            (None, None) => SearchStep::Held,
+        };
+        self.steps.push(step);
+        Ok(result)
+    }
+}
+
+/// A sentence if a value exceeds its limit.
+fn exceeded(limit: &LatencyLimit, value: f64) -> Option<String> {
+    let what = figure::named(limit.column)?.title.to_lowercase();
+    let mut shown = [value, limit.us].map(duration_us);
+    if shown[0] == shown[1] {
+        shown = [value, limit.us].map(|us| format!("{us:.2} us"));
+    }
+    let [is, most] = shown;
+    (value > limit.us).then(|| format!("the limit is {what}: {is} is more than {most}"))
+}

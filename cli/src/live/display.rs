@@ -1,0 +1,460 @@
+//! The displays of a run and a load: a dashboard on a terminal, lines elsewhere.
+//!
+//! The dashboard uses the alternate screen: it fits any size, survives a resize, and leaves the scrollback alone. A thread
+//! of its own draws and reads keys, so that neither delays what is measured.
+
+use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use indicatif::{ProgressBar, ProgressStyle};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use rustix::process::{Signal, getpgrp, getpid, kill_process};
+use rustix::termios::tcgetpgrp;
+use slob_record::Interval;
+use slob_run::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
+use slob_spec::{LoadSpec, RunSpec};
+use slob_stats::Merge;
+
+use super::frame::{self, Look};
+use super::metrics::Figures;
+use super::state::{LoadState, RunState, sentence};
+use crate::output;
+use crate::progress::{LoadTalk, duration};
+
+const RUN_DELAY: Duration = Duration::from_millis(300);
+/// Small loads end before that.
+const LOAD_DELAY: Duration = Duration::from_millis(1500);
+
+impl View for RunState {
+    fn draw(&self, look: Look, frame: &mut Frame<'_>) {
+        frame::draw(self, look, frame);
+    }
+}
+
+/// Shows a run on the dashboard or in lines, and hands its figures to the metrics server.
+pub(crate) struct RunDisplay {
+    state: RunState,
+    screen: Option<Screen<RunState>>,
+    lines: RunTalk,
+    figures: Option<Figures>,
+}
+
+impl RunDisplay {
+    pub(crate) fn new(spec: &RunSpec, plain: bool, figures: Option<Figures>) -> Self {
+        let state = RunState::new(spec);
+        let screen = (!plain && can_draw()).then(|| Screen::start(state.clone(), RUN_DELAY));
+        Self { state, screen, lines: RunTalk::new(plain), figures }
+    }
+}
+
+impl RunObserver for RunDisplay {
+    fn wants_the_record(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::is_on)
+    }
+
+    fn on_run(&mut self, event: &RunEvent<'_>) {
+        let note = self.state.hear(event);
+        if let Some(figures) = &self.figures {
+            figures.set(&self.state);
+        }
+        let Some(screen) = self.screen.as_ref().filter(|screen| screen.is_on()) else {
+            return self.lines.on_run(event);
+        };
+        screen.update(|view| view.clone_from(&self.state));
+        if let Some(note) = note {
+            output::say(&note);
+        }
+        // The script may print.
+        match event {
+            RunEvent::Script(_) => screen.pause(),
+            _ => screen.resume(),
+        }
+    }
+}
+
+impl View for LoadState {
+    fn draw(&self, look: Look, frame: &mut Frame<'_>) {
+        frame::draw_load(self, look, frame);
+    }
+}
+
+pub(crate) struct LoadDisplay {
+    screen: Option<Screen<LoadState>>,
+    state: Mutex<LoadState>,
+    lines: LoadTalk,
+}
+
+impl LoadDisplay {
+    pub(crate) fn new(spec: &LoadSpec) -> Self {
+        let state = LoadState::new(spec);
+        let screen = can_draw().then(|| Screen::start(state.clone(), LOAD_DELAY));
+        Self { screen, state: Mutex::new(state), lines: LoadTalk::new(false) }
+    }
+}
+
+impl LoadObserver for LoadDisplay {
+    fn on_load(&self, event: &LoadEvent) {
+        let Some(screen) = self.screen.as_ref().filter(|screen| screen.is_on()) else {
+            return self.lines.on_load(event);
+        };
+        let Ok(mut state) = self.state.lock() else { return };
+        let note = state.hear(event);
+        screen.update(|view| view.clone_from(&state));
+        if let Some(note) = note {
+            output::say(&note);
+        }
+    }
+}
+
+/// Runs up to this length print a line each second.
+const SHORT: Duration = Duration::from_secs(60);
+/// Longer runs print a line every so many seconds.
+const LONG_EVERY_S: f64 = 10.0;
+
+/// Shows a run in lines; on a terminal without a dashboard, in one line that changes.
+pub(crate) struct RunTalk {
+    line: Option<ProgressBar>,
+    /// Seconds that no line shows yet.
+    pending: Option<Interval>,
+}
+
+impl RunTalk {
+    /// `plain` forbids control codes.
+    pub(crate) fn new(plain: bool) -> Self {
+        let line = (!plain && output::is_interactive()).then(|| {
+            let style =
+                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::new_spinner().with_style(style)
+        });
+        Self { line, pending: None }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.line {
+            Some(line) => line.suspend(|| output::say(text)),
+            None => output::say(text),
+        }
+    }
+
+    fn second(&mut self, tick: &Tick<'_>) {
+        if let Some(shown) = &self.line {
+            shown.set_message(line(tick, tick.recent));
+            shown.tick();
+            return;
+        }
+        let pending = match self.pending.take() {
+            Some(mut pending) => {
+                pending.merge(tick.recent);
+                pending
+            }
+            None => tick.recent.clone(),
+        };
+        let short = tick.left.is_none_or(|left| tick.elapsed + left <= SHORT);
+        let over = tick.left.is_some_and(|left| left.is_zero());
+        // Samples are not exactly a second apart.
+        let full = pending.sampled_s.is_none_or(|seconds| seconds > LONG_EVERY_S - 0.5);
+        if short || over || full {
+            output::say(&line(tick, &pending));
+        } else {
+            self.pending = Some(pending);
+        }
+    }
+}
+
+impl RunObserver for RunTalk {
+    fn on_run(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Tick(tick) => self.second(tick),
+            RunEvent::Verifying => {
+                if let Some(line) = &self.line {
+                    line.finish_and_clear();
+                }
+            }
+            _ => {
+                if let Some(text) = sentence(event) {
+                    self.say(&text);
+                }
+            }
+        }
+    }
+}
+
+/// One line for one or several seconds. Counts are divided by the time between samples.
+fn line(tick: &Tick<'_>, recent: &Interval) -> String {
+    let seconds = recent.sampled_s.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);
+    let rate = |count: u64| count as f64 / seconds;
+    let reads = recent.physical_reads.map_or("-".into(), |reads| format!("{:.0}", rate(reads)));
+    let redo = recent.redo_bytes.map_or("-".into(), |bytes| format!("{:.1}", rate(bytes) / 1e6));
+    let us = |p| recent.latency.percentile(p).map_or("-".into(), |ns| format!("{:.0}", ns as f64 / 1e3));
+    let phase = match tick.phase {
+        Phase::WarmUp => "warm-up",
+        Phase::Window => "measure",
+    };
+    let left = match (tick.operations, tick.left) {
+        (Some((done, all)), _) => format!("{done} of {all} operations"),
+        (None, Some(left)) => format!("{} left", duration(left.as_secs_f64())),
+        (None, None) => String::new(),
+    };
+    format!(
+        "{:>5.0} s {phase}  {:>8.0} op/s  {reads:>8} reads/s  p50 {:>6} us  p99 {:>7} us  redo {redo:>6} MB/s  {left}",
+        tick.elapsed.as_secs_f64(),
+        rate(recent.ops.total()),
+        us(50.0),
+        us(99.0),
+    )
+}
+
+/// A key waits this long at most.
+const LISTEN: Duration = Duration::from_millis(100);
+const FRAME: Duration = Duration::from_millis(250);
+/// Time for the rest of an escape sequence that the network split.
+const SEQUENCE: Duration = Duration::from_millis(50);
+
+pub(super) trait View: Clone + Send + 'static {
+    fn draw(&self, look: Look, frame: &mut Frame<'_>);
+}
+
+/// A view on the alternate screen, until it is dropped.
+pub(super) struct Screen<V: View>(Arc<Shared<V>>);
+
+struct Shared<V> {
+    view: Mutex<V>,
+    /// Grows with each change of the view.
+    version: AtomicU64,
+    terminal: Mutex<Option<Terminal>>,
+    paused: AtomicBool,
+    over: AtomicBool,
+}
+
+impl<V: View> Screen<V> {
+    /// Shows a view after `delay`, so that short work does not flicker.
+    pub(super) fn start(view: V, delay: Duration) -> Self {
+        let shared = Arc::new(Shared {
+            view: Mutex::new(view),
+            version: AtomicU64::new(0),
+            terminal: Mutex::new(None),
+            paused: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        });
+        let of_thread = Arc::clone(&shared);
+        let look = look();
+        let spawned = thread::Builder::new().name("dashboard".into()).spawn(move || {
+            thread::sleep(delay);
+            of_thread.show(look);
+        });
+        shared.over.store(spawned.is_err(), Ordering::SeqCst);
+        Self(shared)
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        !self.0.over.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut V)) {
+        change(&mut lock(&self.0.view));
+        self.0.version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Releases the terminal until [`Screen::resume`].
+    pub(super) fn pause(&self) {
+        self.0.paused.store(true, Ordering::SeqCst);
+        self.0.close();
+    }
+
+    pub(super) fn resume(&self) {
+        self.0.paused.store(false, Ordering::SeqCst);
+    }
+}
+
+impl<V: View> Drop for Screen<V> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::SeqCst);
+        self.0.close();
+    }
+}
+
+impl<V: View> Shared<V> {
+    fn close(&self) {
+        *lock(&self.terminal) = None;
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
+    /// Draws and reads keys until the view ends, or drawing fails.
+    fn show(&self, look: Look) {
+        let mut keys = Keys::default();
+        let mut drawn: Option<(u64, Instant)> = None;
+        while !self.is_over() {
+            if self.paused.load(Ordering::SeqCst) {
+                thread::sleep(LISTEN);
+                drawn = None;
+                continue;
+            }
+            let version = self.version.load(Ordering::SeqCst);
+            let due = drawn.is_none_or(|(last, at)| last != version && at.elapsed() >= FRAME);
+            if due && self.draw(look).is_err() {
+                self.over.store(true, Ordering::SeqCst);
+                self.close();
+                return;
+            }
+            if due {
+                drawn = Some((version, Instant::now()));
+            }
+            match keys.listen() {
+                Heard::Nothing => {}
+                Heard::Resize => _ = self.version.fetch_add(1, Ordering::SeqCst),
+                Heard::Stop => {
+                    // The same as a signal from outside: results are kept.
+                    let _ = kill_process(getpid(), Signal::INT);
+                }
+            }
+        }
+    }
+
+    fn draw(&self, look: Look) -> std::io::Result<()> {
+        let mut terminal = lock(&self.terminal);
+        // Pausing and ending take the terminal away under the same lock.
+        if self.is_over() || self.paused.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let screen = match terminal.take() {
+            Some(screen) if !screen.is_open() => {
+                return Err(std::io::Error::other("the screen was given back"));
+            }
+            Some(screen) => screen,
+            None => Terminal::open()?,
+        };
+        let view = lock(&self.view).clone();
+        terminal.insert(screen).draw(|frame| view.draw(look, frame))
+    }
+}
+
+/// A view is replaced as a whole: it is sound even after a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+enum Heard {
+    Nothing,
+    Resize,
+    Stop,
+}
+
+#[derive(Default)]
+struct Keys {
+    asked_to_end: bool,
+}
+
+impl Keys {
+    fn listen(&mut self) -> Heard {
+        match event::poll(LISTEN).and_then(|there| there.then(event::read).transpose()) {
+            Ok(Some(Event::Key(key))) => self.key(key),
+            Ok(Some(Event::Resize(..))) => Heard::Resize,
+            Ok(_) => Heard::Nothing,
+            Err(_) => {
+                thread::sleep(LISTEN);
+                Heard::Nothing
+            }
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Heard {
+        if key.kind != KeyEventKind::Press {
+            return Heard::Nothing;
+        }
+        let ends = match key.code {
+            // Each Ctrl-C counts: the second one ends the program at once.
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Heard::Stop,
+            KeyCode::Char('q' | 'Q') => true,
+            KeyCode::Esc => !is_sequence(),
+            _ => false,
+        };
+        if ends && !std::mem::replace(&mut self.asked_to_end, true) { Heard::Stop } else { Heard::Nothing }
+    }
+}
+
+/// True if Esc began a sequence such as an arrow key's.
+fn is_sequence() -> bool {
+    let next = event::poll(SEQUENCE).and_then(|there| there.then(event::read).transpose());
+    matches!(next, Ok(Some(Event::Key(KeyEvent { code: KeyCode::Char('[' | 'O'), .. }))))
+}
+
+/// True if stderr is a terminal with cursor control and this program is in its foreground. A background job would be stopped.
+pub(super) fn can_draw() -> bool {
+    let in_foreground = || tcgetpgrp(io::stderr()).is_ok_and(|group| group == getpgrp());
+    output::is_interactive() && io::stderr().is_terminal() && in_foreground()
+}
+
+/// Colours (<https://no-color.org>) and characters by the environment.
+pub(super) fn look() -> Look {
+    Look { colour: set("NO_COLOR").is_none(), unicode: takes_unicode() }
+}
+
+/// True in a UTF-8 locale.
+pub(crate) fn takes_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The alternate screen. Its drop calls [`restore`]: ratatui's own drop panics if the terminal is closed.
+pub(super) struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>>);
+
+impl Terminal {
+    /// Takes the screen. A panic restores it before its message is printed.
+    pub(super) fn open() -> io::Result<Self> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let tell = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                restore();
+                tell(panic);
+            }));
+        });
+        // No size, no dashboard.
+        crossterm::terminal::size()?;
+        enable_raw_mode()?;
+        output::hold_back();
+        let opened = execute!(io::stderr(), EnterAlternateScreen, cursor::Hide).and_then(|()| {
+            ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stderr())))
+        });
+        opened.map(|opened| Self(ManuallyDrop::new(opened))).inspect_err(|_| restore())
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        output::is_held_back()
+    }
+
+    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(paint)?;
+        self.0.backend_mut().flush()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Restores the screen if it was taken, and prints the lines held back. For every way out of the program.
+pub(crate) fn restore() {
+    output::release(|| {
+        // Errors here have no remedy.
+        let _ = execute!(io::stderr(), cursor::Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    });
+}

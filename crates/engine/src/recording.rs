@@ -1,0 +1,197 @@
+//! An engine that records its calls: their times, and the errors of those that failed.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use slob_method::{Batch, RowView, SchemaNo, Table};
+use slob_spec::StatisticsType;
+
+use crate::{
+    Cancel, CapturedAnswer, Engine, EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, SchemaState,
+    Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+};
+
+/// Further calls are counted only.
+const MOST_CALLS: usize = 20_000;
+
+/// A recorded call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its begin, since the recording began.
+    pub at: Duration,
+    /// Its name, with its main arguments.
+    pub name: String,
+    /// Its duration.
+    pub took: Duration,
+    /// Its error, if it failed.
+    pub error: Option<String>,
+}
+
+/// The calls to engines and their sessions. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    begun: Instant,
+    calls: Arc<Mutex<(Vec<Call>, u64)>>,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self { begun: Instant::now(), calls: Arc::default() }
+    }
+}
+
+impl Recording {
+    /// Makes a call and records it.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn call<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let (at, begun) = (self.elapsed(), Instant::now());
+        let result = work();
+        let took = begun.elapsed();
+        let (listed, others) = &mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if listed.len() < MOST_CALLS {
+            let error = result.as_ref().err().map(ToString::to_string);
+            listed.push(Call { at, name: name.to_owned(), took, error });
+        } else {
+            *others += 1;
+        }
+        result
+    }
+
+    /// Time since the recording began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The calls in order, and the number of further ones.
+    #[must_use]
+    pub fn calls(&self) -> (Vec<Call>, u64) {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An engine whose calls are recorded.
+    #[must_use]
+    pub fn of(&self, engine: Box<dyn Engine>) -> Box<dyn Engine> {
+        Box::new(RecordedEngine { engine, recording: self.clone() })
+    }
+}
+
+struct RecordedEngine {
+    engine: Box<dyn Engine>,
+    recording: Recording,
+}
+
+impl Engine for RecordedEngine {
+    fn server(&self) -> Result<Server, EngineError> {
+        self.recording.call("server", || self.engine.server())
+    }
+
+    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+        self.recording.call("schemas", || self.engine.schemas())
+    }
+
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+        self.recording.call(&format!("create schema {schema}"), || self.engine.create_schema(load, schema))
+    }
+
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+        let rows = slice.positions.end - slice.positions.start;
+        let call = format!("load {rows} rows of schema {}", slice.schema);
+        self.recording.call(&call, || self.engine.load_slice(load, slice, progress))
+    }
+
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+        self.recording.call(&format!("finish schema {schema}"), || self.engine.finish_schema(load, schema))
+    }
+
+    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+        self.recording.call(&format!("drop schema {schema}"), || self.engine.drop_schema(schema))
+    }
+
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+        let call = format!("open session {}", plan.number);
+        let session = self.recording.call(&call, || self.engine.session(plan))?;
+        Ok(Box::new(RecordedSession { session, number: plan.number, recording: self.recording.clone() }))
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        self.recording.call("snapshot", || self.engine.snapshot())
+    }
+
+    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+        self.recording.call("workload", || self.engine.workload())
+    }
+
+    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+        self.recording.call("testimony", || self.engine.capture())
+    }
+
+    fn read_rows(
+        &self,
+        schema: SchemaNo,
+        table: Table,
+        positions: Range<u64>,
+        visit: &mut dyn FnMut(&RowView<'_>),
+    ) -> Result<(), EngineError> {
+        let call = format!("read {} rows of schema {schema}", positions.end - positions.start);
+        self.recording.call(&call, || self.engine.read_rows(schema, table, positions, visit))
+    }
+
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+        self.recording.call("before the run", || self.engine.before_run(run))
+    }
+
+    fn after_run(&self) -> Vec<String> {
+        self.engine.after_run()
+    }
+
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+        self.recording.call("open the server's report", || self.engine.open_server_report(kind))
+    }
+
+    fn endpoints(&self) -> Vec<String> {
+        self.engine.endpoints()
+    }
+
+    fn locations(&self) -> Vec<ServerLocation> {
+        self.engine.locations()
+    }
+}
+
+struct RecordedSession {
+    session: Box<dyn Session>,
+    number: u32,
+    recording: Recording,
+}
+
+impl Session for RecordedSession {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Instant>,
+        outcome: &mut Outcome,
+    ) -> Result<(), EngineError> {
+        let call = format!("session {} executes {} operations", self.number, batch.ops().len());
+        self.recording.call(&call, || self.session.execute(batch, deadline, outcome))
+    }
+
+    fn publish(&mut self) -> Result<(), EngineError> {
+        let call = format!("session {} publishes", self.number);
+        self.recording.call(&call, || self.session.publish())
+    }
+
+    fn endpoint(&self) -> usize {
+        self.session.endpoint()
+    }
+
+    fn canceller(&self) -> Option<Arc<dyn Cancel>> {
+        self.session.canceller()
+    }
+}

@@ -1,0 +1,119 @@
+//! AWR and Statspack reports as samples of a profile.
+
+use slob_awr::checks::{Checks, Weight};
+use slob_awr::info::{Head, Named, Row};
+use slob_awr::{EventHistogram, Kind, Rates, Report};
+
+use crate::{Bucket, Figure, Figures, Histograms, Sample, Subject};
+
+/// `awr_info` counts bytes in MiB: a power of two, so that the conversion back is exact.
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Columns of `awr_info`, their figures and factors.
+const COLUMNS: [(Head, Figure, f64); 14] = [
+    (Head::LogicalReads, Figure::LogicalReads, 1.0),
+    (Head::Reads, Figure::ReadRequests, 1.0),
+    (Head::ReadMib, Figure::AllReadBytes, MIB),
+    (Head::Writes, Figure::WriteRequests, 1.0),
+    (Head::WriteMib, Figure::AllWriteBytes, MIB),
+    (Head::RedoMib, Figure::RedoBytes, MIB),
+    (Head::Executes, Figure::Executions, 1.0),
+    (Head::DbTime, Figure::DbTime, 1.0),
+    (Head::DbCpu, Figure::DbCpu, 1.0),
+    (Head::SingleBlockRead, Figure::ReadUs, 1.0),
+    (Head::DirectRead, Figure::DirectReadUs, 1.0),
+    (Head::ParallelRead, Figure::ParallelReadUs, 1.0),
+    (Head::BlockWrite, Figure::BlockWriteUs, 1.0),
+    (Head::LogWrite, Figure::LogWriteUs, 1.0),
+];
+/// Statistics that `awr_info` lacks.
+const STATISTICS: [(&str, Figure); 4] = [
+    ("physical reads direct", Figure::DirectReadBlocks),
+    ("user rollbacks", Figure::Rollbacks),
+    ("parse count (total)", Figure::Parses),
+    ("parse count (hard)", Figure::HardParses),
+];
+/// Events whose histograms are kept: single-block reads by either name, and waits for the log.
+const READS: [&str; 2] = ["db file sequential read", "cell single block physical read"];
+const COMMIT: &str = "log file sync";
+
+impl Sample {
+    /// The sample of a report. Contradictions in the report are faults of the sample.
+    #[must_use]
+    pub fn of_report(named: &Named) -> Self {
+        let report = &named.report;
+        let interval = &report.interval;
+        let time = |snapshot: Option<&slob_awr::Snapshot>| snapshot.and_then(|snapshot| snapshot.time);
+        let faults =
+            Checks::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
+        Self {
+            subject: subject(report),
+            source: named.label(),
+            instance: instance(report),
+            begin: time(interval.begin.as_ref()),
+            end: time(interval.end.as_ref()),
+            seconds: report.elapsed_s(),
+            figures: figures(named),
+            histograms: histograms(report),
+            faults: faults.map(|warning| warning.text).collect(),
+        }
+    }
+}
+
+fn subject(report: &Report) -> Subject {
+    let database = &report.database;
+    let whole = |number: f64| (number >= 1.0).then_some(number as u32);
+    Subject {
+        name: database.name.clone().unwrap_or_else(|| "unnamed".into()),
+        id: database.id.clone(),
+        container: database.container.clone(),
+        version: database.release.clone(),
+        block_bytes: report.block_bytes().and_then(whole),
+        cpus: report.cpus().and_then(whole),
+    }
+}
+
+/// The instance of a cluster, unless the report is of all instances.
+fn instance(report: &Report) -> Option<String> {
+    let is_one = report.database.is_rac == Some(true) && report.kind != Kind::AwrGlobal;
+    report.database.instance.clone().filter(|_| is_one)
+}
+
+fn figures(named: &Named) -> Figures {
+    let report = &named.report;
+    let row = Row::of(named);
+    let columns =
+        COLUMNS.iter().filter_map(|(head, figure, scale)| Some((*figure, row.figure(*head)? * scale)));
+    let mut figures: Figures = columns.collect();
+    let rates = Rates::of(report);
+    figures.set_known(Figure::ReadBlocks, rates.physical_reads);
+    figures.set_known(Figure::ReadBytes, rates.physical_read_bytes);
+    figures.set_known(Figure::SingleBlockReads, rates.single_block_reads);
+    figures.set_known(Figure::WriteBlocks, rates.physical_writes);
+    figures.set_known(Figure::CommitUs, rates.log_file_sync_us);
+    let value = |name: &str| report.statistic_per_s(name).map(|figure| figure.value);
+    figures.set_known(Figure::Commits, value("user commits").or(rates.commits));
+    for (name, figure) in STATISTICS {
+        figures.set_known(figure, value(name));
+    }
+    let bytes = |name: &str| Some(value(name)? * report.block_bytes()?);
+    figures.set_known(Figure::TempReadBytes, bytes("physical reads direct temporary tablespace"));
+    figures.set_known(Figure::TempWriteBytes, bytes("physical writes direct temporary tablespace"));
+    let sent = value("bytes sent via SQL*Net to client");
+    let received = value("bytes received via SQL*Net from client");
+    figures.set_known(Figure::NetworkBytes, sent.zip(received).map(|(sent, received)| sent + received));
+    figures
+}
+
+fn histograms(report: &Report) -> Histograms {
+    let named = |name: &str, histogram: Option<&EventHistogram>| {
+        let buckets: Vec<Bucket> = histogram?.buckets.iter().map(bucket).collect();
+        (!buckets.is_empty()).then(|| (name.to_owned(), buckets))
+    };
+    let read = READS.iter().find_map(|event| report.histogram(event));
+    [named("read", read), named("commit", report.histogram(COMMIT))].into_iter().flatten().collect()
+}
+
+fn bucket(bucket: &slob_awr::Bucket) -> Bucket {
+    Bucket { from_us: bucket.from_us, to_us: bucket.to_us, waits: bucket.percent.value }
+}

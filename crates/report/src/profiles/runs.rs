@@ -1,0 +1,96 @@
+//! Runs as samples of a profile.
+
+use jiff::tz::TimeZone;
+use slob_measure::{LatencyKind, OpKind};
+use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
+use slob_record::{Record, Status};
+
+use crate::{Figures as RecordFigures, figure};
+
+/// The sample of a run, of the database at its target.
+#[must_use]
+pub fn sample_of_run(record: &Record) -> Sample {
+    let window = record.window;
+    let started = record.started.to_zoned(TimeZone::system()).datetime();
+    let after = |seconds: f64| {
+        let length = jiff::SignedDuration::try_from_secs_f64(seconds).unwrap_or_default();
+        started.saturating_add(length)
+    };
+    let fault = match (&record.status, window) {
+        (Status::Failed { error }, _) => Some(format!("the run failed: {error}")),
+        (_, None) => Some("the run ended before its measured window".to_owned()),
+        _ => None,
+    };
+    Sample {
+        subject: Subject {
+            name: record.target.clone(),
+            version: Some(format!("{} {}", record.server.product, record.server.version)),
+            block_bytes: Some(record.server.block_bytes),
+            cpus: record.host.as_ref().and_then(|host| host.info.cpus_online),
+            ..Subject::default()
+        },
+        source: record.id.clone(),
+        instance: None,
+        begin: window.map(|window| after(window.begin_s)),
+        end: None,
+        seconds: window.map(|window| window.seconds),
+        figures: figures(record),
+        histograms: histograms(record),
+        faults: fault.into_iter().collect(),
+    }
+}
+
+/// Figures of the measured window.
+pub(super) fn figures(record: &Record) -> Figures {
+    let of = RecordFigures::of(record);
+    let known = [
+        (Figure::LogicalReads, figure::LOGICAL_READS_PER_S, 1.0),
+        (Figure::ReadRequests, figure::PHYSICAL_READ_REQUESTS_PER_S, 1.0),
+        (Figure::ReadBlocks, figure::PHYSICAL_READS_PER_S, 1.0),
+        (Figure::ReadBytes, figure::PHYSICAL_READ_MB_PER_S, 1e6),
+        (Figure::WriteBlocks, figure::PHYSICAL_WRITES_PER_S, 1.0),
+        (Figure::RedoBytes, figure::REDO_MB_PER_S, 1e6),
+        // Some databases also count commits of transactions without writes, which need no log.
+        (Figure::Commits, figure::UPDATES_PER_S, 1.0),
+        (Figure::Executions, figure::OPERATIONS_PER_S, 1.0),
+        (Figure::DbTime, figure::AVERAGE_ACTIVE_SESSIONS, 1.0),
+        (Figure::DbCpu, figure::DB_CPUS, 1.0),
+        (Figure::ReadUs, figure::PHYSICAL_READ_MEAN_US, 1.0),
+        (Figure::CommitUs, figure::REDO_SYNC_MEAN_US, 1.0),
+    ];
+    let value = |(name, figure, scale): (Figure, figure::Figure, f64)| Some((name, figure.of(&of)? * scale));
+    known.into_iter().filter_map(value).collect()
+}
+
+/// The figures of a run with its rates of operations, to calibrate a plan; `None` without a window.
+#[must_use]
+pub fn measured_by_run(record: &Record) -> Option<Measured> {
+    let seconds = record.window?.seconds;
+    let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);
+    Some(Measured {
+        seconds,
+        figures: figures(record),
+        selects_per_s: per_s(OpKind::Select),
+        updates_per_s: per_s(OpKind::Update),
+        scans_per_s: per_s(OpKind::Scan),
+    })
+}
+
+/// Latencies of reads and of log syncs, in buckets that double.
+pub(super) fn histograms(record: &Record) -> Histograms {
+    let named = [("read", LatencyKind::PhysicalRead), ("commit", LatencyKind::RedoSync)];
+    let of = |(name, kind): (&str, LatencyKind)| {
+        let histogram = &record.latencies.get(kind)?.histogram;
+        let mut buckets: Vec<Bucket> = Vec::new();
+        for (low, high, waits) in histogram.buckets() {
+            let power = ((low + high) as f64 / 2.0).max(1.0).log2().floor();
+            let (from_us, to_us) = (power.exp2() / 1e3, (power + 1.0).exp2() / 1e3);
+            match buckets.last_mut().filter(|last| last.from_us == from_us) {
+                Some(last) => last.waits += waits as f64,
+                None => buckets.push(Bucket { from_us, to_us: Some(to_us), waits: waits as f64 }),
+            }
+        }
+        (!buckets.is_empty()).then(|| (name.to_owned(), buckets))
+    };
+    named.into_iter().filter_map(of).collect()
+}
