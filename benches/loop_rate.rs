@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use slob_engine::{
     Engine, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session, SessionPlan,
 };
-use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
+use slob_method::{Batch, Planner, SchemaNo};
 use slob_observe::Observer;
-use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
+use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit, Workload};
 
 const STREAMS: u64 = 2;
 
@@ -106,18 +106,9 @@ fn measure(
     unit: u16,
     arguments: &Arguments,
 ) -> Result<String, Box<dyn Error>> {
-    let unit = WorkUnit::new(unit)?;
-    let workload = Workload {
-        scale: load.scale,
-        update_pct: Percent::new(arguments.update_pct)?,
-        scan_pct: Percent::new(0)?,
-        select_unit: unit,
-        update_unit: unit,
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    };
+    let update_pct = Percent::new(arguments.update_pct)?;
+    let workload =
+        Workload { update_pct, seed: 9, nonce: 9, ..Workload::selects(load.scale, WorkUnit::new(unit)?) };
     let opening = Instant::now();
     let sessions = open_sessions(engine, load, arguments.sessions)?;
     let opened = opening.elapsed().as_secs_f64();
@@ -129,7 +120,7 @@ fn measure(
     let begun = Instant::now();
     let end = begun + arguments.time;
     let work = |(number, mut session): Numbered| {
-        let mut planner = Planner::new(workload, PlanSeed { seed: 9, nonce: 9 }, number, SchemaNo::FIRST);
+        let mut planner = Planner::new(workload, number, SchemaNo::FIRST);
         let (mut batch, mut outcome, mut rows, mut count) = (Batch::default(), Outcome::new(), 0, 16);
         while Instant::now() < end {
             planner.fill(&mut batch, count);

@@ -7,31 +7,21 @@ use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-use slob_method::{Batch, HotRange, PlanSeed, Planner, SchemaNo, ThinkPause, Workload};
-use slob_spec::{Percent, RedoStress, WorkUnit};
+use slob_method::{Batch, Planner, SchemaNo};
+use slob_spec::{HotSpot, Percent, ThinkTime, WorkUnit, Workload};
 
 const OPERATIONS: usize = 8192;
 const BATCHES: usize = 1000;
 
 fn main() {
-    let plain = Workload {
-        scale: 1 << 27,
-        update_pct: Percent::new(0).unwrap(),
-        scan_pct: Percent::new(0).unwrap(),
-        select_unit: WorkUnit::new(64).unwrap(),
-        update_unit: WorkUnit::new(64).unwrap(),
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    };
+    let plain = Workload::selects(1 << 27, WorkUnit::new(64).unwrap());
     let every = NonZeroU32::new(3).unwrap();
     let all = Workload {
         update_pct: Percent::new(37).unwrap(),
         scan_pct: Percent::new(11).unwrap(),
-        hot_spot: Some(HotRange { first: 2049, blocks: 1024, every }),
+        hot_spot: Some(HotSpot { first_block: 2049, blocks: 1024, every }),
         hot_schema_every: Some(every),
-        think: Some(ThinkPause { every, min_us: 100, max_us: 500 }),
+        think_time: Some(ThinkTime { every, min_us: 100, max_us: 500 }),
         ..plain
     };
     let updates = Workload { update_pct: Percent::new(100).unwrap(), ..plain };
@@ -41,7 +31,7 @@ fn main() {
 }
 
 fn cost(workload: Workload) -> f64 {
-    let mut planner = Planner::new(workload, PlanSeed { seed: 1, nonce: 1 }, 0, SchemaNo::FIRST);
+    let mut planner = Planner::new(workload, 0, SchemaNo::FIRST);
     let mut batch = Batch::with_capacity(OPERATIONS);
     planner.fill(&mut batch, OPERATIONS);
     let begun = Instant::now();

@@ -14,11 +14,9 @@ mod planner;
 mod rng;
 mod scatter;
 mod verify;
-mod workload;
 
 pub use content::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Stamp, Table, UpdateText};
 pub use operations::{Action, Batch, KeyRange, Op, SchemaNo};
-pub use planner::{Arrivals, PlanSeed, Planner};
+pub use planner::Planner;
 pub use scatter::{MAX_SCALE, Scatter};
 pub use verify::{RowFault, RowState, RowView, Verifier};
-pub use workload::{HotRange, ThinkPause, Workload, WorkloadError};

@@ -3,34 +3,22 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use slob_spec::{ArrivalProcess, WorkUnit};
+use slob_spec::{ArrivalProcess, ThinkTime, WorkUnit, Workload};
 
 use crate::content::Stamp;
 use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
 use crate::rng::{self, Rng};
-use crate::workload::{ThinkPause, Workload};
 
 /// Separates the random numbers of arrivals from those of keys.
 const ARRIVALS: u64 = 0x0a22_17a1;
 
-/// Seeds of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlanSeed {
-    /// Decides every key, kind and pause.
-    pub seed: u64,
-    /// Differs for each run. It changes only the values that UPDATEs write, so that they differ from those in the
-    /// table.
-    pub nonce: u64,
-}
-
-/// Plans the operations of one session: an endless stream that depends only on the workload, the seed and the
-/// session's number. Batch sizes do not change the stream.
+/// Plans the operations of one session: an endless stream that depends only on the workload, whose seed
+/// it takes, and the session's number. Batch sizes do not change the stream.
 #[derive(Clone, Debug)]
 pub struct Planner {
     workload: Workload,
     home: SchemaNo,
     session: u32,
-    nonce: u64,
     rng: Rng,
     arrivals_rng: Rng,
     updates: Deck,
@@ -43,32 +31,24 @@ pub struct Planner {
 
 impl Planner {
     /// Planner of session number `session` (any numbering without repeats), whose schema is `home`. The workload
-    /// must pass [`Workload::check`].
+    /// must pass [`Workload::check`]. With a rate, operations get due times, which do not change their work.
     #[must_use]
-    pub fn new(workload: Workload, seed: PlanSeed, session: u32, home: SchemaNo) -> Self {
+    pub fn new(workload: Workload, session: u32, home: SchemaNo) -> Self {
+        // A separate generator, so that the rate does not change the keys.
+        let mut arrivals_rng = Rng::new(rng::key(&[workload.seed, u64::from(session), ARRIVALS]));
         Self {
             workload,
             home,
             session,
-            nonce: seed.nonce,
-            rng: Rng::new(rng::key(&[seed.seed, u64::from(session)])),
-            arrivals_rng: Rng::new(0),
+            rng: Rng::new(rng::key(&[workload.seed, u64::from(session)])),
             updates: Deck::new(workload.update_pct.get()),
             scans: Deck::new(workload.scan_pct.get()),
             planned: 0,
             keyed: 0,
             postponed: None,
-            schedule: None,
+            schedule: Schedule::new(&workload, session, &mut arrivals_rng),
+            arrivals_rng,
         }
-    }
-
-    /// Gives operations due times, for an open loop. Their work does not change.
-    #[must_use]
-    pub fn with_arrivals(mut self, arrivals: Arrivals, seed: PlanSeed) -> Self {
-        // A separate generator, so that the rate does not change the keys.
-        self.arrivals_rng = Rng::new(rng::key(&[seed.seed, u64::from(self.session), ARRIVALS]));
-        self.schedule = Some(Schedule::new(arrivals, self.session, &mut self.arrivals_rng));
-        self
     }
 
     /// Due time of the next operation, in nanoseconds after the start of the run; `None` in a closed loop.
@@ -115,22 +95,22 @@ impl Planner {
     fn next_op(&mut self) -> Op {
         self.planned += 1;
         let action = if self.updates.draw(&mut self.rng) {
-            let range = self.next_range(self.workload.update_unit);
-            Action::Update(range, Stamp::new(self.nonce, self.session, self.planned))
+            let range = self.next_range(self.workload.update_work_unit);
+            Action::Update(range, Stamp::new(self.workload.nonce, self.session, self.planned))
         } else if self.scans.draw(&mut self.rng) {
             Action::Scan
         } else {
-            Action::Select(self.next_range(self.workload.select_unit))
+            Action::Select(self.next_range(self.workload.work_unit))
         };
-        let pause_us = self.workload.think.map_or(0, |think| self.next_pause(think));
+        let pause_us = self.workload.think_time.map_or(0, |think| self.next_pause(think));
         Op { action, schema: self.next_schema(), pause_us }
     }
 
     fn next_range(&mut self, unit: WorkUnit) -> KeyRange {
         self.keyed += 1;
         let (first, blocks) = match self.workload.hot_spot {
-            Some(hot) if is_nth(self.keyed, hot.every) => (hot.first, hot.blocks),
-            _ => (1, self.workload.scale),
+            Some(hot) if is_nth(self.keyed, hot.every) => (hot.first_block, hot.blocks),
+            _ => (1, self.workload.scale_blocks),
         };
         let places = blocks - u64::from(unit.get()) + 1;
         KeyRange { first: first + self.rng.below(places), blocks: unit.get() }
@@ -143,7 +123,7 @@ impl Planner {
         }
     }
 
-    fn next_pause(&mut self, think: ThinkPause) -> u32 {
+    fn next_pause(&mut self, think: ThinkTime) -> u32 {
         if !is_nth(self.planned, think.every) {
             return 0;
         }
@@ -184,21 +164,15 @@ impl Deck {
 
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// Open loop of a run, whose operations start on schedule even if earlier ones are late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrivals {
-    /// Operations per second of all sessions together.
-    pub per_second: NonZeroU32,
-    /// Number of sessions that share them.
-    pub sessions: NonZeroU32,
-    /// Distribution of the gaps. Poisson arrivals are a Poisson process for each session and for all together.
-    pub process: ArrivalProcess,
-}
-
-/// Arrivals of one session.
+/// Arrivals of one session in an open loop, whose operations start on schedule even if earlier ones are late. Poisson arrivals
+/// are a Poisson process for each session and for all together.
 #[derive(Clone, Debug)]
 struct Schedule {
-    arrivals: Arrivals,
+    /// Operations per second of all sessions together.
+    per_second: NonZeroU32,
+    /// Number of sessions that share them.
+    sessions: u32,
+    process: ArrivalProcess,
     session: u32,
     arrived: u64,
     /// Due time of the next operation, in nanoseconds after the start of the run.
@@ -206,19 +180,21 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Spreads the first arrivals of the sessions evenly if gaps are steady.
-    fn new(arrivals: Arrivals, session: u32, rng: &mut Rng) -> Self {
-        let mut schedule = Self { arrivals, session, arrived: 0, next_ns: 0 };
-        schedule.next_ns = match arrivals.process {
+    /// Spreads the first arrivals of the sessions evenly if gaps are steady. `None` in a closed loop.
+    fn new(workload: &Workload, session: u32, rng: &mut Rng) -> Option<Self> {
+        let (per_second, process) = workload.rate_per_s.zip(workload.arrivals)?;
+        let sessions = workload.sessions();
+        let mut schedule = Self { per_second, sessions, process, session, arrived: 0, next_ns: 0 };
+        schedule.next_ns = match process {
             ArrivalProcess::Steady => schedule.steady_ns(0),
             ArrivalProcess::Poisson => schedule.gap_ns(rng),
         };
-        schedule
+        Some(schedule)
     }
 
     fn advance(&mut self, rng: &mut Rng) {
         self.arrived += 1;
-        self.next_ns = match self.arrivals.process {
+        self.next_ns = match self.process {
             ArrivalProcess::Steady => self.steady_ns(self.arrived),
             ArrivalProcess::Poisson => self.next_ns.saturating_add(self.gap_ns(rng)),
         };
@@ -226,16 +202,14 @@ impl Schedule {
 
     /// Computes from the start, so that rounding errors don't add up.
     fn steady_ns(&self, number: u64) -> u64 {
-        let Arrivals { per_second, sessions, .. } = self.arrivals;
         let of_all =
-            u128::from(number) * u128::from(sessions.get()) + u128::from(self.session % sessions.get());
-        u64::try_from(of_all * SECOND_NS / u128::from(per_second.get())).unwrap_or(u64::MAX)
+            u128::from(number) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
+        u64::try_from(of_all * SECOND_NS / u128::from(self.per_second.get())).unwrap_or(u64::MAX)
     }
 
     /// Inverts the exponential distribution.
     fn gap_ns(&self, rng: &mut Rng) -> u64 {
-        let Arrivals { per_second, sessions, .. } = self.arrivals;
-        let mean_ns = SECOND_NS as f64 * f64::from(sessions.get()) / f64::from(per_second.get());
+        let mean_ns = SECOND_NS as f64 * f64::from(self.sessions) / f64::from(self.per_second.get());
         // 53 random bits, from just above 0 to 1.
         let uniform = ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         (-uniform.ln() * mean_ns) as u64
@@ -271,9 +245,9 @@ mod tests {
         assert!(marks.iter().all(|m| (2770..=3230).contains(m)), "{marks:?}");
     }
 
-    fn dues(arrivals: Arrivals, session: u32, seed: u64, count: usize) -> Vec<u64> {
-        let mut rng = Rng::new(seed);
-        let mut schedule = Schedule::new(arrivals, session, &mut rng);
+    fn dues(open_loop: &Workload, session: u32, count: usize) -> Vec<u64> {
+        let mut rng = Rng::new(open_loop.seed);
+        let mut schedule = Schedule::new(open_loop, session, &mut rng).unwrap();
         let mut next = || {
             let due = schedule.next_ns;
             schedule.advance(&mut rng);
@@ -282,16 +256,20 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    fn arrivals(per_second: u32, sessions: u32, process: ArrivalProcess) -> Arrivals {
-        let number = |value| NonZeroU32::new(value).unwrap();
-        Arrivals { per_second: number(per_second), sessions: number(sessions), process }
+    fn open_loop(per_second: u32, sessions: u32, process: ArrivalProcess) -> Workload {
+        Workload {
+            threads_per_schema: NonZeroU32::new(sessions).unwrap(),
+            rate_per_s: NonZeroU32::new(per_second),
+            arrivals: Some(process),
+            ..Workload::selects(100, WorkUnit::new(1).unwrap())
+        }
     }
 
     proptest! {
         #[test]
         fn steady_arrivals_of_all_sessions_are_evenly_spaced(rate in 1_u32..1_000_000, sessions in 1_u32..200) {
-            let steady = arrivals(rate, sessions, ArrivalProcess::Steady);
-            let mut all: Vec<u64> = (0..sessions).flat_map(|session| dues(steady, session, 1, 20)).collect();
+            let steady = open_loop(rate, sessions, ArrivalProcess::Steady);
+            let mut all: Vec<u64> = (0..sessions).flat_map(|session| dues(&steady, session, 20)).collect();
             all.sort_unstable();
             for (number, due) in all.iter().enumerate() {
                 let exact = number as f64 * 1e9 / f64::from(rate);
@@ -302,8 +280,8 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential_distribution() {
-        let poisson = arrivals(1000, 4, ArrivalProcess::Poisson);
-        let times = dues(poisson, 2, 7, 50_000);
+        let poisson = Workload { seed: 7, ..open_loop(1000, 4, ArrivalProcess::Poisson) };
+        let times = dues(&poisson, 2, 50_000);
         assert!(times.is_sorted());
         let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;

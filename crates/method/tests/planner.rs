@@ -5,32 +5,20 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use slob_method::{Action, Batch, HotRange, Op, PlanSeed, Planner, SchemaNo, ThinkPause, Workload};
-use slob_spec::{Percent, RedoStress, WorkUnit};
-
-const SEED: PlanSeed = PlanSeed { seed: 1, nonce: 1 };
+use slob_method::{Action, Batch, Op, Planner, SchemaNo};
+use slob_spec::{HotSpot, Percent, ThinkTime, WorkUnit, Workload};
 
 fn workload(scale: u64, unit: u16) -> Workload {
-    Workload {
-        scale,
-        update_pct: Percent::new(0).unwrap(),
-        scan_pct: Percent::new(0).unwrap(),
-        select_unit: WorkUnit::new(unit).unwrap(),
-        update_unit: WorkUnit::new(unit).unwrap(),
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    }
+    Workload::selects(scale, WorkUnit::new(unit).unwrap())
 }
 
 fn every(n: u32) -> NonZeroU32 {
     NonZeroU32::new(n).unwrap()
 }
 
-fn plan(workload: Workload, seed: PlanSeed, session: u32, count: usize) -> Vec<Op> {
+fn plan(workload: Workload, session: u32, count: usize) -> Vec<Op> {
     workload.check().unwrap();
-    let mut planner = Planner::new(workload, seed, session, SchemaNo::new(3).unwrap());
+    let mut planner = Planner::new(workload, session, SchemaNo::new(3).unwrap());
     let mut batch = Batch::default();
     planner.fill(&mut batch, count);
     batch.ops().to_vec()
@@ -48,7 +36,7 @@ proptest! {
             scan_pct: Percent::new(scans).unwrap(),
             ..workload(5000, 7)
         };
-        let ops = plan(workload, PlanSeed { seed, nonce: 0 }, 1, 2000);
+        let ops = plan(Workload { seed, ..workload }, 1, 2000);
         for hundred in ops.chunks(100) {
             prop_assert_eq!(hundred.iter().filter(|op| is_update(op)).count(), usize::from(updates));
         }
@@ -64,7 +52,7 @@ proptest! {
         scale in 1024..=1u64 << 40, unit in 1..=1024u16, updates in 0..=100u8, seed: u64,
     ) {
         let workload = Workload { update_pct: Percent::new(updates).unwrap(), ..workload(scale, unit) };
-        for op in plan(workload, PlanSeed { seed, nonce: 0 }, 9, 300) {
+        for op in plan(Workload { seed, ..workload }, 9, 300) {
             let (Action::Select(range) | Action::Update(range, _)) = op.action else { panic!("no scans planned") };
             prop_assert_eq!(range.blocks, unit);
             prop_assert!(range.first >= 1 && range.end() - 1 <= scale);
@@ -75,10 +63,10 @@ proptest! {
     fn the_hot_spot_is_hit_on_every_nth_operation_and_kept_exactly(
         offset in 0..3000u64, blocks in 64..=1000u64, n in 1..=20u32, updates in 0..=100u8, seed: u64,
     ) {
-        let hot = HotRange { first: offset + 1, blocks, every: every(n) };
+        let hot = HotSpot { first_block: offset + 1, blocks, every: every(n) };
         let workload =
             Workload { hot_spot: Some(hot), update_pct: Percent::new(updates).unwrap(), ..workload(4000, 64) };
-        for (i, op) in plan(workload, PlanSeed { seed, nonce: 0 }, 2, 400).iter().enumerate() {
+        for (i, op) in plan(Workload { seed, ..workload }, 2, 400).iter().enumerate() {
             let (Action::Select(range) | Action::Update(range, _)) = op.action else { panic!("no scans planned") };
             if (i as u64 + 1).is_multiple_of(u64::from(n)) {
                 prop_assert!(range.first > offset && range.end() - 1 <= offset + blocks);
@@ -88,9 +76,9 @@ proptest! {
 
     #[test]
     fn hot_schema_and_think_time_come_after_every_nth(n in 1..=30u32, min_us in 0..1000u32, more in 0..5000u32) {
-        let think = ThinkPause { every: every(n), min_us, max_us: min_us + more };
-        let workload = Workload { hot_schema_every: Some(every(n)), think: Some(think), ..workload(4000, 3) };
-        for (i, op) in plan(workload, SEED, 2, 500).iter().enumerate() {
+        let think = ThinkTime { every: every(n), min_us, max_us: min_us + more };
+        let workload = Workload { hot_schema_every: Some(every(n)), think_time: Some(think), ..workload(4000, 3) };
+        for (i, op) in plan(workload, 2, 500).iter().enumerate() {
             let nth = (i as u32 + 1).is_multiple_of(n);
             prop_assert_eq!(op.schema.get(), if nth { 1 } else { 3 });
             if nth {
@@ -108,9 +96,9 @@ proptest! {
             scan_pct: Percent::new(11).unwrap(),
             ..workload(9000, 16)
         };
-        let seed = PlanSeed { seed, nonce: 5 };
-        let whole = plan(workload, seed, 4, sizes.iter().sum());
-        let mut planner = Planner::new(workload, seed, 4, SchemaNo::new(3).unwrap());
+        let workload = Workload { seed, nonce: 5, ..workload };
+        let whole = plan(workload, 4, sizes.iter().sum());
+        let mut planner = Planner::new(workload, 4, SchemaNo::new(3).unwrap());
         let mut pieces = Vec::new();
         for size in sizes {
             let mut batch = Batch::default();
@@ -122,7 +110,7 @@ proptest! {
 }
 
 fn keys(seed: u64, session: u32) -> Vec<u64> {
-    let ops = plan(workload(1 << 30, 1), PlanSeed { seed, nonce: 0 }, session, 1000);
+    let ops = plan(Workload { seed, ..workload(1 << 30, 1) }, session, 1000);
     ops.iter()
         .map(|op| match op.action {
             Action::Select(range) => range.first,
@@ -151,7 +139,7 @@ fn same_seed_same_plan_and_other_sessions_are_independent() {
 fn a_nonce_changes_stamps_and_nothing_else() {
     let workload = Workload { update_pct: Percent::new(50).unwrap(), ..workload(9000, 4) };
     let stamps = |nonce| {
-        let ops = plan(workload, PlanSeed { seed: 1, nonce }, 1, 1000);
+        let ops = plan(Workload { nonce, ..workload }, 1, 1000);
         let keys: Vec<_> = ops.iter().map(|op| (op.rows(), op.schema)).collect();
         let stamps: Vec<_> = ops
             .iter()
@@ -187,7 +175,7 @@ fn keys_are_uniform() {
         let cells = 100u64;
         let places = scale - u64::from(unit) + 1;
         let mut counts = vec![0u64; cells as usize];
-        for op in plan(workload(scale, unit), SEED, 1, 200_000) {
+        for op in plan(workload(scale, unit), 1, 200_000) {
             let Action::Select(range) = op.action else { unreachable!() };
             counts[((u128::from(range.first - 1) * u128::from(cells)) / u128::from(places)) as usize] += 1;
         }
@@ -203,10 +191,10 @@ fn keys_are_uniform() {
 
 #[test]
 fn pauses_cover_their_range() {
-    let think = ThinkPause { every: every(1), min_us: 100, max_us: 109 };
-    let workload = Workload { think: Some(think), ..workload(4000, 1) };
+    let think = ThinkTime { every: every(1), min_us: 100, max_us: 109 };
+    let workload = Workload { think_time: Some(think), ..workload(4000, 1) };
     let mut counts = vec![0u64; 10];
-    plan(workload, SEED, 1, 20_000).iter().for_each(|op| counts[op.pause_us as usize - 100] += 1);
+    plan(workload, 1, 20_000).iter().for_each(|op| counts[op.pause_us as usize - 100] += 1);
     assert!(chi_square(&counts, &[2000.0; 10]) < CHI_SQUARE_9, "{counts:?}");
 }
 
@@ -214,7 +202,7 @@ fn pauses_cover_their_range() {
 fn impossible_workloads_are_refused() {
     assert!(workload(63, 64).check().is_err());
     let hot = |first, blocks| Workload {
-        hot_spot: Some(HotRange { first, blocks, every: every(1) }),
+        hot_spot: Some(HotSpot { first_block: first, blocks, every: every(1) }),
         ..workload(1000, 64)
     };
     assert!(hot(937, 64).check().is_ok());
@@ -224,7 +212,7 @@ fn impossible_workloads_are_refused() {
 
 #[test]
 fn filling_a_batch_again_allocates_nothing() {
-    let mut planner = Planner::new(workload(9000, 4), SEED, 1, SchemaNo::FIRST);
+    let mut planner = Planner::new(workload(9000, 4), 1, SchemaNo::FIRST);
     let mut batch = Batch::with_capacity(1000);
     planner.fill(&mut batch, 1000);
     let memory = batch.ops().as_ptr();
@@ -236,7 +224,7 @@ fn filling_a_batch_again_allocates_nothing() {
 
 #[test]
 fn a_batch_that_was_cut_short_goes_on_with_the_rest() {
-    let ops = plan(workload(9000, 4), SEED, 1, 10);
+    let ops = plan(workload(9000, 4), 1, 10);
     let mut batch = Batch::from(ops.clone());
     batch.advance(3);
     assert_eq!(batch.ops(), &ops[3..]);
@@ -246,9 +234,9 @@ fn a_batch_that_was_cut_short_goes_on_with_the_rest() {
 
 #[test]
 fn long_pauses_do_not_hold_up_what_was_done_before_them() {
-    let think = ThinkPause { every: every(50), min_us: 1_000_000, max_us: 1_000_000 };
-    let workload = Workload { think: Some(think), ..workload(4000, 1) };
-    let mut planner = Planner::new(workload, SEED, 1, SchemaNo::new(3).unwrap());
+    let think = ThinkTime { every: every(50), min_us: 1_000_000, max_us: 1_000_000 };
+    let workload = Workload { think_time: Some(think), ..workload(4000, 1) };
+    let mut planner = Planner::new(workload, 1, SchemaNo::new(3).unwrap());
     let (mut batch, mut pieces, mut sizes) = (Batch::default(), Vec::new(), Vec::new());
     while pieces.len() < 200 {
         planner.fill_within(&mut batch, 1000, Duration::from_millis(200));
@@ -256,5 +244,5 @@ fn long_pauses_do_not_hold_up_what_was_done_before_them() {
         pieces.extend_from_slice(batch.ops());
     }
     assert_eq!(sizes, [49, 1, 49, 1, 49, 1, 49, 1]);
-    assert_eq!(pieces, plan(workload, SEED, 1, 200), "the stream is the same");
+    assert_eq!(pieces, plan(workload, 1, 200), "the stream is the same");
 }

@@ -12,7 +12,6 @@ mod folder;
 mod probes;
 mod read;
 mod record;
-mod workload;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
 pub use durable::durable_write;
@@ -24,7 +23,6 @@ pub use read::{
     record_in_page, run_folder,
 };
 pub use record::*;
-pub use workload::{HotSpotRecord, ThinkTimeRecord, WorkloadRecord};
 
 /// Version of the record's form. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -8,10 +8,10 @@ use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
 use slob_measure::{Counters, Latencies, OpCounts, OpKind, WaitEvent};
+use slob_spec::Workload;
 use slob_stats::{Histogram, Merge, Series};
 
 use crate::probes::SavedProbe;
-use crate::workload::WorkloadRecord;
 
 /// Everything that a run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Record {
     /// Effective configuration with the origin of each value, without secrets.
     pub configuration: Vec<ConfigEntry>,
     /// The workload of the sessions.
-    pub workload: WorkloadRecord,
+    pub workload: Workload,
     /// The loaded data; absent if the engine stores none.
     pub load: Option<LoadRecord>,
     /// The measured window; absent if the run ended before it began.

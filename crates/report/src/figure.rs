@@ -265,25 +265,25 @@ figures! {
     SESSIONS = "sessions", "Sessions", "", Neither, "schemas x threads", SET,
         Set(|record| Some(record.workload.sessions().into()));
     SCHEMAS = "schemas", "Schemas", "", Neither, "SCHEMAS", SET,
-        Set(|record| Some(record.workload.schemas.into()));
+        Set(|record| Some(record.workload.schemas.get().into()));
     THREADS_PER_SCHEMA = "threads_per_schema", "Threads on each schema", "", Neither, "THREADS_PER_SCHEMA", SET,
-        Set(|record| Some(record.workload.threads_per_schema.into()));
+        Set(|record| Some(record.workload.threads_per_schema.get().into()));
     SCALE_BLOCKS = "scale_blocks", "Blocks of each schema", "blocks", Neither, "active data set of each schema", SET,
         Set(|record| Some(record.workload.scale_blocks));
     BLOCK_BYTES = "block_bytes", "Bytes of a block", "bytes", Neither, "a block of the server", SET,
         Set(|record| Some(record.server.block_bytes.into()));
     WORK_UNIT = "work_unit", "Blocks of a SELECT", "blocks", Neither, "blocks of a SELECT", SET,
-        Set(|record| Some(record.workload.work_unit.into()));
+        Set(|record| Some(record.workload.work_unit.get().into()));
     UPDATE_WORK_UNIT = "update_work_unit", "Blocks of an UPDATE", "blocks", Neither, "blocks of an UPDATE", SET,
-        Set(|record| Some(record.workload.update_work_unit.into()));
+        Set(|record| Some(record.workload.update_work_unit.get().into()));
     UPDATE_PCT = "update_pct", "UPDATEs among operations (%)", "%", Neither, "operations that are UPDATEs", SET,
-        Set(|record| Some(record.workload.update_pct.into())), short: "Updates %";
+        Set(|record| Some(record.workload.update_pct.get().into())), short: "Updates %";
     SCAN_PCT = "scan_pct", "Scans among the others (%)", "%", Neither, "of the others: short scans", SET,
-        Set(|record| Some(record.workload.scan_pct.into()));
+        Set(|record| Some(record.workload.scan_pct.get().into()));
     SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
         Set(|record| Some(record.workload.seed));
     RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop", SET,
-        Set(|record| record.workload.rate_per_s.map(u64::from));
+        Set(|record| record.workload.rate_per_s.map(|rate| rate.get().into()));
     WINDOW_S = "window_s", "Measured window (s)", "s", Neither,
         "length of the measured window, by which rates are divided", SET,
         Number(|run| Some(run.window_s));

@@ -1,6 +1,7 @@
 //! Numbers for people: thousands separators, units that fit the size, a mark for absent values; and plain ones for machines.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::Serialize;
 pub(crate) use slob_awr::info::plain_number;
@@ -192,9 +193,10 @@ pub fn limits(group: &GroupLimits) -> String {
 }
 
 /// A frequency in English: `every operation`, `every 2nd operation`, `every 13th operation`.
-pub fn every(n: u32, noun: &str) -> String {
+pub fn every(n: NonZeroU32, noun: &str) -> String {
+    let n = n.get();
     let ending = match (n % 10, n % 100) {
-        _ if n <= 1 => return format!("every {noun}"),
+        _ if n == 1 => return format!("every {noun}"),
         (_, 11..=13) => "th",
         (1, _) => "st",
         (2, _) => "nd",
@@ -330,7 +332,7 @@ mod tests {
     #[case(21, "every 21st operation")]
     #[case(1013, "every 1,013th operation")]
     fn every_so_many_in_english(#[case] n: u32, #[case] text: &str) {
-        assert_eq!(every(n, "operation"), text);
+        assert_eq!(every(NonZeroU32::new(n).unwrap(), "operation"), text);
     }
 
     #[test]

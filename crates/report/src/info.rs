@@ -68,7 +68,7 @@ facts! {
         FILE_SYSTEM = "file_system", "the file system of the data", |run| {
             Some(run.record.host.as_ref()?.device.as_ref()?.device.file_system.clone())
         };
-        REDO_STRESS = "redo_stress", "REDO_STRESS", |run| Some(run.record.workload.redo_stress.clone());
+        REDO_STRESS = "redo_stress", "REDO_STRESS", |run| Some(run.record.workload.redo_stress.as_str().to_owned());
     }
     WAITS, needs_series: false {
         TOP_WAIT = "top_wait", "what took most of DB time: the first of the top timed events",

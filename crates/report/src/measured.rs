@@ -6,6 +6,7 @@ use std::cell::OnceCell;
 use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
 use slob_measure::{Counter, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{Interval, ObservedRecord, Record};
+use slob_spec::ArrivalProcess;
 use slob_stats::{Histogram, Point};
 
 use crate::format::{ABSENT, count, fixed, percent};
@@ -404,9 +405,9 @@ impl OfferedLoad {
     pub(crate) fn of(record: &Record) -> Option<Self> {
         /// A random number of arrivals is hardly ever further from its mean, in standard deviations.
         const DEVIATIONS: f64 = 4.0;
-        let (rate_per_s, window) = (record.workload.rate_per_s?, record.window?);
+        let (rate_per_s, window) = (record.workload.rate_per_s?.get(), record.window?);
         let due = f64::from(rate_per_s) * window.seconds;
-        let is_random = record.workload.arrivals.as_deref() == Some("poisson");
+        let is_random = record.workload.arrivals == Some(ArrivalProcess::Poisson);
         let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
         let slack = chance + f64::from(record.workload.sessions());
         Some(Self { done: total_operations(record), due, slack, rate_per_s, seconds: window.seconds })

@@ -1,11 +1,11 @@
 //! Assembles the record of a run from its measurements.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 use slob_engine::{ServerSnapshot, Snapshot};
 use slob_host::HostInfo;
-use slob_method::Arrivals;
 use slob_record::{
     ClientHostRecord, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, LoadRecord,
     LossRecord, ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord,
@@ -21,7 +21,6 @@ use crate::sampler::Sample;
 use crate::sampler::{HostsInterval, ObservedServer, Topology};
 use crate::sessions::SessionEnd;
 use crate::tally::Tally;
-use crate::workload::{arrivals_of, workload_record};
 
 pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Record {
     let Timeline { context, prepared, tally, topology, .. } = timeline;
@@ -31,7 +30,6 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     let snapshots = samples.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
-    let arrivals = arrivals_of(context.spec);
     let endpoints = endpoints(&context.engine.endpoints(), &measured, tally, snapshots);
     let mut conflicts: BTreeMap<String, u64> = BTreeMap::new();
     for (code, count) in measured.sessions.iter().flat_map(|(_, end)| &end.conflicts) {
@@ -49,12 +47,12 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         started: measured.started,
         ended: measured.ended,
         target: context.spec.target.to_string(),
-        server: server(prepared, arrivals, topology),
+        server: server(prepared, topology),
         configuration: context.configuration.clone(),
-        workload: workload_record(context.spec, &prepared.workload, prepared.seed),
+        workload: prepared.workload,
         load: load(prepared),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
-        backlog: arrivals.zip(window).map(|(arrivals, window)| backlog(arrivals, window, tally)),
+        backlog: prepared.workload.rate_per_s.zip(window).map(|(rate, window)| backlog(rate, window, tally)),
         conflicts,
         losses: losses(&measured),
         marks: measured.marks.0.clone(),
@@ -151,7 +149,7 @@ fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<Stri
     notes
 }
 
-fn server(prepared: &Prepared, arrivals: Option<Arrivals>, topology: &Topology) -> ServerRecord {
+fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
     let server = &prepared.server;
     let setting = |setting: &slob_engine::Setting| SettingRecord {
         name: setting.name.clone(),
@@ -165,8 +163,8 @@ fn server(prepared: &Prepared, arrivals: Option<Arrivals>, topology: &Topology) 
         advice: server.advice.iter().cloned().chain(page_cache_advice(prepared, topology)).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
-        joined_selects: arrivals.is_none()
-            && prepared.workload.select_unit.get() <= server.capabilities.joined_blocks,
+        joined_selects: prepared.workload.rate_per_s.is_none()
+            && prepared.workload.work_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         checks_blocks: server.checks_blocks,
         data_path: topology.device().map(|device| device.path.display().to_string()),
@@ -193,8 +191,8 @@ fn load(prepared: &Prepared) -> Option<LoadRecord> {
 }
 
 /// Operations due at the end of the window, less those done by then.
-fn backlog(arrivals: Arrivals, window: Window, tally: &Tally) -> u64 {
-    let due = (window.begin_s + window.seconds) * f64::from(arrivals.per_second.get());
+fn backlog(rate_per_s: NonZeroU32, window: Window, tally: &Tally) -> u64 {
+    let due = (window.begin_s + window.seconds) * f64::from(rate_per_s.get());
     (due as u64).saturating_sub(tally.done_until_end())
 }
 

@@ -22,7 +22,6 @@ mod site;
 mod tally;
 mod verify;
 mod watch;
-mod workload;
 
 pub use error::{RunError, RunErrorKind};
 pub use events::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};

@@ -16,7 +16,6 @@ use crate::sampler::{Sample, Sampler};
 use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
-use crate::workload::warmup_of;
 
 /// Seconds of the window between two records that observers get.
 const SHOWN_EVERY_S: u64 = 5;
@@ -93,7 +92,7 @@ impl<'a, 'b> Phases<'a, 'b> {
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
         let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
         let mut reason = None;
-        let warmup = Some(Phase::WarmUp).filter(|_| !warmup_of(self.timeline.context.spec).is_zero());
+        let warmup = Some(Phase::WarmUp).filter(|_| !self.timeline.context.spec.warmup().is_zero());
         for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
             self.begin(phase, &end);
             if number == 0 {
@@ -140,7 +139,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.steady = until_steady.map(|asked| SteadyStop::new(asked, begin));
             self.timeline.observer.on_run(&RunEvent::WindowBegan);
         }
-        let warmup = Some(warmup_of(self.timeline.context.spec)).filter(|_| phase == Phase::WarmUp);
+        let warmup = Some(self.timeline.context.spec.warmup()).filter(|_| phase == Phase::WarmUp);
         let length = warmup.or(match self.timeline.context.spec.length {
             Length::Time(length) => Some(length),
             Length::Operations(_) => None,

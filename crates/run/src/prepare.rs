@@ -8,12 +8,11 @@ use slob_engine::{
     Server, SessionPlan,
 };
 use slob_host::ThreadLimit;
-use slob_method::{PlanSeed, RowContent, SchemaNo, Workload};
-use slob_spec::{LoadSpec, Observe, Observers, RunSpec};
+use slob_method::{RowContent, SchemaNo};
+use slob_spec::{LoadSpec, Observe, Observers, RunSpec, Workload};
 
 use crate::load::{new_load, rows_of_slice};
 use crate::sampler::Topology;
-use crate::workload::{homes_of, workload_of};
 use crate::{ExternalScript, RunError};
 
 #[derive(Clone, Debug)]
@@ -22,7 +21,6 @@ pub struct Prepared {
     /// The schemas of the run, all complete; empty if the engine stores no data.
     pub schemas: Vec<SchemaState>,
     pub workload: Workload,
-    pub seed: PlanSeed,
     /// The home schema of each session, by session number.
     pub homes: Vec<SchemaNo>,
     pub script: Option<ExternalScript>,
@@ -34,7 +32,8 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
     let schema_count = schema_count(spec.schemas.get())?;
-    let workload = workload_of(spec, server.block_bytes);
+    let seed = spec.seed.unwrap_or_else(fresh_seed);
+    let workload = spec.workload(server.block_bytes, seed, fresh_seed());
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
         let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
@@ -47,8 +46,12 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     check_thread_limits(homes.len() as u64, &server)?;
     let script = spec.external_script.as_deref();
     let script = script.map(|path| ExternalScript::new(path, &spec.results_dir)).transpose()?;
-    let seed = PlanSeed { seed: spec.seed.unwrap_or_else(fresh_seed), nonce: fresh_seed() };
-    Ok(Prepared { server, schemas, workload, seed, homes, script })
+    Ok(Prepared { server, schemas, workload, homes, script })
+}
+
+/// The home schema of each session, round-robin: the first sessions do not share one.
+pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
+    (0..spec.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
 }
 
 pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
@@ -140,11 +143,11 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
             layout.rows, layout.row_blocks
         )));
     }
-    if workload.scale > state.load.scale {
+    if workload.scale_blocks > state.load.scale {
         return Err(RunError::usage(format!(
             "SCALE is {} blocks, but schema {number} was loaded with {}; set SCALE={} or lower, or drop the \
              schemas and load them with the larger scale",
-            workload.scale, state.load.scale, state.load.scale
+            workload.scale_blocks, state.load.scale, state.load.scale
         )));
     }
     if workload.scan_pct.get() > 0 && state.load.scan_blocks == 0 {

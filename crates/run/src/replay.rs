@@ -5,12 +5,12 @@
 //! An operation that is missing, doubled or mistaken for another one shows.
 
 use slob_measure::OpCounts;
-use slob_method::{Batch, PlanSeed, Planner, SchemaNo};
+use slob_method::{Batch, Planner, SchemaNo};
 use slob_record::{Record, SessionRecord};
 use slob_spec::RunSpec;
 
+use crate::prepare::homes_of;
 use crate::tally::kind_of;
-use crate::workload::{homes_of, workload_of, workload_record};
 
 const BATCH: u64 = 4096;
 const MOST_FAULTS: usize = 20;
@@ -46,10 +46,9 @@ pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64))
 }
 
 fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, String> {
-    let workload = workload_of(spec, record.server.block_bytes);
+    let workload = record.workload;
     workload.check().map_err(|error| error.to_string())?;
-    let seed = PlanSeed { seed: record.workload.seed, nonce: record.workload.nonce };
-    if workload_record(spec, &workload, seed) != record.workload {
+    if spec.workload(record.server.block_bytes, workload.seed, workload.nonce) != workload {
         return Err("the workload in the record is not what its configuration makes".into());
     }
     let homes = homes(spec, record)?;
@@ -61,7 +60,7 @@ fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> 
         let before = session
             .before_window
             .ok_or_else(|| format!("session {} lacks where in its plan its window began", session.session))?;
-        let planner = Planner::new(workload, seed, session.session, home);
+        let planner = Planner::new(workload, session.session, home);
         let (planned, rows) = plan(planner, before, session.operations(), scan_rows);
         replay.compare(session, planned, rows);
         repeated += before + session.operations();

@@ -31,7 +31,6 @@ use crate::sampler::{Hosts, Topology};
 use crate::sessions::Sessions;
 use crate::sessions::{BatchSize, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
-use crate::workload::arrivals_of;
 use crate::{RunError, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
@@ -188,36 +187,29 @@ impl Timeline<'_> {
         let workload = prepared.workload;
         let load = prepared.schemas.first().map(|state| state.load);
         let content = load.map_or_else(|| RowContent::new(0, false), |load| load.content());
-        let arrivals = arrivals_of(self.context.spec);
         let update_text = Arc::new(content.update_text());
-        let worker = |(number, home): (u32, SchemaNo)| {
-            let planner = Planner::new(workload, prepared.seed, number, home);
-            Worker {
-                plan: SessionPlan {
-                    attempt: 0,
-                    number,
-                    home,
-                    hot_schema: workload.hot_schema_every.is_some(),
-                    scans: workload.scans(),
-                    redo: workload.redo_of_updates(),
-                    update_text: Arc::clone(&update_text),
-                },
-                planner: match arrivals {
-                    Some(arrivals) => planner.with_arrivals(arrivals, prepared.seed),
-                    None => planner,
-                },
-                operations: match self.context.spec.length {
-                    Length::Operations(count) => Some(count),
-                    Length::Time(_) => None,
-                },
-                size: BatchSize::new(number, prepared.homes.len() as u32),
-                on_loss: self.context.spec.session_loss,
-                shared: Arc::clone(shared),
-                messages: messages.clone(),
-                batch: Batch::default(),
-                outcome: Outcome::default(),
-                tries: 0,
-            }
+        let worker = |(number, home): (u32, SchemaNo)| Worker {
+            plan: SessionPlan {
+                attempt: 0,
+                number,
+                home,
+                hot_schema: workload.hot_schema_every.is_some(),
+                scans: workload.scans(),
+                redo: workload.redo_of_updates(),
+                update_text: Arc::clone(&update_text),
+            },
+            planner: Planner::new(workload, number, home),
+            operations: match self.context.spec.length {
+                Length::Operations(count) => Some(count),
+                Length::Time(_) => None,
+            },
+            size: BatchSize::new(number, prepared.homes.len() as u32),
+            on_loss: self.context.spec.session_loss,
+            shared: Arc::clone(shared),
+            messages: messages.clone(),
+            batch: Batch::default(),
+            outcome: Outcome::default(),
+            tries: 0,
         };
         (0..).zip(prepared.homes.iter().copied()).map(worker).collect()
     }

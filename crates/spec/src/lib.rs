@@ -34,6 +34,7 @@ mod spec;
 mod table;
 mod target;
 mod types;
+mod workload;
 
 pub use conf::ConfFile;
 pub use observe::{Observe, Observers, SshHost};
@@ -45,6 +46,7 @@ pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::{MAX_SESSIONS, Table};
 pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
-    ArrivalProcess, BadValue, HotSpot, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress, RunName, Secret,
-    SessionLoss, Size, StatisticsType, ThinkTime, UntilSteady, Within, WorkUnit,
+    ArrivalProcess, BadValue, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress, RunName,
+    Secret, SessionLoss, Size, StatisticsType, UntilSteady, Within, WorkUnit,
 };
+pub use workload::{HotSpot, ThinkTime, Workload, WorkloadError};

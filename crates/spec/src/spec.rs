@@ -11,9 +11,10 @@ use crate::settings::{Settings, SpecErrors};
 use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
 use crate::target::Target;
 use crate::types::{
-    HotSpot, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType, ThinkTime,
+    HotSpotSize, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
     UntilSteady, WorkUnit, format_seconds,
 };
+use crate::workload::{ThinkTime, Workload};
 
 #[cfg(test)]
 mod tests;
@@ -112,7 +113,7 @@ pub struct RunSpec {
     /// Ends the window early, when the run is steady.
     pub until_steady: Option<UntilSteady>,
     pub session_loss: SessionLoss,
-    pub hot_spot: Option<HotSpot>,
+    pub hot_spot: Option<HotSpotSize>,
     /// N: every Nth operation goes to schema 1; only with several schemas.
     pub hot_schema_every: Option<NonZeroU32>,
     pub think: Option<ThinkTime>,
@@ -208,6 +209,42 @@ impl RunSpec {
         self.scale.blocks(self.block_bytes())
     }
 
+    /// The work of a run with these seeds, in blocks of `block_bytes` bytes.
+    pub fn workload(&self, block_bytes: u32, seed: u64, nonce: u64) -> Workload {
+        let (run_time_s, work_loop) = match self.length {
+            Length::Time(time) => (Some(time.as_secs_f64()), None),
+            Length::Operations(count) => (None, Some(count)),
+        };
+        Workload {
+            schemas: self.schemas,
+            threads_per_schema: self.threads_per_schema,
+            scale_blocks: self.scale.blocks(block_bytes),
+            work_unit: self.work_unit,
+            update_work_unit: self.update_work_unit,
+            update_pct: self.update_pct,
+            scan_pct: self.scan_pct,
+            redo_stress: self.redo,
+            run_time_s,
+            work_loop,
+            warmup_s: self.warmup().as_secs_f64(),
+            seed,
+            nonce,
+            hot_spot: self.hot_spot.map(|hot| hot.in_blocks(block_bytes)),
+            hot_schema_every: self.hot_schema_every,
+            think_time: self.think,
+            rate_per_s: self.rate.map(|rate| rate.per_second),
+            arrivals: self.rate.map(|rate| rate.process),
+        }
+    }
+
+    /// Time at full load before the window. Every operation of a WORK_LOOP counts.
+    pub fn warmup(&self) -> Duration {
+        match self.length {
+            Length::Time(_) => self.warmup,
+            Length::Operations(_) => Duration::ZERO,
+        }
+    }
+
     fn check_sessions(&self, errors: &mut Vec<String>) {
         let (schemas, threads) = (self.schemas.get(), self.threads_per_schema.get());
         let sessions = u64::from(schemas) * u64::from(threads);
@@ -236,7 +273,7 @@ impl RunSpec {
                 ));
             }
             let Some(hot) = hot_spot else { continue };
-            let (size_mb, hot_blocks) = (hot.size_mb, hot.blocks(block_bytes));
+            let (size_mb, hot_blocks) = (hot.size_mb, hot.in_blocks(block_bytes).blocks);
             if blocks > hot_blocks {
                 errors.push(format!(
                     "{key}={unit} is more blocks than HOTSPOT_MB={size_mb} has, which is {hot_blocks} blocks of \
@@ -245,7 +282,7 @@ impl RunSpec {
             }
         }
         let Some(hot) = hot_spot else { return };
-        let (HotSpot { size_mb, offset_mb, .. }, end) = (hot, hot.last_key(block_bytes));
+        let (HotSpotSize { size_mb, offset_mb, .. }, end) = (hot, hot.in_blocks(block_bytes).last_block());
         if end > scale_blocks {
             errors.push(format!(
                 "the hot spot ends at block {end} (HOTSPOT_OFFSET_MB={offset_mb}, HOTSPOT_MB={size_mb}), but SCALE={scale} \
@@ -343,7 +380,7 @@ fn hot_spot(
     settings: &Settings,
     errors: &mut Vec<String>,
     warnings: &mut Vec<String>,
-) -> Result<Option<HotSpot>, SpecErrors> {
+) -> Result<Option<HotSpotSize>, SpecErrors> {
     if !settings.required::<bool>("DO_HOTSPOT")? {
         return Ok(None);
     }
@@ -362,7 +399,7 @@ fn hot_spot(
         );
         return Ok(None);
     };
-    Ok(Some(HotSpot { size_mb, offset_mb: settings.required("HOTSPOT_OFFSET_MB")?, every }))
+    Ok(Some(HotSpotSize { size_mb, offset_mb: settings.required("HOTSPOT_OFFSET_MB")?, every }))
 }
 
 fn hot_schema(settings: &Settings, schemas: NonZeroU32, warnings: &mut Vec<String>) -> Option<NonZeroU32> {
@@ -378,12 +415,14 @@ fn hot_schema(settings: &Settings, schemas: NonZeroU32, warnings: &mut Vec<Strin
 
 fn think(settings: &Settings, errors: &mut Vec<String>) -> Result<Option<ThinkTime>, SpecErrors> {
     let Some(every) = settings.optional("THINK_TM_FREQUENCY") else { return Ok(None) };
-    let think =
-        ThinkTime { every, min: settings.required("THINK_TM_MIN")?, max: settings.required("THINK_TM_MAX")? };
-    if think.min <= think.max {
-        return Ok(Some(think));
+    let (min, max): (Duration, Duration) =
+        (settings.required("THINK_TM_MIN")?, settings.required("THINK_TM_MAX")?);
+    // Think times are at most an hour, which fits.
+    let microseconds = |pause: Duration| u32::try_from(pause.as_micros()).unwrap_or(u32::MAX);
+    if min <= max {
+        return Ok(Some(ThinkTime { every, min_us: microseconds(min), max_us: microseconds(max) }));
     }
-    let (min_s, max_s) = (format_seconds(think.min), format_seconds(think.max));
+    let (min_s, max_s) = (format_seconds(min), format_seconds(max));
     errors.push(format!(
         "THINK_TM_MIN={min_s} is more than THINK_TM_MAX={max_s} (seconds). Lower THINK_TM_MIN or raise THINK_TM_MAX."
     ));

@@ -5,7 +5,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
 use crate::param::{FromValue, Value};
+use crate::workload::HotSpot;
 
 /// A text or number outside the permitted range.
 ///
@@ -24,7 +27,7 @@ impl BadValue {
 }
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Within<T, const MIN: u16, const MAX: u16>(T);
 
 /// A whole percentage.
@@ -45,6 +48,21 @@ impl<T: Copy + Into<u16>, const MIN: u16, const MAX: u16> Within<T, MIN, MAX> {
 
     pub fn get(self) -> T {
         self.0
+    }
+}
+
+impl<'de, T, const MIN: u16, const MAX: u16> Deserialize<'de> for Within<T, MIN, MAX>
+where
+    T: Copy + Into<u16> + Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::new(T::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+impl<T: Default, const MAX: u16> Default for Within<T, 0, MAX> {
+    fn default() -> Self {
+        Self(T::default())
     }
 }
 
@@ -222,9 +240,9 @@ macro_rules! choice {
         $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $meaning:literal;)+ }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum $name {
-            $($(#[$variant_doc])* $variant,)+
+            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
         }
 
         impl $name {
@@ -316,35 +334,22 @@ impl UntilSteady {
     pub const WINDOWS: u64 = 3;
 }
 
-/// A pause of `min` to `max` after every `every`th operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThinkTime {
-    pub every: NonZeroU32,
-    pub min: Duration,
-    pub max: Duration,
-}
-
 /// A part of each schema that every `every`th SELECT or UPDATE stays within.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HotSpot {
+pub struct HotSpotSize {
     pub size_mb: NonZeroU64,
     /// Distance in MiB from the start of the active data set.
     pub offset_mb: u64,
     pub every: NonZeroU32,
 }
 
-impl HotSpot {
-    pub fn blocks(&self, block_bytes: u32) -> u64 {
-        mib_to_blocks(self.size_mb.get(), block_bytes)
-    }
-
-    /// First key, counted from 1.
-    pub fn first_key(&self, block_bytes: u32) -> u64 {
-        mib_to_blocks(self.offset_mb, block_bytes).saturating_add(1)
-    }
-
-    pub(crate) fn last_key(&self, block_bytes: u32) -> u64 {
-        mib_to_blocks(self.offset_mb, block_bytes).saturating_add(self.blocks(block_bytes))
+impl HotSpotSize {
+    pub fn in_blocks(&self, block_bytes: u32) -> HotSpot {
+        HotSpot {
+            first_block: mib_to_blocks(self.offset_mb, block_bytes).saturating_add(1),
+            blocks: mib_to_blocks(self.size_mb.get(), block_bytes),
+            every: self.every,
+        }
     }
 }
 
@@ -450,9 +455,11 @@ mod tests {
     #[test]
     fn a_hot_spot_begins_at_its_offset() {
         let size_mb = NonZeroU64::new(8).unwrap();
-        let hot = HotSpot { size_mb, offset_mb: 16, every: NonZeroU32::MIN };
-        assert_eq!((hot.first_key(8192), hot.last_key(8192), hot.blocks(8192)), (2049, 3072, 1024));
-        assert_eq!((hot.first_key(16384), hot.last_key(16384)), (1025, 1536));
+        let hot = HotSpotSize { size_mb, offset_mb: 16, every: NonZeroU32::MIN };
+        let small = hot.in_blocks(8192);
+        assert_eq!((small.first_block, small.last_block(), small.blocks), (2049, 3072, 1024));
+        let large = hot.in_blocks(16384);
+        assert_eq!((large.first_block, large.last_block()), (1025, 1536));
     }
 
     proptest! {

@@ -7,8 +7,8 @@ use slob_engine::{
     Engine, EngineError, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session,
     SessionPlan,
 };
-use slob_method::{Action, Batch, KeyRange, Op, PlanSeed, Planner, SchemaNo, Workload};
-use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit};
+use slob_method::{Action, Batch, KeyRange, Op, Planner, SchemaNo};
+use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit, Workload};
 
 /// Four slices of the main table, which are loaded one by one, and a scan table in a single one.
 pub const LOAD: Load = Load { seed: 7, scale: 1000, scan_blocks: 50, obfuscated: false, slice_rows: 256 };
@@ -70,17 +70,8 @@ pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box
 /// SELECTs and UPDATEs of so many rows each, anywhere in a table of so many.
 pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
     let unit = WorkUnit::new(unit).expect("a work unit");
-    Workload {
-        scale,
-        update_pct: Percent::new(update_pct).expect("a percentage"),
-        scan_pct: Percent::new(0).expect("a percentage"),
-        select_unit: unit,
-        update_unit: unit,
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    }
+    let update_pct = Percent::new(update_pct).expect("a percentage");
+    Workload { update_pct, ..Workload::selects(scale, unit) }
 }
 
 /// Operations on the first schema of [`LOAD`]; each `nonce` writes other values.
@@ -117,6 +108,6 @@ pub fn median(mut of: Vec<u64>) -> u64 {
 /// The first operations of a session's plan on the first schema.
 pub fn planned(workload: Workload, nonce: u64, session: u32, count: usize) -> Batch {
     let mut batch = Batch::default();
-    Planner::new(workload, PlanSeed { seed: nonce, nonce }, session, FIRST).fill(&mut batch, count);
+    Planner::new(Workload { seed: nonce, nonce, ..workload }, session, FIRST).fill(&mut batch, count);
     batch
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use slob_engine::{Counter, Engine, Load, LoadProgress, OpenSpec, Outcome, Purpose, Session, SessionPlan};
 use slob_engine_sqlite::KIND;
-use slob_method::{Batch, PlanSeed, Planner, SchemaNo, Workload};
-use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit};
+use slob_method::{Batch, Planner, SchemaNo};
+use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit, Workload};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -74,25 +74,16 @@ fn load(folder: &str, schemas: u16, scale: u64, streams: usize) -> Result<(), Fa
 }
 
 fn workload(work_unit: u16, update_pct: u8) -> Result<Workload, Failure> {
-    Ok(Workload {
-        scale: 0,
-        update_pct: Percent::new(update_pct)?,
-        scan_pct: Percent::new(0)?,
-        select_unit: WorkUnit::new(work_unit)?,
-        update_unit: WorkUnit::new(work_unit)?,
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    })
+    let update_pct = Percent::new(update_pct)?;
+    Ok(Workload { update_pct, ..Workload::selects(0, WorkUnit::new(work_unit)?) })
 }
 
 fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> Result<(), Failure> {
     let states = engine.schemas()?;
     let first = states.first().ok_or("no schema is loaded")?;
-    let workload = Workload { scale: first.load.scale, ..workload };
+    let seed = u64::from(std::process::id());
+    let workload = Workload { scale_blocks: first.load.scale, seed, nonce: seed, ..workload };
     workload.check()?;
-    let seed = PlanSeed { seed: u64::from(std::process::id()), nonce: u64::from(std::process::id()) };
     let barrier = Barrier::new(sessions as usize + 1);
     let mut connected = Vec::new();
     for number in 0..sessions {
@@ -101,7 +92,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         let redo = (workload.update_pct.get() > 0).then_some(RedoStress::Lite);
         let plan =
             SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text };
-        connected.push((engine.session(&plan)?, Planner::new(workload, seed, number, home)));
+        connected.push((engine.session(&plan)?, Planner::new(workload, number, home)));
     }
     std::thread::scope(|scope| {
         let end = Instant::now() + WARM_UP + Duration::from_secs(seconds) + LATE;

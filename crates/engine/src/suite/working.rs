@@ -5,10 +5,8 @@ use std::num::NonZeroU32;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_method::{
-    Action, Batch, Op, PlanSeed, Planner, RowState, SchemaNo, Stamp, Table, ThinkPause, Workload,
-};
-use slob_spec::{Percent, RedoStress, WorkUnit};
+use slob_method::{Action, Batch, Op, Planner, RowState, SchemaNo, Stamp, Table};
+use slob_spec::{Percent, RedoStress, ThinkTime, WorkUnit, Workload};
 
 use super::{Checked, LOAD, Subject, ensure, second, session, verify};
 use crate::execution::nanoseconds;
@@ -19,32 +17,22 @@ const SHORT: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn workload(update_pct: u8, unit: u16) -> Checked<Workload> {
-    let unit = WorkUnit::new(unit)?;
-    Ok(Workload {
-        scale: LOAD.scale,
-        update_pct: Percent::new(update_pct)?,
-        scan_pct: Percent::new(0)?,
-        select_unit: unit,
-        update_unit: unit,
-        redo: RedoStress::Lite,
-        hot_spot: None,
-        hot_schema_every: None,
-        think: None,
-    })
+    let update_pct = Percent::new(update_pct)?;
+    Ok(Workload { update_pct, ..Workload::selects(LOAD.scale, WorkUnit::new(unit)?) })
 }
 
 /// The first `count` operations of a workload; each `nonce` writes other values.
 fn batch(workload: Workload, nonce: u64, home: SchemaNo, count: usize) -> Checked<Batch> {
     workload.check()?;
     let mut batch = Batch::with_capacity(count);
-    Planner::new(workload, PlanSeed { seed: nonce, nonce }, 0, home).fill(&mut batch, count);
+    Planner::new(Workload { seed: nonce, nonce, ..workload }, 0, home).fill(&mut batch, count);
     Ok(batch)
 }
 
 /// SELECTs of one block, each with a pause.
 fn pausing(pause_us: u32, count: usize) -> Checked<Batch> {
-    let think = ThinkPause { every: NonZeroU32::MIN, min_us: pause_us, max_us: pause_us };
-    batch(Workload { think: Some(think), ..workload(0, 1)? }, 1, SchemaNo::FIRST, count)
+    let think = ThinkTime { every: NonZeroU32::MIN, min_us: pause_us, max_us: pause_us };
+    batch(Workload { think_time: Some(think), ..workload(0, 1)? }, 1, SchemaNo::FIRST, count)
 }
 
 /// A target with a session on schema 1.

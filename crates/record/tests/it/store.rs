@@ -6,9 +6,10 @@ use std::path::Path;
 use jiff::Timestamp;
 use slob_measure::OpCounts;
 use slob_record::{
-    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, WorkloadRecord, find_run,
-    find_runs, list_runs, read_record,
+    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, find_run, find_runs, list_runs,
+    read_record,
 };
+use slob_spec::{WorkUnit, Workload};
 use slob_stats::Series;
 
 fn record(id: &str) -> Record {
@@ -26,7 +27,7 @@ fn record(id: &str) -> Record {
         target: "null:".into(),
         server: server(),
         configuration: Vec::new(),
-        workload: workload(),
+        workload: Workload { run_time_s: Some(1.0), ..Workload::selects(100, WorkUnit::new(4).unwrap()) },
         load: None,
         window: None,
         operations: Default::default(),
@@ -70,29 +71,6 @@ fn server() -> ServerRecord {
         direct_io: None,
         checks_blocks: Some(true),
         data_path: None,
-    }
-}
-
-fn workload() -> WorkloadRecord {
-    WorkloadRecord {
-        schemas: 1,
-        threads_per_schema: 1,
-        scale_blocks: 100,
-        work_unit: 4,
-        update_work_unit: 4,
-        update_pct: 0,
-        scan_pct: 0,
-        redo_stress: "LITE".into(),
-        run_time_s: Some(1.0),
-        work_loop: None,
-        warmup_s: 0.0,
-        seed: 1,
-        nonce: 1,
-        hot_spot: None,
-        hot_schema_every: None,
-        think_time: None,
-        rate_per_s: None,
-        arrivals: None,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Records of every version that was ever written can be read, later ones are refused, and none gets too large.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use slob_measure::Counter;
 use slob_record::{
-    HotSpotRecord, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, ThinkTimeRecord, list_runs,
-    read_record, read_record_with, read_records,
+    RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record, read_record_with,
+    read_records,
 };
+use slob_spec::{HotSpot, ThinkTime};
 use slob_stats::{Histogram, Series};
 
 fn fixtures() -> PathBuf {
@@ -54,8 +56,14 @@ fn the_figures_of_a_fixture_are_those_of_its_text() {
 #[test]
 fn a_record_with_a_sentence_for_its_hot_spot_has_its_values() {
     let workload = read_record(&fixtures().join("words/20261122T085909Z-hot")).unwrap().workload;
-    assert_eq!(workload.hot_spot, Some(HotSpotRecord { first_block: 129, blocks: 256, every: 3 }));
-    assert_eq!(workload.think_time, Some(ThinkTimeRecord { every: 11, min_us: 500, max_us: 20_000 }));
+    assert_eq!(
+        workload.hot_spot,
+        Some(HotSpot { first_block: 129, blocks: 256, every: NonZeroU32::new(3).unwrap() })
+    );
+    assert_eq!(
+        workload.think_time,
+        Some(ThinkTime { every: NonZeroU32::new(11).unwrap(), min_us: 500, max_us: 20_000 })
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Throughput and latency over sessions or rates, from a search for the knee; and what limits a run.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 use slob_record::Record;
 
@@ -38,7 +40,8 @@ impl CurvePoint {
     #[must_use]
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Figures::of(record);
-        let (sessions, rate_per_s) = (record.workload.sessions(), record.workload.rate_per_s);
+        let (sessions, rate_per_s) =
+            (record.workload.sessions(), record.workload.rate_per_s.map(NonZeroU32::get));
         let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
         let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
         let little_percent = |us: f64| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions);

@@ -194,7 +194,7 @@ pub fn run_of(record: &Record) -> Option<Run> {
     if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
     }
-    let model = match record.workload.update_pct {
+    let model = match record.workload.update_pct.get() {
         0 => READS_MODEL,
         _ => write_model(&figures, BLOCKS.writes, f64::from(record.server.block_bytes)),
     };

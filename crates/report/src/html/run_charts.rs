@@ -284,7 +284,7 @@ fn low_edge_ns(row: i32) -> f64 {
 
 /// Response time beside service time; absent in a closed loop, where they are equal.
 fn response(time: &Timeline<'_>) -> Option<Chart> {
-    let rate = time.record.workload.rate_per_s?;
+    let rate = time.record.workload.rate_per_s?.get();
     let line = |name: &str, colour, stroke, of, percent| Line {
         stroke,
         ..time.line(name, colour, time.percentile(of, percent))
@@ -762,7 +762,7 @@ mod tests {
     fn an_open_loop_has_both_times_and_its_backlog() {
         let mut record = fixture::direct_read_run();
         assert!(response(&Timeline::of(&record)).is_none());
-        record.workload.rate_per_s = Some(1200);
+        record.workload.rate_per_s = std::num::NonZeroU32::new(1200);
         record.backlog = Some(300);
         fixture::with_responses(&mut record, 10);
         let about = response(&Timeline::of(&record)).unwrap().about;

@@ -199,7 +199,7 @@ fn cards(figures: &Figures<'_>) -> [Card; 5] {
         None => "The CPU of the database's processes can't be seen from here.",
         Some(_) => "No physical reads were counted.",
     };
-    let no_redo = match record.workload.update_pct {
+    let no_redo = match record.workload.update_pct.get() {
         0 => "This run had no updates, and no redo was counted.",
         _ => "The database does not count its redo.",
     };
@@ -269,9 +269,9 @@ fn read_latency(figures: &Figures<'_>) -> Card {
         };
         return Card::of(figure, figures, "", format!("{about}{}", operation.unwrap_or_default()), source);
     }
-    let blocks = record.workload.work_unit;
+    let blocks = record.workload.work_unit.get();
     let select = record.window.and_then(|_| record.operations.get(&OpKind::Select));
-    let p99_us = select.and_then(|select| percentile_us(&select.latency, 99.0)).filter(|_| blocks > 0);
+    let p99_us = select.and_then(|select| percentile_us(&select.latency, 99.0));
     Card {
         heading: "p99 of a SELECT, per block",
         value: p99_us

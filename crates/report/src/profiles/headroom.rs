@@ -1,5 +1,7 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
@@ -64,7 +66,7 @@ impl HeadroomStep {
         /// A rate below this share is not kept.
         const KEPT_PERCENT: f64 = 95.0;
         let point = CurvePoint::of(record, limit.is_some())?;
-        let rate = record.workload.rate_per_s.unwrap_or_default();
+        let rate = record.workload.rate_per_s.map_or(0, NonZeroU32::get);
         let kept_percent = 100.0 * point.operations_per_s / f64::from(rate.max(1));
         let late = (kept_percent < KEPT_PERCENT).then(|| {
             format!("the rate is not kept: {} % of {rate} operations/s were done", percent(kept_percent))

@@ -324,7 +324,7 @@ fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
             significant(device)
         ));
     }
-    if figures.record.workload.update_pct > 0 {
+    if figures.record.workload.update_pct.get() > 0 {
         page.paragraph("The run's updates are in its CPU time, and their log and writes shared the device.");
     }
     if figure::DATABASE_READS_PER_S

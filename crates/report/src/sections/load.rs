@@ -1,8 +1,11 @@
 //! The load: amounts per second, CPU, latencies of operations and of the database's reads and writes, wait events.
 
+use std::num::NonZeroU32;
+
 use slob_host::CpuSplit;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::Record;
+use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
 use crate::figure::{self, Figures};
@@ -162,14 +165,16 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
 fn responses(page: &mut Page, record: &Record, all: &Histogram) {
     /// Seconds of arrivals that may be under way without being a backlog.
     const BACKLOG_S: f64 = 0.5;
-    let (Some(rate), Some(window)) = (record.workload.rate_per_s, record.window) else { return };
+    let (Some(rate), Some(window)) = (record.workload.rate_per_s.map(NonZeroU32::get), record.window) else {
+        return;
+    };
     let responses = all_responses(record);
     let mut table = Table::of_numbers(Column::left("Open loop"), LATENCY_HEADS);
     table.row(latency_row("service", all));
     table.row(latency_row("response", &responses));
     page.table(&table);
     let done_per_s = responses.count() as f64 / window.seconds;
-    let arrivals = record.workload.arrivals.as_deref().unwrap_or_default();
+    let arrivals = record.workload.arrivals.map_or("", ArrivalProcess::as_str);
     page.paragraph(&format!(
         "{} operations/s were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
          response time counts from the intended start.",

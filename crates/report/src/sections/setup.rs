@@ -2,9 +2,9 @@
 
 use slob_host::{Device, Disk};
 use slob_record::{
-    ConfigEntry, HostRecord, HotSpotRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord,
-    ThinkTimeRecord, UntilSteady, WorkloadRecord,
+    ConfigEntry, HostRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord, UntilSteady,
 };
+use slob_spec::{HotSpot, ThinkTime, Workload};
 
 use crate::figure::Figures;
 use crate::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
@@ -128,8 +128,8 @@ fn workload(page: &mut Page, record: &Record) {
         &format!(
             "{} = {} x {}",
             count(u64::from(workload.sessions())),
-            plural(u64::from(workload.schemas), "schema"),
-            plural(u64::from(workload.threads_per_schema), "thread")
+            plural(u64::from(workload.schemas.get()), "schema"),
+            plural(u64::from(workload.threads_per_schema.get()), "thread")
         ),
     );
     page.fact("Scale", &scale(workload, record.server.block_bytes));
@@ -141,26 +141,30 @@ fn workload(page: &mut Page, record: &Record) {
     page.fact("Seed", &format!("{}; nonce of the updates {}", workload.seed, workload.nonce));
 }
 
-fn scale(workload: &WorkloadRecord, block_bytes: u32) -> String {
+fn scale(workload: &Workload, block_bytes: u32) -> String {
     let mib = |blocks: u64| fixed(blocks as f64 * f64::from(block_bytes) / f64::from(1 << 20), 0);
-    let all = workload.scale_blocks.saturating_mul(u64::from(workload.schemas));
+    let all = workload.scale_blocks.saturating_mul(u64::from(workload.schemas.get()));
     let (blocks, each, all) = (count(workload.scale_blocks), mib(workload.scale_blocks), mib(all));
     format!("{blocks} blocks = {each} MiB in each schema, {all} MiB in all")
 }
 
-fn operations(workload: &WorkloadRecord) -> String {
-    let hot_spot = |hot: &HotSpotRecord| {
-        let last = hot.first_block.saturating_add(hot.blocks).saturating_sub(1);
-        format!("hot spot blocks {} to {last} on {}", hot.first_block, every(hot.every, "operation"))
+fn operations(workload: &Workload) -> String {
+    let hot_spot = |hot: &HotSpot| {
+        format!(
+            "hot spot blocks {} to {} on {}",
+            hot.first_block,
+            hot.last_block(),
+            every(hot.every, "operation")
+        )
     };
-    let think_time = |think: &ThinkTimeRecord| {
+    let think_time = |think: &ThinkTime| {
         let (min, max) = (f64::from(think.min_us) / 1e6, f64::from(think.max_us) / 1e6);
         format!("think time {min} to {max} s after {}", every(think.every, "operation"))
     };
     let mut parts = vec![
         format!("work unit {} blocks (UPDATE {})", workload.work_unit, workload.update_work_unit),
         format!("UPDATE_PCT {}, SCAN_PCT {}", workload.update_pct, workload.scan_pct),
-        format!("redo {}", workload.redo_stress),
+        format!("redo {}", workload.redo_stress.as_str()),
     ];
     parts.extend(workload.hot_spot.iter().map(hot_spot));
     parts.extend(workload.hot_schema_every.iter().map(|n| format!("{} to schema 1", every(*n, "operation"))));

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use slob_record::{
     EndpointRecord, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord, SessionRecord,
     UntilSteady,
@@ -128,9 +130,9 @@ fn both_the_counted_device_and_the_disk_below_are_named() {
 #[test]
 fn the_hot_schema_is_named_in_english() {
     let mut record = fixture::direct_read_run();
-    record.workload.hot_schema_every = Some(1);
+    record.workload.hot_schema_every = NonZeroU32::new(1);
     assert!(unwrapped(&record).contains("every operation to schema 1"));
-    record.workload.hot_schema_every = Some(3);
+    record.workload.hot_schema_every = NonZeroU32::new(3);
     assert!(unwrapped(&record).contains("every 3rd operation to schema 1"));
 }
 

@@ -12,6 +12,7 @@ use slob_record::{
     DbCpu, EndpointRecord, Interval, LossRecord, Mark, Record, ReportedPair, ServerReportRecord, Status,
     Verification, Window,
 };
+use slob_spec::Percent;
 use slob_stats::Series;
 
 use self::parts::{BLOCK_BYTES, WINDOW_S};
@@ -139,7 +140,7 @@ pub(crate) fn update_run() -> Record {
     both.merge(&updates);
     let kinds = [(OpKind::Select, parts::kind(&selects, 64)), (OpKind::Update, parts::kind(&updates, 64))];
     record.operations = BTreeMap::from(kinds);
-    record.workload.update_pct = 50;
+    record.workload.update_pct = Percent::new(50).unwrap();
     record.sessions = parts::sessions(&both, 64);
     for session in &mut record.sessions {
         session.updates = session.selects / 2;

@@ -226,9 +226,8 @@ fn under_way_at_edges(record: &Record) -> f64 {
 /// Blocks of the largest operation of a run.
 fn largest_operation(record: &Record) -> f64 {
     let workload = &record.workload;
-    let keyed = u64::from(workload.work_unit.max(workload.update_work_unit));
-    let scans = workload.scan_pct > 0 && workload.update_pct < 100;
-    let scanned = record.load.as_ref().filter(|_| scans).map_or(0, |load| load.scan_blocks);
+    let keyed = u64::from(workload.work_unit.max(workload.update_work_unit).get());
+    let scanned = record.load.as_ref().filter(|_| workload.scans()).map_or(0, |load| load.scan_blocks);
     keyed.max(scanned) as f64
 }
 

@@ -1,11 +1,14 @@
 //! Each row is a record, an edit, the answer, and words of the sentence; words after "- " are of the details.
 
+use std::num::NonZeroU32;
+
 use rstest::rstest;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
 use slob_measure::{Counter, Counters, Latencies, LatencyKind, WaitEvent, WaitTotal};
 use slob_record::{
     ClientHostRecord, EdgeRecord, Edges, Interval, LongestWait, Status, UntilSteady, Verification, Window,
 };
+use slob_spec::ArrivalProcess;
 use slob_stats::Series;
 
 use super::*;
@@ -479,7 +482,7 @@ mod accounted {
 
     fn with_scan_at_edges(record: &mut Record, scan_pct: u8) {
         with_device_read_share(record, 0.98);
-        record.workload.scan_pct = scan_pct;
+        record.workload.scan_pct = slob_spec::Percent::new(scan_pct).unwrap();
         let sessions = u64::from(record.workload.sessions());
         record.load.as_mut().unwrap().scan_blocks = count_of(record, Counter::PhysicalReads) / sessions / 20;
     }
@@ -939,11 +942,11 @@ mod complete {
         "5 of the window's 59 intervals had no sample")]
     #[case::a_gap_before_the_window(|record: &mut Record| fixture::with_gap(record, 0..10), Answer::Good, "")]
     // 18,000 operations in 60 s.
-    #[case::a_rate_met(|record: &mut Record| rate(record, 300, "steady"), Answer::Good, "- 300/s of 300/s")]
-    #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, "steady"), Answer::Doubt, "")]
-    #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, "steady"), Answer::Bad,
+    #[case::a_rate_met(|record: &mut Record| rate(record, 300, ArrivalProcess::Steady), Answer::Good, "- 300/s of 300/s")]
+    #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, ArrivalProcess::Steady), Answer::Doubt, "")]
+    #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), Answer::Bad,
         "18,000 of 72,000 operations that were due, 25.0 %")]
-    #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, "poisson"), Answer::Good, "")]
+    #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, ArrivalProcess::Poisson), Answer::Good, "")]
     #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2, Answer::Doubt,
         "schema 2 has 2.00 rows per block")]
     fn findings(#[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
@@ -975,9 +978,9 @@ mod complete {
         });
     }
 
-    fn rate(record: &mut Record, rate_per_s: u32, arrivals: &str) {
-        record.workload.rate_per_s = Some(rate_per_s);
-        record.workload.arrivals = Some(arrivals.into());
+    fn rate(record: &mut Record, rate_per_s: u32, arrivals: ArrivalProcess) {
+        record.workload.rate_per_s = NonZeroU32::new(rate_per_s);
+        record.workload.arrivals = Some(arrivals);
     }
 
     #[test]
@@ -992,19 +995,19 @@ mod complete {
 
     /// 'The rate was met' stood below 'the rate was not met', with the same numbers.
     #[rstest]
-    #[case::a_missed_rate(|record: &mut Record| rate(record, 1200, "steady"), "The rate was met")]
+    #[case::a_missed_rate(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), "The rate was met")]
     #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2,
         "Each block holds one row")]
     fn no_detail_contradicts_the_finding(#[case] edit: Edit, #[case] words: &str) {
         let says = |record: &Record| verdict(Question::Complete, record).details().join(" ").contains(words);
         assert!(!says(&edited(edit)));
-        assert!(says(&edited(|record: &mut Record| rate(record, 300, "steady"))), "{words}");
+        assert!(says(&edited(|record: &mut Record| rate(record, 300, ArrivalProcess::Steady))), "{words}");
     }
 
     #[test]
     fn a_failed_run_is_bad() {
         assert_says(Question::Complete, &fixture::failed_run(), Answer::Bad, "No: the run failed: ");
-        let missed = edited(|record: &mut Record| rate(record, 1200, "steady"));
+        let missed = edited(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady));
         assert!(crate::compact_summary(&missed).contains("300/s of 1,200/s"));
     }
 }

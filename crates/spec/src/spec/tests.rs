@@ -88,10 +88,7 @@ fn every_part_of_a_run_is_read() {
     let hot = spec.hot_spot.unwrap();
     assert_eq!((hot.size_mb.get(), hot.offset_mb, Some(hot.every)), (8, 16, every(3)));
     let think = spec.think.unwrap();
-    assert_eq!(
-        (Some(think.every), think.min, think.max.as_millis()),
-        (every(5), Duration::from_millis(100), 500)
-    );
+    assert_eq!((Some(think.every), think.min_us, think.max_us), (every(5), 100_000, 500_000));
     assert_eq!((spec.hot_schema_every, spec.update_work_unit.get()), (every(7), 3));
     assert!(!spec.host_counters);
 }

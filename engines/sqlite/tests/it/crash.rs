@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use slob_engine::{Engine, Load, LoadProgress, Outcome, SessionPlan};
 use slob_engine_sqlite::vfs::{IoMode, Location, Meter};
-use slob_method::{Action, Batch, PlanSeed, Planner, RowState, SchemaNo, Stamp, Table, Workload};
-use slob_spec::RedoStress;
+use slob_method::{Action, Batch, Planner, RowState, SchemaNo, Stamp, Table};
+use slob_spec::{RedoStress, Workload};
 use slob_testing::work::session_plan;
 
 use crate::support::{child, engine, folder_of_the_parent};
@@ -15,7 +15,7 @@ use crate::support::{child, engine, folder_of_the_parent};
 const LOAD: Load = Load { seed: 9, scale: 500, scan_blocks: 0, obfuscated: false, slice_rows: 500 };
 
 fn workload() -> Workload {
-    Workload { redo: RedoStress::Heavy, ..slob_testing::work::workload(LOAD.scale, 80, 16) }
+    Workload { redo_stress: RedoStress::Heavy, ..slob_testing::work::workload(LOAD.scale, 80, 16) }
 }
 
 /// Three sessions, each on its own thread, work for `time`. Returns the executed batches of each session.
@@ -24,8 +24,8 @@ fn work(engine: &dyn Engine, nonce: u64, time: Duration) -> Vec<Vec<Batch>> {
     let session = |number: u32| {
         let plan = SessionPlan { scans: false, ..session_plan(&LOAD, number, RedoStress::Heavy) };
         let mut session = engine.session(&plan).expect("the schema is loaded");
-        let seed = PlanSeed { seed: nonce, nonce };
-        let mut planner = Planner::new(workload(), seed, number, SchemaNo::FIRST);
+        let workload = Workload { seed: nonce, nonce, ..workload() };
+        let mut planner = Planner::new(workload, number, SchemaNo::FIRST);
         let mut done = Vec::new();
         while Instant::now() < end {
             let (mut batch, mut outcome) = (Batch::default(), Outcome::new());

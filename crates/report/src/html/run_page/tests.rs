@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use super::*;
 use crate::fixture;
 use crate::html::escape;
@@ -19,7 +21,7 @@ fn long_run() -> Record {
             ..session.clone()
         })
         .collect();
-    record.workload.threads_per_schema = 2048;
+    record.workload.threads_per_schema = NonZeroU32::new(2048).unwrap();
     record.ended = record.started + std::time::Duration::from_secs(8 * 3600);
     record.window = Some(slob_record::Window { begin_s: 10.0, seconds: 8.0 * 3600.0 - 20.0 });
     record.series = Series::new(0, 1800);

@@ -1,0 +1,248 @@
+//! The work of a run, in blocks: from the parameters to the planner and to the record, where it is `workload`.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
+use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
+
+/// Work of the sessions of a run. Planners rely on [`Workload::check`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    pub schemas: NonZeroU32,
+    pub threads_per_schema: NonZeroU32,
+    /// Active data set of each schema: keys are drawn from `1..=scale_blocks`.
+    pub scale_blocks: u64,
+    /// Blocks of a SELECT.
+    pub work_unit: WorkUnit,
+    /// Blocks of an UPDATE.
+    pub update_work_unit: WorkUnit,
+    /// Share of operations that are UPDATEs.
+    pub update_pct: Percent,
+    /// Share of the others that are short scans.
+    pub scan_pct: Percent,
+    /// Columns that an UPDATE changes.
+    pub redo_stress: RedoStress,
+    /// Seconds of the planned window; `None` with WORK_LOOP.
+    pub run_time_s: Option<f64>,
+    /// Operations of each session, with WORK_LOOP.
+    pub work_loop: Option<u64>,
+    /// Seconds before the window.
+    pub warmup_s: f64,
+    /// Decides every key, kind and pause.
+    pub seed: u64,
+    /// Differs for each run. It changes only the values that UPDATEs write, so that they differ from those in the table.
+    pub nonce: u64,
+    #[serde(default, deserialize_with = "values_or_words")]
+    pub hot_spot: Option<HotSpot>,
+    /// N: every Nth operation goes to schema 1.
+    pub hot_schema_every: Option<NonZeroU32>,
+    #[serde(default, deserialize_with = "values_or_words")]
+    pub think_time: Option<ThinkTime>,
+    /// Open loop: operations per second to start, over all sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<NonZeroU32>,
+    /// Open loop: gaps between arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalProcess>,
+}
+
+/// Range of blocks that a part of the operations visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HotSpot {
+    /// First block, which is the first key, from 1.
+    pub first_block: u64,
+    pub blocks: u64,
+    /// N: every Nth SELECT or UPDATE goes there.
+    pub every: NonZeroU32,
+}
+
+impl HotSpot {
+    pub fn last_block(&self) -> u64 {
+        self.first_block.saturating_sub(1).saturating_add(self.blocks)
+    }
+}
+
+/// Pauses of uniformly distributed length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinkTime {
+    /// N: a pause follows every Nth operation.
+    pub every: NonZeroU32,
+    /// Shortest pause in microseconds.
+    pub min_us: u32,
+    /// Longest pause in microseconds.
+    pub max_us: u32,
+}
+
+/// Contradiction in a workload, with the parameter to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WorkloadError(String);
+
+impl Workload {
+    /// SELECTs of `unit` blocks and as large UPDATEs, none of them yet, by one session without pauses, on `scale_blocks`
+    /// blocks.
+    pub fn selects(scale_blocks: u64, unit: WorkUnit) -> Self {
+        Self {
+            schemas: NonZeroU32::MIN,
+            threads_per_schema: NonZeroU32::MIN,
+            scale_blocks,
+            work_unit: unit,
+            update_work_unit: unit,
+            update_pct: Percent::default(),
+            scan_pct: Percent::default(),
+            redo_stress: RedoStress::Lite,
+            run_time_s: None,
+            work_loop: None,
+            warmup_s: 0.0,
+            seed: 1,
+            nonce: 1,
+            hot_spot: None,
+            hot_schema_every: None,
+            think_time: None,
+            rate_per_s: None,
+            arrivals: None,
+        }
+    }
+
+    /// All sessions.
+    pub fn sessions(&self) -> u32 {
+        self.schemas.get().saturating_mul(self.threads_per_schema.get())
+    }
+
+    /// Columns that UPDATEs change; `None` without UPDATEs.
+    pub fn redo_of_updates(&self) -> Option<RedoStress> {
+        (self.update_pct.get() > 0).then_some(self.redo_stress)
+    }
+
+    /// True if some operations are scans.
+    pub fn scans(&self) -> bool {
+        self.scan_pct.get() > 0 && self.update_pct.get() < 100
+    }
+
+    /// Largest number of blocks of an operation.
+    fn largest_unit(&self) -> WorkUnit {
+        if self.update_pct.get() == 0 { self.work_unit } else { self.work_unit.max(self.update_work_unit) }
+    }
+
+    /// Checks that every operation fits into the data.
+    ///
+    /// # Errors
+    /// The first contradiction, with the parameter to change.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        let scale = self.scale_blocks;
+        if !(1..=MAX_SCALE_BLOCKS).contains(&scale) {
+            return Err(WorkloadError(format!(
+                "SCALE is {scale} blocks; it must be 1 to {MAX_SCALE_BLOCKS}"
+            )));
+        }
+        self.check_room(scale, "the scale", "SCALE")?;
+        if let Some(hot) = self.hot_spot {
+            self.check_room(hot.blocks, "the hot spot", "HOTSPOT_MB")?;
+            let end = hot.last_block();
+            if end > scale {
+                return Err(WorkloadError(format!(
+                    "the hot spot ends at block {end}, but SCALE is {scale} blocks; lower HOTSPOT_OFFSET_MB or \
+                     HOTSPOT_MB, or raise SCALE"
+                )));
+            }
+        }
+        match self.think_time {
+            Some(think) if think.min_us > think.max_us => {
+                Err(WorkloadError("THINK_TM_MIN is more than THINK_TM_MAX".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the largest operation fits into so many blocks.
+    fn check_room(&self, room: u64, what: &str, raise: &str) -> Result<(), WorkloadError> {
+        let unit = self.largest_unit().get();
+        if u64::from(unit) <= room {
+            return Ok(());
+        }
+        Err(WorkloadError(format!(
+            "an operation of {unit} blocks does not fit into {room} blocks ({what}); lower WORK_UNIT or raise {raise}"
+        )))
+    }
+}
+
+/// Values that release 0.1.0 saved as a sentence.
+trait OfWords: Sized {
+    /// The values of the sentence; `None` for another text.
+    fn of_words(words: &str) -> Option<Self>;
+}
+
+impl OfWords for HotSpot {
+    /// 'blocks 129 to 384 on every 3rd operation'.
+    fn of_words(words: &str) -> Option<Self> {
+        let (blocks, operations) = words.strip_prefix("blocks ")?.split_once(" on ")?;
+        let (first, last) = blocks.split_once(" to ")?;
+        let (first_block, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+        let blocks = last.checked_sub(first_block)?.checked_add(1)?;
+        Some(Self { first_block, blocks, every: every(operations)? })
+    }
+}
+
+impl OfWords for ThinkTime {
+    /// '0.0005 to 0.02 s after every 11th operation'.
+    fn of_words(words: &str) -> Option<Self> {
+        let (pauses, operations) = words.split_once(" s after ")?;
+        let (min, max) = pauses.split_once(" to ")?;
+        let us = |seconds: &str| Some((seconds.parse::<f64>().ok()? * 1e6).round() as u32);
+        Some(Self { every: every(operations)?, min_us: us(min)?, max_us: us(max)? })
+    }
+}
+
+/// 'every operation', 'every 3rd operation'.
+fn every(words: &str) -> Option<NonZeroU32> {
+    let nth = words.strip_prefix("every ")?.strip_suffix("operation")?;
+    if nth.is_empty() {
+        Some(NonZeroU32::MIN)
+    } else {
+        nth.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+    }
+}
+
+fn values_or_words<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: OfWords + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Saved<T> {
+        Values(T),
+        Words(String),
+    }
+    match Option::<Saved<T>>::deserialize(from)? {
+        None => Ok(None),
+        Some(Saved::Values(values)) => Ok(Some(values)),
+        Some(Saved::Words(words)) => match T::of_words(&words) {
+            Some(values) => Ok(Some(values)),
+            None => Err(D::Error::custom(format!("'{words}' is not a sentence of any release"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentences_of_the_first_release_are_read() {
+        for (words, every) in
+            [("every operation", 1), ("every 2nd operation", 2), ("every 111th operation", 111)]
+        {
+            let every = NonZeroU32::new(every).unwrap();
+            let hot = HotSpot::of_words(&format!("blocks 129 to 384 on {words}"));
+            assert_eq!(hot, Some(HotSpot { first_block: 129, blocks: 256, every }));
+            let think = ThinkTime::of_words(&format!("0.0005 to 3600 s after {words}"));
+            assert_eq!(think, Some(ThinkTime { every, min_us: 500, max_us: 3_600_000_000 }));
+        }
+        for damaged in ["", "blocks 3 to 1 on every operation", "blocks 1 to 3 on every nth operation"] {
+            assert_eq!(HotSpot::of_words(damaged), None, "{damaged}");
+        }
+        assert_eq!(ThinkTime::of_words("some to 1 s after every operation"), None);
+    }
+}
