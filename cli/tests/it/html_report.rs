@@ -19,12 +19,9 @@ const EVIL: &str =
 /// A folder with a run of a few seconds, probed before.
 fn run() -> Folder {
     let folder = Folder::loaded(2, "8M");
-    let probe =
-        ["probe", ".", "--seconds", "0.2", "--size-mb", "16", "--sessions", "1,2,4", "--depths", "16"];
+    let probe = "probe . --seconds 0.2 --size-mb 16 --sessions 1,2,4 --depths 16";
     folder.slob(probe).success();
-    folder
-        .slob(["run", "-s", "2", "-t", "2", "--run-time", "3", "--warmup", "1", "--update-pct", "10"])
-        .success();
+    folder.slob("run -s 2 -t 2 --run-time 3 --warmup 1 --update-pct 10").success();
     folder
 }
 
@@ -120,24 +117,21 @@ fn a_run_writes_its_page_and_report_writes_it_again() {
     let page = fs::read_to_string(&written).unwrap();
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
     fs::remove_file(&written).unwrap();
-    let called = folder.slob(["report", "last", "--html"]).success();
+    let called = folder.slob("report last --html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("report.html"), "{}", called.stderr);
     assert_eq!(fs::read_to_string(&written).unwrap(), page, "the page is made from the record alone");
-    folder.slob(["report", "last", "--html", "-o", "other.html"]).success();
+    folder.slob("report last --html -o other.html").success();
     assert_eq!(fs::read_to_string(folder.path().join("other.html")).unwrap(), page);
-    assert_eq!(folder.slob(["report", "--html", "-o", "-"]).success().stdout, page);
-    assert_eq!(folder.slob(["report", "-o", "x"]).code, 2, "-o is for --html");
-    let compared = folder.slob(["report", "--compare-probe"]).success().stdout;
-    assert!(compared.contains("Through the database, 4 sessions"), "{compared}");
+    assert_eq!(folder.slob("report --html -o -").success().stdout, page);
+    assert_eq!(folder.slob("report -o x").code, 2, "-o is for --html");
+    folder.slob("report --compare-probe").prints(&["Through the database, 4 sessions"]);
 }
 
 #[test]
 fn without_a_probe_there_is_nothing_to_compare_with() {
     let folder = Folder::loaded(1, "8M");
-    folder.slob(["run", "1", "--run-time", "1"]).success();
-    let called = folder.slob(["report", "--compare-probe"]);
-    assert_eq!(called.code, 2);
-    assert!(called.stderr.contains("slob probe FOLDER"), "{}", called.stderr);
+    folder.slob("run 1 --run-time 1").success();
+    folder.slob("report --compare-probe").refused(&["slob probe FOLDER"]);
 }
 
 #[test]
@@ -242,7 +236,7 @@ fn what_a_record_says_is_shown_and_never_run() {
     record["configuration"] = json!([{ "key": EVIL, "value": EVIL, "origin": EVIL }]);
     record["status"] = json!({ "state": "failed", "error": EVIL });
     folder.write("evil.json", &record.to_string());
-    folder.slob(["report", "evil.json", "--html", "-o", "evil.html"]).success();
+    folder.slob("report evil.json --html -o evil.html").success();
     let page = folder.path().join("evil.html");
     let mut browser = Browser::start(name, &folder.path().join("profile"));
     browser.view(1400, 900, false);
@@ -265,8 +259,8 @@ fn what_a_record_says_is_shown_and_never_run() {
 fn two_runs_are_laid_over_each_other() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
-    folder.slob(["run", "-s", "2", "-t", "1", "--run-time", "3", "--warmup", "1"]).success();
-    let called = folder.slob(["diff", "latest~1", "latest", "--html", "-o", "both.html"]).success();
+    folder.slob("run -s 2 -t 1 --run-time 3 --warmup 1").success();
+    let called = folder.slob("diff 'latest~1' latest --html -o both.html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
     let page = folder.path().join("both.html");
     let mut browser = Browser::start(name, &folder.path().join("profile"));
@@ -299,9 +293,8 @@ const AWR_INFO: &str =
 fn an_analysis_has_its_charts() {
     let Some(name) = browser::installed() else { return };
     let folder = Folder::new();
-    let called = folder
-        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--relative-to", "RAW", "--html"])
-        .success();
+    let called =
+        folder.slob(format!("analyze {AWR_INFO} --variants XFS,EXT3,RAW --relative-to RAW --html")).success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
     let page = folder.path().join("analysis.html");
     let mut browser = Browser::start(name, &folder.path().join("profile"));
@@ -337,7 +330,7 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
         }
     }
     folder.write("info.txt", &text);
-    folder.slob(["analyze", "info.txt", "--html"]).success();
+    folder.slob("analyze info.txt --html").success();
     let mut browser = Browser::start(name, &folder.path().join("profile"));
     browser.view(1400, 900, false);
     browser.open(&folder.path().join("analysis.html"));

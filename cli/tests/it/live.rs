@@ -258,15 +258,14 @@ fn a_bar_is_of_characters_that_the_locale_has() {
 }
 
 #[rstest]
-#[case::a_run(&["run", "1", "--run-time", "2"])]
-#[case::a_load(&["setup", "1"])]
-#[case::the_help(&["run", "--help"])]
-#[case::a_list(&["list"])]
-#[case::a_refusal(&["run", "1", "--update-pct", "1000"])]
-fn what_is_piped_has_no_control_codes(#[case] arguments: &[&str]) {
+#[case::a_run("run 1 --run-time 2")]
+#[case::a_load("setup 1")]
+#[case::the_help("run --help")]
+#[case::a_list("list")]
+#[case::a_refusal("run 1 --update-pct 1000")]
+fn what_is_piped_has_no_control_codes(#[case] line: &str) {
     let folder = Folder::loaded(1, "8M");
-    let called =
-        folder.slob_with_env(arguments.iter().copied(), &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+    let called = folder.slob_with_env(line, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
     for (name, text) in [("stdout", &called.stdout), ("stderr", &called.stderr)] {
         let code = text.chars().find(|letter| letter.is_control() && *letter != '\n');
         assert_eq!(code, None, "{name}: {text:?}");

@@ -1,16 +1,19 @@
-//! A container for a server, as a runtime makes one: it has processes, mounts, a network and names of its own, and a control
-//! group.
+//! A network namespace with a cable that can be pulled, and a container for a server, as a runtime makes one: it has processes,
+//! mounts, a network and names of its own, and a control group.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Where a server in a container finds its data.
+use crate::process::{available, within};
+
+/// The data folder as a server in a container sees it.
 pub(crate) const DATA: &str = "/srv";
 
-/// What is unshared, beside the network.
+/// Arguments of `unshare`: the network is separate already.
 const APART: [&str; 9] = [
     "--pid",
     "--mount",
@@ -22,72 +25,98 @@ const APART: [&str; 9] = [
     "--kill-child",
     "--",
 ];
-/// Where the controllers of CPU and its accounting are, in both versions.
+/// Folders of the CPU controllers, of both versions of control groups.
 const CONTROLLERS: [&str; 3] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"];
 
 static NEXT: AtomicU8 = AtomicU8::new(1);
 
-/// A network of its own, with one cable to this machine's, and a control group. Both are removed with the value.
+/// A network namespace with one cable to this machine's network. It is removed with the value.
 #[derive(Debug)]
-pub struct Container {
+pub struct Network {
     name: String,
     number: u8,
-    groups: Vec<PathBuf>,
 }
 
-impl Container {
-    /// `None`, which stderr says, where this account may not make one.
-    ///
-    /// # Panics
-    /// If it can't be made where `CI=true`.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+impl Network {
+    /// `None`, with a line on stderr, where this account may not make one.
     pub fn make_or_skip() -> Option<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("slobc{}x{number}", std::process::id());
-        let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&name));
-        // What can't be made is not there, or of the other version.
-        let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
-        let groups = groups.filter(is_one).filter(|folder| fs::create_dir(folder).is_ok()).collect();
-        let container = Self { name, number, groups };
-        if container.lay_cable() {
-            return Some(container);
-        }
-        let message = "no container can be made here (root, iproute2, veth and unshare are needed)";
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-        eprintln!("skipped: {message}");
-        None
-    }
-
-    fn lay_cable(&self) -> bool {
-        let Self { name, .. } = self;
-        let cable = format!("c{name}");
-        let near = self.host(1);
-        let far = self.address();
+        let network = Self { name: format!("slob{}n{number}", std::process::id()), number };
+        let Self { name, .. } = &network;
         let steps = [
             format!("netns add {name}"),
-            format!("link add {name} type veth peer name {cable} netns {name}"),
-            format!("addr add {near}/30 dev {name}"),
+            format!("link add {name} type veth peer name cable netns {name}"),
+            format!("addr add {}/30 dev {name}", network.near()),
             format!("link set {name} up"),
-            format!("-n {name} addr add {far}/30 dev {cable}"),
-            format!("-n {name} link set {cable} up"),
+            format!("-n {name} addr add {}/30 dev cable", network.far()),
+            format!("-n {name} link set cable up"),
             format!("-n {name} link set lo up"),
         ];
-        steps.iter().all(|step| ip(step))
+        let made = steps.iter().all(|step| ip(step));
+        available(made.then_some(network).ok_or_else(|| {
+            "no network namespace can be made here (root, iproute2, veth and unshare are needed)".to_owned()
+        }))
     }
 
-    /// Its address, as this machine reaches it.
-    #[must_use]
-    pub fn address(&self) -> IpAddr {
+    /// This machine's address on the cable.
+    pub fn near(&self) -> IpAddr {
+        self.host(1)
+    }
+
+    /// The address at the other end.
+    pub fn far(&self) -> IpAddr {
         self.host(2)
     }
 
     fn host(&self, last: u8) -> IpAddr {
-        // Test programs that run at the same time shall not meet.
+        // Test programs that run at the same time use different addresses.
         IpAddr::from([10, 100 + (std::process::id() % 100) as u8, self.number, last])
     }
 
-    /// Holds what runs in it to so many CPUs from now on, or to none. False where the machine has no such controller.
-    #[must_use]
+    /// Runs a program in the namespace.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name]).arg(program);
+        command
+    }
+
+    /// Pulls the cable: packets vanish, and neither side is notified.
+    pub fn pull(&self) {
+        assert!(ip(&format!("link set {} down", self.name)));
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        ip(&format!("link del {}", self.name));
+        ip(&format!("netns del {}", self.name));
+    }
+}
+
+/// A network and a control group. Both are removed with the value.
+#[derive(Debug)]
+pub struct Container {
+    network: Network,
+    groups: Vec<PathBuf>,
+}
+
+impl Container {
+    /// `None`, with a line on stderr, where this account may not make one.
+    pub fn make_or_skip() -> Option<Self> {
+        let network = Network::make_or_skip()?;
+        let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&network.name));
+        // A group that can't be made has no controller here, or is of the other version.
+        let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
+        let groups = groups.filter(is_one).filter(|folder| fs::create_dir(folder).is_ok()).collect();
+        Some(Self { network, groups })
+    }
+
+    /// Its address, as this machine reaches it.
+    pub fn address(&self) -> IpAddr {
+        self.network.far()
+    }
+
+    /// Limits its processes to so many CPUs, or removes the limit. False where the machine has no such controller.
     pub fn limit_cpus(&self, cpus: Option<f64>) -> bool {
         const PERIOD_US: f64 = 100_000.0;
         let quota = cpus.map(|cpus| (cpus * PERIOD_US).round());
@@ -102,10 +131,10 @@ impl Container {
         })
     }
 
-    /// A command in there, whose folder `data` is [`DATA`] for it.
+    /// Runs a command in the container, which sees the folder `data` as [`DATA`].
     pub(crate) fn command(&self, inner: &Command, data: &Path) -> Command {
         let mut command = Command::new("sh");
-        // The first ones are those of the group, then come the folder and the words of the command.
+        // Arguments: the data folder, the number of groups, the groups, the command.
         let script = "data=$1; n=$2; shift 2; while [ $n -gt 0 ]; do echo $$ > \"$1/cgroup.procs\"; shift; n=$((n-1)); done; \
                       export data; exec \"$@\"";
         command
@@ -115,27 +144,15 @@ impl Container {
             .arg(data)
             .arg(self.groups.len().to_string())
             .args(&self.groups);
-        command.args(["ip", "netns", "exec", &self.name, "unshare"]).args(APART);
+        command.args(["ip", "netns", "exec", &self.network.name, "unshare"]).args(APART);
         command.args(["sh", "-c", &format!("mount --bind \"$data\" {DATA} && exec \"$@\""), "inner"]);
-        command.arg(inner.get_program()).args(inner.get_args());
-        for (name, value) in inner.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if let Some(folder) = inner.get_current_dir() {
-            command.current_dir(folder);
-        }
-        command
+        within(command, inner)
     }
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
-        ip(&format!("link del {}", self.name));
-        ip(&format!("netns del {}", self.name));
-        // One that somebody is still in stays.
+        // A group that still holds a process stays.
         self.groups.iter().for_each(|group| drop(fs::remove_dir(group)));
     }
 }

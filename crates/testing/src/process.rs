@@ -56,7 +56,7 @@ impl Served {
         }
     }
 
-    /// The port to start on, if it is known.
+    /// The port of the last start.
     pub(crate) fn fixed_port(&self) -> Option<u16> {
         (self.port != 0).then_some(self.port)
     }
@@ -112,6 +112,22 @@ impl Process {
             self.ends_within(Duration::from_secs(10));
         }
     }
+}
+
+/// Sends a signal to a process, which may have ended.
+pub fn send(pid: u32, signal: Signal) {
+    let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, signal));
+}
+
+/// The processes that a process started.
+pub fn children(parent: u32) -> Vec<u32> {
+    let is_child = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+        after_name == Some(&parent.to_string())
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
+    names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_child).collect()
 }
 
 /// The time for a server to start, and for obstacles to go.
@@ -185,13 +201,29 @@ fn free_port() -> Result<u16, String> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-/// True, with a line on stderr, if a test is to be skipped because something is not installed.
+/// What a test needs. `None`, with a line on stderr, if it is missing and the test is to be skipped; with `CI=true` that is a failure.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-pub(crate) fn skip<T>(installed: Result<T, String>) -> bool {
-    let Err(message) = installed else { return false };
+pub fn available<T>(needed: Result<T, String>) -> Option<T> {
+    let message = match needed {
+        Ok(needed) => return Some(needed),
+        Err(message) => message,
+    };
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
     eprintln!("skipped: {message}");
-    true
+    None
+}
+
+/// Makes a command the arguments of another one, with its environment and its folder.
+pub(crate) fn within(mut outer: Command, inner: &Command) -> Command {
+    outer.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    inner.get_current_dir().map(|folder| outer.current_dir(folder));
+    outer
 }
 
 /// Database servers refuse to run as root, so root runs them as another account.
