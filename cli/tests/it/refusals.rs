@@ -203,7 +203,7 @@ fn a_file_system_without_direct_io_is_named_and_buffered_is_offered() {
 fn a_key_assigned_twice_gives_one_warning() {
     let folder = Folder::new();
     folder.write("slob.conf", "UPDATE_PCT=1\nUPDATE_PCT=2\n");
-    let called = folder.slob(["conf"]).success();
+    let called = folder.slob("conf").success();
     assert_eq!(called.stderr.matches("is overridden by").count(), 1, "{}", called.stderr);
 }
 

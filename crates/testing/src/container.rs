@@ -6,9 +6,10 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::process::{available, within};
+use rustix::process::Signal;
+
+use crate::process::{Process, available, finish, until_it_serves, within};
 
 /// The data folder as a server in a container sees it.
 pub(crate) const DATA: &str = "/srv";
@@ -28,34 +29,72 @@ const APART: [&str; 9] = [
 /// Folders of the CPU controllers, of both versions of control groups.
 const CONTROLLERS: [&str; 3] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"];
 
-static NEXT: AtomicU8 = AtomicU8::new(1);
+/// Networks of four addresses below 10.0.0.0/8.
+const NETWORKS: u32 = 100 * 250;
+/// Networks that are tried: others may be taken.
+const TRIES: u32 = 100;
 
-/// A network namespace with one cable to this machine's network. It is removed with the value.
+/// A network namespace with one cable to this machine's network. A process holds it, which the system ends with the test: nothing
+/// is left of a network whose test was killed, to which the connections of a later test could go.
 #[derive(Debug)]
 pub struct Network {
+    holder: Option<Process>,
+    /// The name of the cable's near end.
     name: String,
-    number: u8,
+    number: u32,
 }
 
 impl Network {
     /// `None`, with a line on stderr, where this account may not make one.
     pub fn make_or_skip() -> Option<Self> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let network = Self { name: format!("slob{}n{number}", std::process::id()), number };
-        let Self { name, .. } = &network;
-        let steps = [
-            format!("netns add {name}"),
-            format!("link add {name} type veth peer name cable netns {name}"),
-            format!("addr add {}/30 dev {name}", network.near()),
-            format!("link set {name} up"),
-            format!("-n {name} addr add {}/30 dev cable", network.far()),
-            format!("-n {name} link set cable up"),
-            format!("-n {name} link set lo up"),
-        ];
-        let made = steps.iter().all(|step| ip(step));
-        available(made.then_some(network).ok_or_else(|| {
-            "no network namespace can be made here (root, iproute2, veth and unshare are needed)".to_owned()
+        let made = Self::make();
+        available(made.map_err(|error| {
+            format!(
+                "no network namespace can be made here (root, iproute2, veth and unshare are needed): {error}"
+            )
         }))
+    }
+
+    fn make() -> Result<Self, String> {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sleep", "infinity"]);
+        let holder = Process::spawn(command, None)?;
+        let of_process = |id: &str| fs::read_link(format!("/proc/{id}/ns/net")).ok();
+        let pid = holder.pid().to_string();
+        // The process shares this program's network until it has become `sleep`.
+        let is_apart = || of_process(&pid).is_some_and(|its| Some(its) != of_process("self"));
+        let holder = until_it_serves(holder, is_apart, Signal::KILL, Path::new("/dev/null"))?;
+        let mut network = Self { holder: Some(holder), name: String::new(), number: 0 };
+        network.lay_cable()?;
+        Ok(network)
+    }
+
+    /// The name of a cable exists once: programs that look for a free network at the same time find different ones.
+    fn lay_cable(&mut self) -> Result<(), String> {
+        let pid = self.holder.as_ref().map_or(0, Process::pid);
+        let mut refused = String::new();
+        for number in (0..TRIES).map(|tried| (pid + tried) % NETWORKS) {
+            (self.name, self.number) = (format!("slobnet{number}"), number);
+            // Another network of this machine may have these addresses.
+            if !ip(&format!("-oneline address show to {}/30", self.host(0)))?.is_empty() {
+                continue;
+            }
+            match ip(&format!("link add {} type veth peer name cable netns {pid}", self.name)) {
+                Ok(_) => return self.bring_up(),
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    fn bring_up(&self) -> Result<(), String> {
+        let Self { name, .. } = self;
+        ip(&format!("address add {}/30 dev {name}", self.near()))?;
+        ip(&format!("link set {name} up"))?;
+        let inside = |words: &str| finish(self.command("ip").args(words.split(' ')));
+        inside(&format!("address add {}/30 dev cable", self.far()))?;
+        inside("link set cable up")?;
+        inside("link set lo up")
     }
 
     /// This machine's address on the cable.
@@ -69,27 +108,30 @@ impl Network {
     }
 
     fn host(&self, last: u8) -> IpAddr {
-        // Test programs that run at the same time use different addresses.
-        IpAddr::from([10, 100 + (std::process::id() % 100) as u8, self.number, last])
+        let [second, third] = [100 + self.number / 250, 1 + self.number % 250].map(|part| part as u8);
+        IpAddr::from([10, second, third, last])
     }
 
     /// Runs a program in the namespace.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name]).arg(program);
+        let mut command = Command::new("nsenter");
+        let pid = self.holder.as_ref().map_or(0, Process::pid);
+        command.args(["--net", "--target", &pid.to_string(), "--"]).arg(program);
         command
     }
 
     /// Pulls the cable: packets vanish, and neither side is notified.
     pub fn pull(&self) {
-        assert!(ip(&format!("link set {} down", self.name)));
+        ip(&format!("link set {} down", self.name)).expect("a cable");
     }
 }
 
 impl Drop for Network {
     fn drop(&mut self) {
-        ip(&format!("link del {}", self.name));
-        ip(&format!("netns del {}", self.name));
+        let _ = ip(&format!("link delete {}", self.name));
+        if let Some(holder) = self.holder.take() {
+            holder.end(Signal::KILL);
+        }
     }
 }
 
@@ -107,7 +149,12 @@ impl Container {
         let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&network.name));
         // A group that can't be made has no controller here, or is of the other version.
         let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
-        let groups = groups.filter(is_one).filter(|folder| fs::create_dir(folder).is_ok()).collect();
+        // A test that was killed left its group, with its limits.
+        let is_made = |folder: &PathBuf| {
+            let _ = fs::remove_dir(folder);
+            fs::create_dir(folder).is_ok()
+        };
+        let groups = groups.filter(is_one).filter(is_made).collect();
         Some(Self { network, groups })
     }
 
@@ -144,7 +191,8 @@ impl Container {
             .arg(data)
             .arg(self.groups.len().to_string())
             .args(&self.groups);
-        command.args(["ip", "netns", "exec", &self.network.name, "unshare"]).args(APART);
+        let unshare = self.network.command("unshare");
+        command.arg(unshare.get_program()).args(unshare.get_args()).args(APART);
         command.args(["sh", "-c", &format!("mount --bind \"$data\" {DATA} && exec \"$@\""), "inner"]);
         within(command, inner)
     }
@@ -157,7 +205,12 @@ impl Drop for Container {
     }
 }
 
-fn ip(words: &str) -> bool {
-    let output = Command::new("ip").args(words.split(' ')).output();
-    output.is_ok_and(|output| output.status.success())
+/// The output of `ip`.
+fn ip(words: &str) -> Result<String, String> {
+    let say = |error: &dyn std::fmt::Display| format!("ip {words}: {error}");
+    let done = Command::new("ip").args(words.split(' ')).output().map_err(|error| say(&error))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    Err(say(&String::from_utf8_lossy(&done.stderr)))
 }

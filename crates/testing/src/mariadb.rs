@@ -158,7 +158,8 @@ impl MariaDb {
             command = container.command(&command, &self.data_folder());
         }
         let process = Process::spawn(command, None)?;
-        until_it_serves(process, || connect(&self.socket()).is_ok(), Signal::KILL, &log)
+        let serves = || connect(&self.socket()).is_ok() && self.is_reachable(port);
+        until_it_serves(process, serves, Signal::KILL, &log)
     }
 }
 

@@ -194,7 +194,7 @@ impl Cluster {
             command = container.command(&command, &self.data_folder());
         }
         let process = Process::spawn(command, Some(log))?;
-        let serves = || connect(self.socket_folder(), port, "postgres").is_ok();
+        let serves = || connect(self.socket_folder(), port, "postgres").is_ok() && self.is_reachable(port);
         until_it_serves(process, serves, Signal::QUIT, &log_path)
     }
 }

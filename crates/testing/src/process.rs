@@ -1,7 +1,7 @@
 //! A server of a test: its account, its process, and its start on a free port.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -49,6 +49,15 @@ impl Served {
         self.process.as_ref().map(Process::pid)
     }
 
+    /// True unless the server is in a container whose address does not take connections on that port.
+    pub(crate) fn is_reachable(&self, port: u16) -> bool {
+        let connects = |container: &Arc<Container>| {
+            let address = SocketAddr::new(container.address(), port);
+            TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+        };
+        self.container.as_ref().is_none_or(connects)
+    }
+
     /// Ends the server by a signal, and waits until it is gone.
     pub(crate) fn end(&mut self, signal: Signal) {
         if let Some(process) = self.process.take() {
@@ -73,8 +82,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it, its messages going to `log`.
-    pub(crate) fn spawn(mut command: Command, log: Option<File>) -> Result<Self, String> {
+    /// Starts it, its messages going to `log`. It is killed when this program ends: by itself, or with a server that has another
+    /// account, which loses the signal with the account it had.
+    pub(crate) fn spawn(command: Command, log: Option<File>) -> Result<Self, String> {
+        let mut outer = Command::new("setpriv");
+        outer.args(["--pdeathsig", "KILL", "--"]);
+        let mut command = within(outer, &command);
         let (say_started, started) = mpsc::channel();
         let (say_ended, ended) = mpsc::channel();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(Stdio::null, Stdio::from));
