@@ -98,6 +98,12 @@ impl Called {
         self.fails(2, words)
     }
 
+    /// Succeeds, and says all these words on stderr.
+    #[track_caller]
+    pub(crate) fn says(self, words: &[&str]) -> Self {
+        self.fails(0, words)
+    }
+
     /// Succeeds, and prints all these words.
     #[track_caller]
     pub(crate) fn prints(self, words: &[&str]) -> Self {

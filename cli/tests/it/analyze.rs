@@ -1,6 +1,6 @@
 //! `slob analyze` on files of awr_info and on folders of records.
 
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains};
 use serde_json::Value;
 
 const OLDER: &str =
@@ -11,12 +11,13 @@ const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests
 fn a_file_of_awr_info_needs_nothing_else() {
     let folder = Folder::new();
     let text = folder.slob(format!("analyze {OLDER} --variants RAW,XFS --relative-to RAW")).success().stdout;
-    for part in ["READS: physical reads", "REDO: bytes", "READWRITE: ", "Relative to RAW:", "XFS is "] {
-        assert!(text.contains(part), "{part} not in\n{text}");
-    }
+    assert_contains(
+        &text,
+        &["READS: physical reads", "REDO: bytes", "READWRITE: ", "Relative to RAW:", "XFS is "],
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     folder.slob(format!("analyze {OLDER} --csv -o out.csv")).success();
-    let csv = std::fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    let csv = folder.read("out.csv");
     // What it was made from, `slob info` with its blocks or AWR with its requests, the text does not say.
     let words = "physical reads per second (as PREADS and PWRITES count them)";
     assert!(csv.contains(&format!("READS,READS,{words},AWR-EXT3,8,9,")), "{csv}");

@@ -66,9 +66,7 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
         let how = attempt["ended"]["how"].as_str().unwrap();
         assert!(how == "completed" || how == "killed", "{attempt}");
         if how == "completed" {
-            assert!(
-                folder.path().join("c").join(attempt["run"].as_str().unwrap()).join("run.json").is_file()
-            );
+            assert!(folder.at("c").join(attempt["run"].as_str().unwrap()).join("run.json").is_file());
             *completed.entry(attempt["step"].as_str().unwrap().to_owned()).or_insert(0) += 1;
         }
     }
@@ -132,7 +130,7 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
     );
     folder.write("plan.toml", &plan);
     folder.slob("campaign plan.toml").fails(3, &["variant a was left out: its hook bounce"]);
-    let log = |folder: &Folder| std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let log = |folder: &Folder| folder.read("log");
     let b = "b prepare\nb bounce\nb before\nb after\nb before\nb after\n";
     assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}"));
     folder.write("mended", "");
@@ -160,8 +158,8 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     let info = folder.slob("info c --columns status --csv").success().stdout;
     assert_eq!(info, "status\nfailed\ncompleted\n");
     // Without retries it is given up, said, and tried again when asked for.
-    std::fs::remove_file(folder.path().join("second")).unwrap();
-    let none = std::fs::read_to_string(folder.path().join("plan.toml")).unwrap();
+    std::fs::remove_file(folder.at("second")).unwrap();
+    let none = folder.read("plan.toml");
     folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
     folder.slob("campaign plan.toml").fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
     folder.slob("campaign plan.toml").exits(3);
@@ -190,8 +188,7 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
             .contains("plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?")
     );
     folder.write("plan.toml", &SHORT.replace("operations_per_s", "operation_per_s"));
-    let text =
-        std::fs::read_to_string(folder.path().join("plan.toml")).unwrap() + "[[variant]]\nname = \"a\"\n";
+    let text = folder.read("plan.toml") + "[[variant]]\nname = \"a\"\n";
     folder.write("plan.toml", &text);
     let called = folder.slob("campaign plan.toml");
     assert!(
@@ -205,7 +202,7 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
     );
     let called = folder.slob("campaign plan.toml");
     assert!(called.stderr.contains("no engine of that name"), "{}", called.stderr);
-    assert!(!folder.path().join("c").exists());
+    assert!(!folder.at("c").exists());
 }
 
 #[test]
@@ -216,7 +213,7 @@ fn a_dry_run_lists_every_run_and_the_time_they_take() {
     let listing = folder.slob("campaign plan.toml --dry-run").success().stdout;
     assert_eq!(listing.lines().count(), 61);
     assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
-    assert!(!folder.path().join("c").exists());
+    assert!(!folder.at("c").exists());
 }
 
 /// A file system that is made in another way is another thing under the same name.
@@ -229,7 +226,7 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
              [[variant]]\nname = \"b\"\n"
         )
     };
-    let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let log = || folder.read("log");
     folder.write("plan.toml", &plan("xfs", "true"));
     folder.slob("campaign plan.toml").success();
     assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
@@ -260,5 +257,5 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     thread::sleep(Duration::from_millis(1500));
     signal(&child, Signal::INT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
-    assert!(folder.path().join("back").exists(), "it was ended with the run");
+    assert!(folder.at("back").exists(), "it was ended with the run");
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains};
 use crate::drills::secrets::{PASSWORD, contains, locked};
 
 /// The files of a capture, unpacked.
@@ -32,7 +32,7 @@ fn data(files: &[(String, String)]) -> Value {
 
 /// What a capture of a server must hold, and its replay say.
 fn assert_replayed(folder: &Folder, scheme: &str, views: &[&str]) {
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    let files = unpacked(&folder.at("c.tar.gz"));
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["README.txt", "report.md", "capture.json"]);
     let data = data(&files);
@@ -79,12 +79,12 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
     let environment = [("SLOB_TARGET", target.as_str()), ("PGPASSWORD", PASSWORD)];
     folder.slob_with_env("selftest --capture c.tar.gz", &environment).success();
     assert_replayed(folder, "postgres", &["version", "settings", "counters", "pg_stat_database"]);
-    for (name, text) in unpacked(&folder.path().join("c.tar.gz")) {
+    for (name, text) in unpacked(&folder.at("c.tar.gz")) {
         assert!(!contains(text.as_bytes()), "{name} holds the password");
     }
     // Columns of our rows have 128 characters; nothing that a view says of itself is that long without a blank.
     let long = |value: &Value| value.as_str().is_some_and(|text| text.len() >= 120 && !text.contains(' '));
-    for moment in data(&unpacked(&folder.path().join("c.tar.gz")))["moments"].as_array().unwrap() {
+    for moment in data(&unpacked(&folder.at("c.tar.gz")))["moments"].as_array().unwrap() {
         for said in moment["said"].as_array().unwrap() {
             let values = said["rows"].as_array().unwrap().iter().filter_map(Value::as_array).flatten();
             assert_eq!(values.filter(|value| long(value)).count(), 0, "{said}");
@@ -106,10 +106,9 @@ fn so_it_is_with_the_other_products() {
 fn what_is_counted_here_has_nothing_to_replay_and_a_capture_all_the_same() {
     let folder = Folder::new();
     folder.slob("selftest --target null: --capture c.tgz").success();
-    let data = data(&unpacked(&folder.path().join("c.tgz")));
+    let data = data(&unpacked(&folder.at("c.tgz")));
     assert!(data["moments"][2]["figures"]["counters"]["commits"].as_u64().is_some(), "{data}");
-    let replayed = folder.slob("selftest --replay c.tgz").success();
-    assert!(replayed.stdout.contains("nothing to make again"), "{}", replayed.stdout);
+    folder.slob("selftest --replay c.tgz").prints(&["nothing to make again"]);
 }
 
 /// The first contact may be the last one; why is what the capture is for. The host's name is nobody's business.
@@ -118,7 +117,7 @@ fn a_target_that_does_not_open_leaves_a_capture_that_says_why() {
     let folder = Folder::new();
     let target = "postgres://u@no-such-host.invalid/d";
     folder.slob(format!("selftest --target {target} --capture c.tar.gz")).fails(3, &["no-such-host.invalid"]);
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    let files = unpacked(&folder.at("c.tar.gz"));
     let error = data(&files)["moments"][0]["server_error"].as_str().unwrap().to_owned();
     assert!(error.contains("host-1"), "{error}");
     assert!(files.iter().all(|(_, text)| !text.contains("no-such-host")), "{files:?}");
@@ -130,7 +129,7 @@ fn a_target_that_does_not_open_leaves_a_capture_that_says_why() {
     );
     let named = folder.slob(format!("selftest --target {target} --with-names --capture c.tar.gz"));
     assert_eq!(named.code, 3);
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    let files = unpacked(&folder.at("c.tar.gz"));
     assert!(data(&files)["moments"][0]["server_error"].as_str().unwrap().contains("no-such-host.invalid"));
 }
 
@@ -140,11 +139,12 @@ fn a_mapping_that_makes_other_figures_is_told() {
     let capture = r#"{"format": 1, "engine": "postgres", "slob": "0.1.0", "moments": [{"moment": "then",
         "figures": {"counters": {"commits": 8, "redo_bytes": 5}, "latencies": {"latencies": {}}, "events": []},
         "said": [{"name": "counters", "columns": ["commits", "redo_bytes"], "rows": [["7", null]]}]}]}"#;
-    pack(&folder.path().join("c.tar.gz"), "capture.json", capture);
+    pack(&folder.at("c.tar.gz"), "capture.json", capture);
     let replayed = folder.slob("selftest --replay c.tar.gz").exits(1);
-    for words in ["| commits | 7 | 8 |", "| redo_bytes | absent | 5 |", "not what they were then"] {
-        assert!(replayed.stdout.contains(words), "{words} is not in\n{}", replayed.stdout);
-    }
+    assert_contains(
+        &replayed.stdout,
+        &["| commits | 7 | 8 |", "| redo_bytes | absent | 5 |", "not what they were then"],
+    );
 }
 
 fn pack(file: &Path, name: &str, text: &str) {
@@ -160,10 +160,10 @@ fn pack(file: &Path, name: &str, text: &str) {
 fn what_is_no_capture_is_refused_with_a_sentence() {
     let folder = Folder::new();
     folder.write("text.tar.gz", "nonsense");
-    pack(&folder.path().join("other.tar.gz"), "other.json", "{}");
-    pack(&folder.path().join("damaged.tar.gz"), "capture.json", "{\"format\": 1, ");
-    pack(&folder.path().join("newer.tar.gz"), "capture.json", "{\"format\": 2}");
-    pack(&folder.path().join("unknown.tar.gz"), "capture.json", "{\"format\": 1, \"engine\": \"db9\"}");
+    pack(&folder.at("other.tar.gz"), "other.json", "{}");
+    pack(&folder.at("damaged.tar.gz"), "capture.json", "{\"format\": 1, ");
+    pack(&folder.at("newer.tar.gz"), "capture.json", "{\"format\": 2}");
+    pack(&folder.at("unknown.tar.gz"), "capture.json", "{\"format\": 1, \"engine\": \"db9\"}");
     for (file, words) in [
         ("none.tar.gz", "No such file"),
         ("text.tar.gz", "not a capture"),

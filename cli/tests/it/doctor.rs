@@ -5,7 +5,7 @@ use std::path::Path;
 use slob_testing::Sshd;
 use slob_testing::postgres::{Cluster, Version};
 
-use crate::common::{Bench, Called, Folder, SLOB, contained, postgres};
+use crate::common::{Bench, Called, Folder, SLOB, assert_contains, contained, postgres};
 
 /// An observer of a host that is another one: it finds no server there, and its clock goes on.
 const ELSEWHERE: &str = r#"#!/bin/sh
@@ -53,19 +53,20 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
     {
         let page = doctor(&bench.folder, Some(&sshd), format!("--observe {observe}")).success().stdout;
         let seen = of_host(&page);
-        for words in [
-            found,
-            &format!("'postgres', {found}"),
-            "free on the file system of the data",
-            &format!("OBSERVE={observe}"),
-        ] {
-            assert!(seen.contains(words), "{words}: {page}");
-        }
+        assert_contains(
+            &seen,
+            &[
+                found,
+                &format!("'postgres', {found}"),
+                "free on the file system of the data",
+                &format!("OBSERVE={observe}"),
+            ],
+        );
         assert!(page.contains("a run can start") && !seen.contains("CPU frequency"), "{page}");
         assert_eq!(seen.contains("answers on localhost"), observe.starts_with("ssh"), "{page}");
     }
     // As slob.conf says, if nothing else is said.
-    let conf = std::fs::read_to_string(bench.folder.path().join("slob.conf")).unwrap();
+    let conf = bench.folder.read("slob.conf");
     bench.folder.write("slob.conf", &format!("{conf}OBSERVE=none\n"));
     let none = doctor(&bench.folder, None, "").success().stdout;
     assert!(of_host(&none).contains("(OBSERVE=none)") && !none.contains("Device"), "{none}");
@@ -93,8 +94,7 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     // The server is here; but who was named to look for it says that it is not there.
     assert!(!page.contains("Device") && page.contains("whether there is room"), "{page}");
     elsewhere(&sshd, "9.9");
-    let page = doctor(&bench.folder, Some(&sshd), &far).success().stdout;
-    assert!(page.contains("release 9.9") && page.contains("--observe-copy"), "{page}");
+    doctor(&bench.folder, Some(&sshd), &far).prints(&["release 9.9", "--observe-copy"]);
 }
 
 #[test]
@@ -104,8 +104,7 @@ fn a_host_that_can_not_be_seen_is_a_warning_with_its_remedy() {
     let far = |observe| {
         doctor(&bench.folder, Some(&sshd), format!("--target {} --observe {observe}", bench.target))
     };
-    let without = far("ssh:localhost").success().stdout;
-    assert!(without.contains("WARNING  Observer") && without.contains("--observe-copy"), "{without}");
+    far("ssh:localhost").prints(&["WARNING  Observer", "--observe-copy"]);
     let closed = far("ssh:localhost:1").success().stdout;
     assert!(of_host(&closed).contains("`ssh -p 1 localhost true` must work"), "{closed}");
     for (observe, words) in

@@ -103,7 +103,7 @@ fn the_series_is_the_one_beside_the_record() {
     let beside = fs::read_to_string(folder.last_run().join("series.csv")).unwrap();
     assert_eq!(folder.slob("export --series").success().stdout, beside);
     folder.slob("export latest --series -o copy.csv").success();
-    assert_eq!(fs::read_to_string(folder.path().join("copy.csv")).unwrap(), beside);
+    assert_eq!(folder.read("copy.csv"), beside);
     folder.slob("export latest").exits(2);
     folder.slob("export --hlog -o no/such/folder").exits(3);
 }
@@ -133,7 +133,7 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     let Some(reader) = readers() else { return };
     let folder = Folder::loaded(2, "8M");
     let record = folder.run_json("-s 2 --run-time 4 --update-pct 10 --cache-mb 1");
-    let path = folder.path().join("run.hlog");
+    let path = folder.at("run.hlog");
     folder.slob("export latest --hlog -o run.hlog").success();
     let read = python(&reader, READ_HLOG, &path);
     let started: jiff::Timestamp = record["started"].as_str().unwrap().parse().unwrap();
@@ -185,7 +185,7 @@ fn the_metrics_say_the_same_to_prometheus_own_parser() {
     let folder = Folder::loaded(1, "8M");
     let record = folder.run_json("--run-time 2 --update-pct 10 --cache-mb 1");
     folder.slob("export --prometheus -o run.prom").success();
-    let found = python(&reader, READ_PROMETHEUS, &folder.path().join("run.prom"));
+    let found = python(&reader, READ_PROMETHEUS, &folder.at("run.prom"));
     let families = found.as_object().unwrap();
     assert!(families.len() > 50, "{}", families.len());
     for (name, family) in families {

@@ -14,8 +14,7 @@ fn alone_it_says_what_it_is_and_what_comes_next() {
         "{nothing}"
     );
     folder.slob("setup --scale 4M 2").success();
-    let loaded = folder.slob("").success().stdout;
-    assert!(loaded.contains("2 schemas of 4M loaded") && loaded.contains("slob run"), "{loaded}");
+    folder.slob("").prints(&["2 schemas of 4M loaded", "slob run"]);
     folder.slob(format!("run {SHORT}")).success();
     let runs = folder.slob("").success().stdout;
     assert!(runs.contains("1 run in runs: ") && runs.contains("slob report"), "{runs}");
@@ -23,8 +22,7 @@ fn alone_it_says_what_it_is_and_what_comes_next() {
     // A target that can't be reached is told of, with what can be done without it.
     let lost = Folder::new();
     lost.write("slob.conf", "TARGET=postgres://nobody@127.0.0.1:1/slob\n");
-    let told = lost.slob("").success().stdout;
-    assert!(told.contains("can't be used yet") && told.contains("127.0.0.1:1"), "{told}");
+    lost.slob("").prints(&["can't be used yet", "127.0.0.1:1"]);
 }
 
 #[test]
@@ -33,8 +31,7 @@ fn another_run_is_suggested_only_of_what_is_loaded() {
     let there = "--target 'sqlite:./its data'";
     folder.slob(format!("setup --scale 4M 1 {there}")).success();
     folder.slob(format!("run {SHORT} {there}")).success();
-    let again = folder.slob("").success().stdout;
-    assert!(again.contains("slob run --target 'sqlite:./its data'"), "{again}");
+    folder.slob("").prints(&["slob run --target 'sqlite:./its data'"]);
     // As after a demo.
     folder.slob(format!("drop --yes {there}")).success();
     let gone = folder.slob("").success().stdout;
@@ -69,10 +66,9 @@ fn the_doctor_tells_what_is_missing_and_what_is_there() {
         before.contains("Before a test of sqlite:./slob-data") && before.contains("nothing is loaded"),
         "{before}"
     );
-    assert!(before.contains("slob probe") && !folder.path().join("slob-data").exists(), "{before}");
+    assert!(before.contains("slob probe") && !folder.at("slob-data").exists(), "{before}");
     folder.slob("setup --scale 4M 2").success();
-    let after = folder.slob("doctor").success().stdout;
-    assert!(after.contains("2 schemas of 4M: a run can start"), "{after}");
+    folder.slob("doctor").prints(&["2 schemas of 4M: a run can start"]);
     let too_much = folder.slob("doctor -s 3");
     assert!(too_much.code == 1 && too_much.stdout.contains("schema 3 is not loaded"), "{}", too_much.stdout);
     let lost = folder.slob("doctor --target postgres://nobody@127.0.0.1:1/slob");

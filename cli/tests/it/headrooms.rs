@@ -25,14 +25,14 @@ fn a_campaign_of_searches_goes_on_from_its_records_and_compares_its_variants() {
     folder.write("plan.toml", PLAN);
     let campaign = "campaign plan.toml";
     folder.slob(campaign).refused(&["plan.toml, demand: "]);
-    assert!(!folder.path().join("c").exists());
+    assert!(!folder.at("c").exists());
     folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
     folder.slob("profile latest -o run.json").success();
     let first = folder.slob(campaign).success().stdout;
     assert!(first.contains("Headroom compared") && first.contains("direct and buffered"), "{first}");
     assert_eq!(folder.slob("analyze c").success().stdout, first);
     // As after a kill: what is not noted is asked for again, and found in the records that are there.
-    let runs = || fs::read_dir(folder.path().join("c/buffered-headroom-r2")).unwrap().count();
+    let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
     let made = runs();
     assert!(made > 4, "{made}");
     let mut state = read_json(folder.at("c/state.json"));
@@ -80,7 +80,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
         assert!(text.contains(variant["name"].as_str().unwrap()) && rows[2][1] == "all", "{csv}");
         for (search, row) in variant["searches"].as_array().unwrap().iter().zip(rows) {
             // Its own record is where it says, and says the same.
-            let own = folder.path().join("c").join(search["folder"].as_str().unwrap());
+            let own = folder.at("c").join(search["folder"].as_str().unwrap());
             assert!(own.join("headroom.html").is_file());
             let own = read_json(own.join("headroom.json"));
             for (name, cell) in [("carries", row[2]), ("at_least", row[3]), ("less_than", row[4])] {
@@ -102,7 +102,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     assert!(text.contains(&first_words), "{said} in {text}");
     assert_eq!(pair["more_than_noise"].is_null(), pair["low_percent"].is_null(), "{pair:#}");
     folder.slob("analyze c --html -o c.html").success();
-    let page = fs::read_to_string(folder.path().join("c.html")).unwrap();
+    let page = folder.read("c.html");
     assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
     folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);

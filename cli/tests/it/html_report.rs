@@ -121,7 +121,7 @@ fn a_run_writes_its_page_and_report_writes_it_again() {
     assert!(called.stdout.is_empty() && called.stderr.contains("report.html"), "{}", called.stderr);
     assert_eq!(fs::read_to_string(&written).unwrap(), page, "the page is made from the record alone");
     folder.slob("report last --html -o other.html").success();
-    assert_eq!(fs::read_to_string(folder.path().join("other.html")).unwrap(), page);
+    assert_eq!(folder.read("other.html"), page);
     assert_eq!(folder.slob("report --html -o -").success().stdout, page);
     assert_eq!(folder.slob("report -o x").code, 2, "-o is for --html");
     folder.slob("report --compare-probe").prints(&["Through the database, 4 sessions"]);
@@ -139,7 +139,7 @@ fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     let mut backgrounds = Vec::new();
     for (view, width, dark) in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
         browser.view(width, 900, dark);
@@ -167,7 +167,7 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     for (chart, place) in charts(&mut browser) {
@@ -201,7 +201,7 @@ fn it_prints_without_cutting_a_chart() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     // What is printed is light, whatever the screen is.
     browser.view(1400, 900, true);
     browser.open(&page);
@@ -237,8 +237,8 @@ fn what_a_record_says_is_shown_and_never_run() {
     record["status"] = json!({ "state": "failed", "error": EVIL });
     folder.write("evil.json", &record.to_string());
     folder.slob("report evil.json --html -o evil.html").success();
-    let page = folder.path().join("evil.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let page = folder.at("evil.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
@@ -262,8 +262,8 @@ fn two_runs_are_laid_over_each_other() {
     folder.slob("run -s 2 -t 1 --run-time 3 --warmup 1").success();
     let called = folder.slob("diff 'latest~1' latest --html -o both.html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
-    let page = folder.path().join("both.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let page = folder.at("both.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     for (view, width, dark) in [("diff", 1400, false), ("diff-dark-phone", 390, true)] {
         browser.view(width, 900, dark);
         browser.open(&page);
@@ -296,8 +296,8 @@ fn an_analysis_has_its_charts() {
     let called =
         folder.slob(format!("analyze {AWR_INFO} --variants XFS,EXT3,RAW --relative-to RAW --html")).success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
-    let page = folder.path().join("analysis.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let page = folder.at("analysis.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     for (view, width, dark) in [("analysis", 1400, false), ("analysis-dark-phone", 390, true)] {
         browser.view(width, 900, dark);
         browser.open(&page);
@@ -331,9 +331,9 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
     }
     folder.write("info.txt", &text);
     folder.slob("analyze info.txt --html").success();
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
-    browser.open(&folder.path().join("analysis.html"));
+    browser.open(&folder.at("analysis.html"));
     let bars =
         |value: &str| format!("document.querySelector('[data-chart=means-1]').data.map((bars) => {value})");
     // Student's t of three values with a standard deviation of 10: 4.303 x 10 / sqrt(3).

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains};
 
 /// The commands that `slob --help` lists.
 fn commands(folder: &Folder) -> BTreeSet<String> {
@@ -21,15 +21,13 @@ fn the_version_says_what_is_compiled_in() {
     let long = folder.slob("--version").success().stdout;
     let sqlite = format!("sqlite: SQLite {}, built in", rusqlite::version());
     let record = format!("record    version {}", slob_record::RECORD_VERSION);
-    for part in ["slob 0.", &sqlite, &record, "postgres: ", "mysql: ", std::env::consts::ARCH] {
-        assert!(long.contains(part), "no '{part}' in\n{long}");
-    }
+    assert_contains(&long, &["slob 0.", &sqlite, &record, "postgres: ", "mysql: ", std::env::consts::ARCH]);
 }
 
 #[test]
 fn every_command_has_a_manual_page_with_its_flags_and_examples() {
     let folder = Folder::new();
-    fs::create_dir(folder.path().join("man")).unwrap();
+    fs::create_dir(folder.at("man")).unwrap();
     folder.slob("man man").success();
     let page = |name: &str| fs::read_to_string(folder.path().join(format!("man/{name}.1"))).unwrap();
     let commands = commands(&folder);

@@ -30,7 +30,7 @@ impl<'a> Tmux<'a> {
     }
 
     fn call(&self, arguments: &[&str]) -> Output {
-        let socket = self.folder.path().join("tmux");
+        let socket = self.folder.at("tmux");
         Command::new("tmux")
             .arg("-S")
             .arg(socket)
@@ -211,7 +211,7 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
     tmux.call(&["kill-server"]);
     let limit = Instant::now() + PATIENCE;
     let code = loop {
-        match std::fs::read_to_string(folder.path().join("code")) {
+        match std::fs::read_to_string(folder.at("code")) {
             Ok(code) => break code,
             Err(_) => assert!(Instant::now() < limit, "it does not end"),
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, SLOB, Signal, at_work, operations, rows, signal};
+use crate::common::{Folder, SLOB, Signal, assert_contains, at_work, operations, rows, signal};
 
 /// The keys and values of a kit's file as it is shipped, in our words.
 const KIT_CONF: &str = "\
@@ -51,9 +51,7 @@ fn a_kits_own_file_loads_and_runs() {
         .slob("run --target sqlite:./d -s 2 -t 2 --run-time 2 --warmup 1 --scale 8M --full")
         .success()
         .stdout;
-    for expected in ["Physical?", "Accounted?", "CPU-bound?", "Steady?", "Complete?"] {
-        assert!(text.contains(expected), "{expected} is not in the report:\n{text}");
-    }
+    assert_contains(&text, &["Physical?", "Accounted?", "CPU-bound?", "Steady?", "Complete?"]);
     assert_eq!(folder.slob("report").success().stdout, text, "the report is made from the record alone");
     let run = folder.last_run();
     assert_eq!(fs::read_to_string(run.join("report.txt")).unwrap(), text);
@@ -130,9 +128,9 @@ fn drop_removes_only_what_is_ours() {
     folder.write("d/notes.txt", "keep me");
     let asked = folder.slob("drop --target sqlite:./d");
     assert_eq!(asked.code, 2, "without a terminal and without --yes nothing is removed");
-    assert!(folder.path().join("d/slob1.db").exists());
+    assert!(folder.at("d/slob1.db").exists());
     folder.slob("drop --target sqlite:./d --yes").success();
-    let mut left: Vec<_> = fs::read_dir(folder.path().join("d"))
+    let mut left: Vec<_> = fs::read_dir(folder.at("d"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -146,7 +144,7 @@ fn the_external_script_is_called_three_times_and_its_failure_is_fatal() {
     folder.script("hook.sh", "#!/bin/sh\necho \"$1\" >> calls; [ \"$1\" != \"$FAIL_AT\" ]\n");
     let arguments = "run --target sqlite:./d --scale 8M --run-time 1 --warmup 0 --external-script ./hook.sh";
     folder.slob(arguments).success();
-    assert_eq!(fs::read_to_string(folder.path().join("calls")).unwrap(), "pre\npost\nend\n");
+    assert_eq!(folder.read("calls"), "pre\npost\nend\n");
     for moment in ["pre", "post", "end"] {
         folder
             .slob_with_env(arguments, &[("FAIL_AT", moment)])

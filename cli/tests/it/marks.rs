@@ -33,8 +33,7 @@ fn a_mark_is_in_the_record_the_series_and_the_reports() {
     assert!(!folder.last_run().join("marks").exists());
     let series = std::fs::read_to_string(folder.last_run().join("series.csv")).unwrap();
     assert!(series.lines().any(|line| line.ends_with(",\"rebalance <done>\"")), "{series}");
-    let text = folder.slob("report").success().stdout;
-    assert!(text.contains("Marks") && text.contains("rebalance <done>"), "{text}");
+    folder.slob("report").prints(&["Marks", "rebalance <done>"]);
     let html = std::fs::read_to_string(folder.last_run().join("report.html")).unwrap();
     assert!(
         html.contains("rebalance &lt;done&gt;") && html.contains("\"marks\":[["),
@@ -78,8 +77,7 @@ fn a_run_ends_when_it_is_steady_or_has_lasted_as_long_as_it_may() {
     assert_eq!(asked["operations_per_s"].as_array().unwrap().len(), 3);
     let seconds = steady["window"]["seconds"].as_f64().unwrap();
     assert!((3.0..50.0).contains(&seconds), "{seconds}");
-    let text = folder.slob("report").success().stdout;
-    assert!(text.contains("reached: the last 3 windows of 1 s"), "{text}");
+    folder.slob("report").prints(&["reached: the last 3 windows of 1 s"]);
     // The third second is not yet reported when the run ends.
     let short = run(3);
     assert_eq!(

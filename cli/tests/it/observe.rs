@@ -129,7 +129,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
 fn run_as_nobody(conf: &Folder, flags: &str) -> Option<(Value, String)> {
     let folder = Folder::in_temp();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    std::fs::copy(conf.path().join("slob.conf"), folder.path().join("slob.conf")).unwrap();
+    std::fs::copy(conf.path().join("slob.conf"), folder.at("slob.conf")).unwrap();
     let mut command = as_nobody(Path::new(SLOB))?;
     command.args(["run", "--json", "--run-time", "2", "--update-pct", "0"]).args(flags.split_whitespace());
     let output = command.current_dir(folder.path()).output().unwrap();
@@ -269,7 +269,7 @@ fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     let probed: Value = serde_json::from_str(&called.stdout).unwrap();
     assert!(probed["host"].as_str().is_some_and(|host| !host.is_empty()));
     assert_eq!(std::fs::read_dir(made.path()).unwrap().count(), 0, "the copy has no name any more");
-    let kept = std::fs::read_dir(folder.path().join("runs/probes")).unwrap().count();
+    let kept = std::fs::read_dir(folder.at("runs/probes")).unwrap().count();
     assert_eq!(kept, 1, "it is kept here");
 }
 

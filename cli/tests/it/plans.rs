@@ -136,7 +136,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
     let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = postgres(Version::V18, &settings) else { return };
     bench.setup(4, "32M");
-    let there = |folder: &Folder, name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let there = |folder: &Folder, name: &str| folder.at(name).to_str().unwrap().to_owned();
     shown_within(6, || {
         let sqlite = Folder::loaded(4, "32M");
         sqlite.run_json(RUN);

@@ -90,9 +90,8 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     let errors: Vec<String> = validator.iter_errors(&saved).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(folder.slob("profile show").success().stdout, text);
-    let diff = folder.slob("profile diff profile.json profile.json").success().stdout;
-    assert!(diff.contains("Logical reads") && diff.contains("0.0"), "{diff}");
-    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    folder.slob("profile diff profile.json profile.json").prints(&["Logical reads", "0.0"]);
+    let page = folder.read("page.html");
     assert!(page.contains("over-time-redo_bytes_per_s-1") && page.contains("Content-Security-Policy"));
 }
 
@@ -101,7 +100,7 @@ fn what_is_no_profile_is_refused_and_nothing_of_somebody_elses_is_overwritten() 
     let folder = Folder::new();
     folder.write("profile.json", "{\"a\": 1}");
     folder.slob(format!("profile {}", awr_fixture("awr_12201.txt"))).refused(&["is there and is no profile"]);
-    assert_eq!(fs::read_to_string(folder.path().join("profile.json")).unwrap(), "{\"a\": 1}");
+    assert_eq!(folder.read("profile.json"), "{\"a\": 1}");
     folder.slob("plan profile.json").exits(2);
     folder.slob("profile").refused(&["say what to profile"]);
     folder.slob("profile --target null: -o x.json").refused(&["does not count what others do"]);
@@ -111,7 +110,7 @@ fn what_is_no_profile_is_refused_and_nothing_of_somebody_elses_is_overwritten() 
 fn the_same_interval_twice_counts_once() {
     let folder = Folder::new();
     let report = awr_fixture("awr_12201.txt");
-    fs::copy(&report, folder.path().join("again.txt")).unwrap();
+    fs::copy(&report, folder.at("again.txt")).unwrap();
     let profile = folder.slob(format!("profile --json {report} again.txt")).json();
     assert_eq!(profile["intervals"].as_array().unwrap().len(), 1);
     assert!(profile["left_out"][0]["why"].as_str().unwrap().contains("is of the same interval"));
@@ -125,7 +124,7 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     let folder = Folder::loaded(2, "16M");
     folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
     folder.slob("profile latest -o run.json").success();
-    let runs = || fs::read_dir(folder.path().join("headroom")).unwrap().count();
+    let runs = || fs::read_dir(folder.at("headroom")).unwrap().count();
     let first = folder.slob(HEADROOM).json();
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
     assert!(steps >= 2, "{first:#}");
@@ -136,11 +135,11 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
     // One that is not there any more is made again.
     let lost = first["steps"][steps - 1]["run"].as_str().unwrap();
-    fs::remove_dir_all(folder.path().join("headroom").join(lost)).unwrap();
+    fs::remove_dir_all(folder.at("headroom").join(lost)).unwrap();
     folder.slob(HEADROOM).success();
     assert_eq!(runs(), made);
     folder.slob(format!("{HEADROOM} --grow 3")).refused(&["was begun for something else"]);
-    let page = fs::read_to_string(folder.path().join("headroom/headroom.html")).unwrap();
+    let page = folder.read("headroom/headroom.html");
     assert!(page.contains("This platform carries") && page.contains("data-chart=\"rate\""));
 }
 
@@ -148,7 +147,7 @@ fn headroom_is_found_and_goes_on_from_its_records() {
 pub(crate) fn watch(folder: &Folder, target: &str, intervals: usize, end: Signal) -> Value {
     let mut child = folder.start(format!("profile --target {target} --every 1s --for 10m -o live.json"));
     let begun = Instant::now();
-    let read = || fs::read_to_string(folder.path().join("live.json")).ok().map(|text| json(&text));
+    let read = || fs::read_to_string(folder.at("live.json")).ok().map(|text| json(&text));
     let there = |profile: &Value| profile["intervals"].as_array().unwrap().len();
     while read().is_none_or(|profile| there(&profile) < intervals) {
         assert!(begun.elapsed() < Duration::from_secs(120), "no interval was saved");

@@ -14,8 +14,7 @@ fn a_latency_limit_that_nothing_keeps_is_said() {
     folder.write("slob.conf", "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
     let curve = saturate(&folder, "--limit p50=1us");
     assert_eq!((&curve["knee_sessions"], curve["points"].as_array().unwrap().len()), (&Value::Null, 1));
-    let text = folder.slob("saturate --limit p50=1us").success().stdout;
-    assert!(text.contains("Even the fewest sessions exceed the latency limit."), "{text}");
+    folder.slob("saturate --limit p50=1us").prints(&["Even the fewest sessions exceed the latency limit."]);
     folder.slob("saturate --limit p98=1ms").refused(&["use WHAT=TIME such as p99=2ms"]);
 }
 

@@ -25,7 +25,7 @@ fn flip(path: &Path, at: u64, random: &mut Random) {
 #[test]
 fn a_flipped_byte_of_sqlite_is_found() {
     let folder = Folder::loaded(1, "4M");
-    let path = folder.path().join("d/slob1.db");
+    let path = folder.at("d/slob1.db");
     let sound = fs::read(&path).unwrap();
     let before = contents(&path).expect("what was loaded can be read");
     let mut random = Random::new();
@@ -172,7 +172,7 @@ fn leaf_pages(file: &[u8]) -> Vec<u64> {
 fn data_that_are_gone_after_a_run_are_not_called_sound() {
     let folder = Folder::loaded(1, "8M");
     let child = folder.start_run("1 --run-time 10 --plain");
-    fs::remove_dir_all(folder.path().join("d")).unwrap();
+    fs::remove_dir_all(folder.at("d")).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("Complete?   BAD"), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -100,7 +100,7 @@ fn ctrl_c_at_the_question_for_a_password_leaves_the_terminal_as_it_was() {
         if signal == "the key" {
             asked.input.write_all(b"\x03").unwrap();
         } else {
-            let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+            let pid = folder.read("pid");
             assert!(Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap().success());
         }
         let (mut child, shown) = asked.shown_until_the_end();
@@ -128,7 +128,7 @@ fn without_a_terminal_nothing_is_asked() {
 fn a_configuration_with_a_password_belongs_to_its_owner_alone() {
     let folder = Folder::new();
     folder.slob("conf --init").success();
-    let path = folder.path().join("slob.conf");
+    let path = folder.at("slob.conf");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     fs::write(&path, format!("TARGET='postgres://plain:{PASSWORD}@127.0.0.1:1/slob'\n")).unwrap();
     for (mode, warned) in [(0o600, false), (0o640, true), (0o644, true)] {

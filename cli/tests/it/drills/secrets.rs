@@ -34,7 +34,7 @@ impl Locked {
     fn pass_file(&self, password: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         self.folder.write("passwords", &format!("*:*:*:plain:{password}\n"));
-        let path = self.folder.path().join("passwords");
+        let path = self.folder.at("passwords");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path.display().to_string()
     }
