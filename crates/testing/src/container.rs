@@ -66,25 +66,38 @@ impl Network {
         let holder = until_it_serves(holder, is_apart, Signal::KILL, Path::new("/dev/null"))?;
         let mut network = Self { holder: Some(holder), name: String::new(), number: 0 };
         network.lay_cable()?;
+        network.bring_up()?;
         Ok(network)
     }
 
     /// The name of a cable exists once: programs that look for a free network at the same time find different ones.
     fn lay_cable(&mut self) -> Result<(), String> {
-        let pid = self.holder.as_ref().map_or(0, Process::pid);
-        let mut refused = String::new();
-        for number in (0..TRIES).map(|tried| (pid + tried) % NETWORKS) {
-            (self.name, self.number) = (format!("slobnet{number}"), number);
-            // Another network of this machine may have these addresses.
-            if !ip(&format!("-oneline address show to {}/30", self.host(0)))?.is_empty() {
+        let mut refused = "no addresses are free".to_owned();
+        for number in (0..TRIES).map(|tried| (std::process::id() + tried) % NETWORKS) {
+            self.number = number;
+            if !self.addresses()?.is_empty() {
                 continue;
             }
-            match ip(&format!("link add {} type veth peer name cable netns {pid}", self.name)) {
-                Ok(_) => return self.bring_up(),
+            let name = format!("slobnet{number}");
+            match ip(&format!("link add {name} type veth peer name cable netns {}", self.holder_id())) {
+                Ok(_) => {
+                    self.name = name;
+                    return Ok(());
+                }
                 Err(error) => refused = error,
             }
         }
         Err(refused)
+    }
+
+    /// The lines of `ip` about this machine's addresses in the network: others may have them already.
+    fn addresses(&self) -> Result<String, String> {
+        ip(&format!("-oneline address show to {}/30", self.host(0)))
+    }
+
+    /// The process that holds the namespace. 0 only when the value goes.
+    fn holder_id(&self) -> u32 {
+        self.holder.as_ref().map_or(0, Process::pid)
     }
 
     fn bring_up(&self) -> Result<(), String> {
@@ -115,8 +128,7 @@ impl Network {
     /// Runs a program in the namespace.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
-        let pid = self.holder.as_ref().map_or(0, Process::pid);
-        command.args(["--net", "--target", &pid.to_string(), "--"]).arg(program);
+        command.args(["--net", "--target", &self.holder_id().to_string(), "--"]).arg(program);
         command
     }
 
@@ -213,4 +225,31 @@ fn ip(words: &str) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
     Err(say(&String::from_utf8_lossy(&done.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::process::send;
+    use crate::tries::{ensure, until};
+
+    /// Connections to a server in one network went to another one with the same addresses, and were refused.
+    #[test]
+    fn two_networks_have_different_addresses_and_end_with_the_test() {
+        let (Some(one), Some(other)) = (Network::make_or_skip(), Network::make_or_skip()) else { return };
+        assert_ne!((one.near(), one.far()), (other.near(), other.far()));
+        for network in [one, other] {
+            let listener = TcpListener::bind((network.near(), 0)).unwrap();
+            let address = listener.local_addr().unwrap();
+            let connect = format!("exec 3<>/dev/tcp/{}/{}", address.ip(), address.port());
+            finish(network.command("bash").args(["-c", &connect])).unwrap();
+            assert_eq!(listener.accept().unwrap().1.ip(), network.far());
+            assert_eq!(network.addresses().unwrap().lines().count(), 1);
+            // The system does this when a test is killed.
+            send(network.holder_id(), Signal::KILL);
+            until(|| network.addresses().and_then(|found| ensure(found.is_empty(), || found)));
+        }
+    }
 }
