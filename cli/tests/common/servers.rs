@@ -98,8 +98,10 @@ impl<S: TestServer + ?Sized> Bench<S> {
     /// Loads schemas, which runs in the folder then use.
     pub(crate) fn setup(&self, schemas: u32, scale: &str) {
         self.load(&format!("--scale {scale} {schemas}"));
-        self.folder
-            .write("slob.conf", &format!("TARGET={}\nSCALE={scale}\nWARMUP=0\nWORK_UNIT=64\n", self.target));
+        self.folder.write(
+            "slob.conf",
+            &format!("TARGET='{}'\nSCALE={scale}\nWARMUP=0\nWORK_UNIT=64\n", self.target),
+        );
     }
 
     pub(crate) fn verify(&self) -> Called {

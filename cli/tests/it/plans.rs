@@ -38,7 +38,7 @@ fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
 
 fn target(folder: &Folder) -> String {
     let conf = folder.read("slob.conf");
-    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().to_owned()
+    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().trim_matches('\'').to_owned()
 }
 
 /// What a plan says of a figure.
