@@ -54,7 +54,7 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
         let page = doctor(&bench.folder, Some(&sshd), format!("--observe {observe}")).success().stdout;
         let seen = of_host(&page);
         assert_contains(
-            &seen,
+            seen,
             &[
                 found,
                 &format!("'postgres', {found}"),

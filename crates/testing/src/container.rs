@@ -58,7 +58,7 @@ impl Network {
     fn make() -> Result<Self, String> {
         let mut command = Command::new("unshare");
         command.args(["--net", "sleep", "infinity"]);
-        let holder = Process::spawn(command, None)?;
+        let holder = Process::spawn(&command, None)?;
         let of_process = |id: &str| fs::read_link(format!("/proc/{id}/ns/net")).ok();
         let pid = holder.pid().to_string();
         // The process shares this program's network until it has become `sleep`.

@@ -157,7 +157,7 @@ impl MariaDb {
         if let Some(container) = &self.container {
             command = container.command(&command, &self.data_folder());
         }
-        let process = Process::spawn(command, None)?;
+        let process = Process::spawn(&command, None)?;
         let serves = || connect(&self.socket()).is_ok() && self.is_reachable(port);
         until_it_serves(process, serves, Signal::KILL, &log)
     }

@@ -193,7 +193,7 @@ impl Cluster {
         if let Some(container) = &self.container {
             command = container.command(&command, &self.data_folder());
         }
-        let process = Process::spawn(command, Some(log))?;
+        let process = Process::spawn(&command, Some(log))?;
         let serves = || connect(self.socket_folder(), port, "postgres").is_ok() && self.is_reachable(port);
         until_it_serves(process, serves, Signal::QUIT, &log_path)
     }

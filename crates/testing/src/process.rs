@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,16 +78,16 @@ impl Served {
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
-    ended: Receiver<()>,
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Process {
     /// Starts it, its messages going to `log`. It is killed when this program ends: by itself, or with a server that has another
     /// account, which loses the signal with the account it had.
-    pub(crate) fn spawn(command: Command, log: Option<File>) -> Result<Self, String> {
+    pub(crate) fn spawn(command: &Command, log: Option<File>) -> Result<Self, String> {
         let mut outer = Command::new("setpriv");
         outer.args(["--pdeathsig", "KILL", "--"]);
-        let mut command = within(outer, &command);
+        let mut command = within(outer, command);
         let (say_started, started) = mpsc::channel();
         let (say_ended, ended) = mpsc::channel();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(Stdio::null, Stdio::from));
@@ -103,7 +103,7 @@ impl Process {
         });
         let id = started.recv().map_err(|_| "the thread that starts the server ended".to_owned())??;
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("a process id that is none")?;
-        Ok(Self { pid, ended })
+        Ok(Self { pid, ended: Mutex::new(ended) })
     }
 
     /// The process id.
@@ -114,7 +114,8 @@ impl Process {
     /// True if it ends within `limit`.
     pub(crate) fn ends_within(&self, limit: Duration) -> bool {
         // Also true when the end was reported before: the thread is gone then.
-        !matches!(self.ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
     }
 
     /// Sends `signal` and waits for the end; after a minute it is killed.

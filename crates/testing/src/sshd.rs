@@ -68,7 +68,7 @@ impl Sshd {
         command
             .args(["--pdeathsig", "KILL", "--", PROGRAM, "-D", "-r", "-e", "-f"])
             .arg(self.path("sshd_config"));
-        let process = Process::spawn(command, Some(file))?;
+        let process = Process::spawn(&command, Some(file))?;
         let serves = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
         until_it_serves(process, serves, Signal::TERM, &log)
     }
